@@ -1,0 +1,1 @@
+"""The command line: parse, call a use case, render, choose the exit code."""

@@ -1,0 +1,1 @@
+"""From knowledge to a ranking of key schemes."""

@@ -1,0 +1,1 @@
+"""From files to knowledge: data sets, query logs and declared workloads."""

@@ -1,0 +1,183 @@
+"""The workload: query and write classes with rates, as declared or as read from a log.
+
+A class is one shape of request. It says which filter over *logical* properties it carries, how often it comes, how its
+parameters are drawn, and what its owner expects of it. Nothing here knows a key scheme.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.table.odata import Filter
+
+
+class Operation(StrEnum):
+    """What a class does to the table."""
+
+    QUERY = "query"
+    INSERT = "insert"
+    UPDATE = "update"
+    UPSERT = "upsert"
+    DELETE = "delete"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the operation changes entities."""
+        return self is not Operation.QUERY
+
+
+class Basis(StrEnum):
+    """Where a number comes from."""
+
+    COUNTED = "counted"
+    SKETCHED = "sketched"
+    DECLARED = "declared"
+    PUBLISHED = "published"
+    ESTIMATED = "estimated"
+    ASSUMED = "assumed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Requests per second of one class.
+
+    ``peak_per_s`` is the busiest second, ``peak_minute_per_s`` the mean over the busiest minute.
+    """
+
+    mean_per_s: float
+    peak_per_s: float
+    peak_minute_per_s: float | None = None
+    basis: Basis = Basis.DECLARED
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mean_per_s < float("inf"):
+            raise ValueError(f"mean_per_s {self.mean_per_s} is not a rate")
+        if self.peak_per_s < self.mean_per_s:
+            raise ValueError(f"peak_per_s {self.peak_per_s} is below mean_per_s {self.mean_per_s}")
+
+
+class DrawBy(StrEnum):
+    """How the parameters of a class are drawn."""
+
+    ENTITIES = "entities"
+    """Each entity of the data set equally likely."""
+    DISTINCT = "distinct"
+    """Each distinct tuple of ``of`` equally likely."""
+    ZIPF = "zipf"
+    """Distinct tuples of ``of``, the most frequent first, with probability ∝ rank^-exponent."""
+    WEIGHT = "weight"
+    """Entities in proportion to the numeric property ``column``."""
+    NEWEST = "newest"
+    """A ``share`` of requests goes to entities of the newest ``window_s`` seconds, the rest to all."""
+    LOG = "log"
+    """The parameters seen in a log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """The parameter distribution of a class; ``stated`` is false where it is the default and nobody said so."""
+
+    by: DrawBy = DrawBy.ENTITIES
+    of: tuple[str, ...] = ()
+    exponent: float = 0.0
+    column: str = ""
+    share: float = 1.0
+    window_s: float = 0.0
+    stated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderBy:
+    """One sort key of a query."""
+
+    property: str
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueryClass:
+    """One shape of request with its rate.
+
+    ``filter`` is over logical properties; its operands are literals or parameters (``{x}``).
+    ``None`` means: every entity for a query, the written entity itself for an insert.
+    ``sets`` names the properties that an update changes. ``entities_per_request`` is above 1 for group transactions.
+    """
+
+    name: str
+    operation: Operation
+    filter: Filter | None
+    rate: Rate
+    kind: str | None = None
+    order_by: tuple[OrderBy, ...] = ()
+    top: int | None = None
+    latency_goal_ms_p99: float | None = None
+    draw: Draw = Draw()
+    sets: tuple[str, ...] = ()
+    read_modify_write: bool = False
+    entities_per_request: float = 1.0
+    analytic: bool = False
+    """A scan for export or analysis: reported apart, outside the score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """Writes that must, or would like to, change in one entity group transaction.
+
+    The entities written by the classes ``together`` that agree on all of ``group_by`` belong together.
+    """
+
+    name: str
+    together: tuple[str, ...]
+    group_by: tuple[str, ...]
+    required: bool = False
+
+
+class GrowthOf(StrEnum):
+    """What grows."""
+
+    NEW_KEYS = "new_keys"
+    RATE = "rate"
+    ROWS_PER_KEY = "rows_per_key"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Compound growth: ``factor_per_month`` 1.08 is 8 % a month, over ``horizon_months``."""
+
+    factor_per_month: float
+    of: GrowthOf = GrowthOf.RATE
+    horizon_months: float = 12.0
+
+    @property
+    def factor(self) -> float:
+        """Growth over the horizon."""
+        return float(self.factor_per_month**self.horizon_months)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """All classes of one table (or of one entity kind of it).
+
+    ``instances`` maps a class name to a polars frame of parameters seen in a log: one column per filter parameter, named
+    as the parameter, and ``_weight`` (Float64, sums to 1). Classes absent from it draw from the data set.
+    """
+
+    table: str
+    classes: tuple[QueryClass, ...]
+    transactions: tuple[Transaction, ...] = ()
+    growth: Growth | None = None
+    retention_s: float | None = None
+    isolation: str | None = None
+    erase_by: str | None = None
+    instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        names = [c.name for c in self.classes]
+        if len(set(names)) != len(names):
+            raise ValueError(f"two classes of {self.table} share a name: {sorted(names)}")

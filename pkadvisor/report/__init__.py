@@ -1,0 +1,1 @@
+"""The one canonical result and everything rendered from it."""
