@@ -1,0 +1,449 @@
+"""Bytes in: compressed or plain files as one stream of bytes, and as blocks of whole lines.
+
+Compression is told by magic bytes, never by the name, and undone here as a stream. No reader above this module may be
+handed a compressed path: some of them read bzip2 and xz files wrongly without an error.
+
+| format | first bytes | several members in a row |
+| --- | --- | --- |
+| gzip | 1f 8b | yes, zero padding allowed |
+| zstd | 28 b5 2f fd, or a skippable frame | yes |
+| bzip2 | "BZh" | yes |
+| xz | fd "7zXZ" 00 | yes, zero padding allowed |
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, Protocol
+
+from pkadvisor.errors import InputError, UsageError
+
+BLOCK_BYTES: Final = 16 << 20
+MAX_LINE_BYTES: Final = 8 << 20
+_FEED_BYTES: Final = 64 << 10
+_FEED_BYTES_ZSTD: Final = 8 << 10  # its decompressor has no output limit, so the input is kept small
+_PIECE_BYTES: Final = 1 << 20
+
+
+class _Decompressor(Protocol):
+    """One member of a compressed file; ``push(b"")`` goes on with what is pending."""
+
+    eof: bool
+    unused_data: bytes
+    pending: bool
+
+    def push(self, data: bytes) -> bytes: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        import zlib
+
+        self._inner = zlib.decompressobj(wbits=31)
+        self.eof, self.unused_data, self.pending = False, b"", False
+
+    def push(self, data: bytes) -> bytes:
+        out = self._inner.decompress(self._inner.unconsumed_tail + data, _PIECE_BYTES)
+        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
+        # A full piece may leave output inside zlib even when all input is consumed.
+        self.pending = not self.eof and (bool(self._inner.unconsumed_tail) or len(out) == _PIECE_BYTES)
+        return out
+
+
+class _Bounded:
+    """bzip2 and xz share one interface in the standard library."""
+
+    def __init__(self, kind: str) -> None:
+        import bz2
+        import lzma
+
+        self._inner: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
+            bz2.BZ2Decompressor() if kind == "bzip2" else lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
+        )
+        self.eof, self.unused_data, self.pending = False, b"", False
+
+    def push(self, data: bytes) -> bytes:
+        out = self._inner.decompress(data, _PIECE_BYTES)
+        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
+        self.pending = not self.eof and not self._inner.needs_input
+        return out
+
+
+class _Zstd:
+    def __init__(self) -> None:
+        import zstandard
+
+        self._inner = zstandard.ZstdDecompressor().decompressobj()
+        self.eof, self.unused_data, self.pending = False, b"", False
+
+    def push(self, data: bytes) -> bytes:
+        out = self._inner.decompress(data)
+        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
+        return out
+
+
+def compression_of(head: bytes) -> str | None:
+    """The compression that the first bytes of a file announce: gzip, zstd, bzip2, xz or None."""
+    if head[:2] == b"\x1f\x8b":
+        return "gzip"
+    skippable = head[1:4] == b"\x2a\x4d\x18" and head[:1] != b"" and 0x50 <= head[0] <= 0x5F
+    if head[:4] == b"\x28\xb5\x2f\xfd" or skippable:
+        return "zstd"
+    if head[:3] == b"BZh" and head[3:4].isdigit() and head[4:10] in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90"):
+        return "bzip2"
+    if head[:6] == b"\xfd7zXZ\x00":
+        return "xz"
+    return None
+
+
+def _member(kind: str) -> _Decompressor:
+    if kind == "gzip":
+        return _Gzip()
+    return _Zstd() if kind == "zstd" else _Bounded(kind)
+
+
+def _pieces(raw: BinaryIO, kind: str, where: str) -> Iterator[bytes]:
+    """Decompressed pieces of at most about a megabyte; raises InputError where the archive is cut or damaged."""
+    import lzma
+    import zlib
+
+    import zstandard
+
+    feed = _FEED_BYTES_ZSTD if kind == "zstd" else _FEED_BYTES
+    done = 0
+    data = raw.read(feed)
+    while data:
+        member = _member(kind)
+        while not member.eof:
+            try:
+                out = member.push(data)
+            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError, zstandard.ZstdError) as error:
+                raise InputError(
+                    f"the {kind} data is damaged after {done:,} decompressed bytes ({error})",
+                    where=where,
+                    fix="copy the file again, or repair it, and check it with the compressor's own test option",
+                ) from None
+            if out:
+                done += len(out)
+                yield out
+            data = b""
+            if member.eof or member.pending:
+                continue
+            data = raw.read(feed)
+            if not data:
+                raise InputError(
+                    f"the {kind} data is cut short: it ends after {done:,} decompressed bytes",
+                    where=where,
+                    fix="copy or download the file again",
+                )
+        data = member.unused_data or raw.read(feed)
+        while kind in ("gzip", "xz") and data and not data.strip(b"\0"):
+            data = raw.read(feed)
+        if kind in ("gzip", "xz"):
+            data = data.lstrip(b"\0")
+        while 0 < len(data) < 10 and (more := raw.read(feed)):
+            data += more
+        if data and compression_of(data) != kind:
+            raise InputError(
+                f"bytes that are no {kind} follow the {kind} data after {done:,} decompressed bytes",
+                where=where,
+                fix="remove what follows the archive, or copy the file again",
+            )
+
+
+class ByteStream(io.BufferedIOBase):
+    """A readable stream of decompressed bytes.
+
+    ``compression`` names what was undone; ``head`` is the beginning (up to 64 KiB) without moving the position.
+    ``read(n)`` returns n bytes unless the end is reached.
+    """
+
+    def __init__(self, raw: BinaryIO, where: str) -> None:
+        super().__init__()
+        self._raw = raw
+        self.where = where
+        start = raw.read(16)
+        raw.seek(0)
+        self.compression = compression_of(start)
+        self._source = _pieces(raw, self.compression, where) if self.compression else None
+        self._buffer = b""
+        self._position = 0
+        self.head = self._fill(64 << 10)
+
+    def _fill(self, size: int) -> bytes:
+        """At least ``size`` bytes into the buffer if there are as many; returns the first ``size`` of them."""
+        parts, have = [self._buffer], len(self._buffer)
+        while have < size:
+            piece = next(self._source, b"") if self._source else self._raw.read(size - have)
+            if not piece:
+                break
+            parts.append(piece)
+            have += len(piece)
+        self._buffer = b"".join(parts) if len(parts) > 1 else parts[0]
+        return self._buffer[:size]
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """The next ``size`` bytes, fewer only at the end; everything when ``size`` is negative."""
+        if size is None or size < 0:
+            parts = []
+            while part := self.read(BLOCK_BYTES):
+                parts.append(part)
+            return b"".join(parts)
+        out = self._fill(size)
+        self._buffer = self._buffer[len(out) :]
+        self._position += len(out)
+        return out
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """As ``read``; with a negative size a megabyte."""
+        return self.read(_PIECE_BYTES if size < 0 else size)
+
+    def tell(self) -> int:
+        """Decompressed bytes handed out so far."""
+        return self._position
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+        super().close()
+
+
+class _Transcoded(io.BufferedIOBase):
+    """UTF-16 in, UTF-8 out."""
+
+    def __init__(self, inner: ByteStream, encoding: str) -> None:
+        super().__init__()
+        self._inner = inner
+        # A lone surrogate of UTF-16 survives as its three-byte form, and whoever decodes decides about it.
+        self._decoder = codecs.getincrementaldecoder(encoding)("surrogatepass")
+        self._buffer = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = 1 << 62
+        parts, have = [self._buffer], len(self._buffer)
+        while have < size and not self._ended:
+            raw = self._inner.read(min(2 * size, _PIECE_BYTES))
+            self._ended = not raw
+            try:
+                text = self._decoder.decode(raw, final=self._ended)
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f"the text stops being UTF-16 about byte {self._inner.tell():,} ({error.reason})",
+                    where=self._inner.where,
+                    fix="save the file as UTF-8",
+                ) from None
+            part = text.encode("utf-8", "surrogatepass")
+            parts.append(part)
+            have += len(part)
+        data = b"".join(parts)
+        out, self._buffer = data[:size], data[size:]
+        return out
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self.read(_PIECE_BYTES if size < 0 else size)
+
+    def close(self) -> None:
+        self._inner.close()
+        super().close()
+
+
+def locate(path: str | Path) -> Path:
+    """A path that is there and is no directory; a pipe such as ``/dev/fd/63`` is first spooled to a temporary file.
+
+    Raises UsageError (exit 2) for a missing path, a directory, or a file that may not be read.
+    """
+    found = Path(path)
+    try:
+        if found.is_dir():
+            raise UsageError("this is a directory, not a file", where=str(path), fix="name its files, e.g. 'DIR/*.csv'")
+        if not found.exists():
+            raise UsageError("no such file", where=str(path), fix="check the path; a glob must match a file")
+        if not found.is_file():
+            with found.open("rb") as stream:
+                return _spool(stream)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"the file cannot be read: {reason}", where=str(path), fix="check its permissions") from None
+    return found
+
+
+def spool_stdin(stream: BinaryIO | None = None) -> Path:
+    """Standard input copied to a temporary file, so that it can be read more than once; removed at exit."""
+    import sys
+
+    return _spool(stream if stream is not None else sys.stdin.buffer)
+
+
+def _spool(stream: BinaryIO) -> Path:
+    import atexit
+    import shutil
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="pkadvisor-", delete=False) as copy:
+        path = Path(copy.name)
+        atexit.register(path.unlink, missing_ok=True)
+        shutil.copyfileobj(stream, copy, _PIECE_BYTES)
+    return path
+
+
+def open_bytes(path: str | Path, *, name: str = "") -> ByteStream:
+    """The decompressed bytes of a file as a stream; close it, or use it in ``with``.
+
+    ``name`` is what errors call the file (default: the path). UsageError (2): missing, a directory, not readable.
+    InputError (3): empty, also after decompression; while reading: an archive that is cut short or damaged.
+    """
+    found = locate(path)
+    where = name or str(path)
+    try:
+        raw = found.open("rb")
+    except OSError as error:
+        raise UsageError(
+            f"the file cannot be read: {error.strerror}", where=where, fix="check its permissions"
+        ) from None
+    try:
+        stream = ByteStream(raw, where)
+        if not stream.head:
+            raise InputError("the file is empty", where=where, fix="export it again, or leave it out")
+    except BaseException:
+        raw.close()
+        raise
+    return stream
+
+
+def open_text(path: str | Path, *, name: str = "") -> BinaryIO:
+    """As ``open_bytes``, with a UTF-8 byte order mark dropped and UTF-16 with one turned into UTF-8.
+
+    The bytes are otherwise not checked: see ``check_utf8``. UTF-32 is refused with InputError.
+    """
+    stream = open_bytes(path, name=name)
+    head = stream.head
+    if head.startswith(codecs.BOM_UTF8):
+        stream.read(3)
+    elif head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        stream.close()
+        raise InputError("the text is UTF-32", where=stream.where, fix="save the file as UTF-8")
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        stream.read(2)
+        little = head.startswith(codecs.BOM_UTF16_LE)
+        return _Transcoded(stream, "utf-16-le" if little else "utf-16-be")  # type: ignore[return-value]
+    return stream  # type: ignore[return-value]
+
+
+def check_utf8(data: bytes, where: str, *, offset: int = 0) -> None:
+    """Raise InputError naming the byte at which ``data`` (starting at byte ``offset`` of the text) is not UTF-8."""
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        bad = data[error.start]
+        raise InputError(
+            f"the text is not UTF-8: byte 0x{bad:02x} at offset {offset + error.start:,}",
+            where=where,
+            fix="save it as UTF-8, e.g. 'iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW'",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
+class LongLine:
+    """A line that was skipped for its length; ``line`` counts from 1, ``head`` are its first bytes."""
+
+    line: int
+    length_bytes: int
+    head: bytes
+
+
+def line_blocks(
+    path: str | Path,
+    block_bytes: int = BLOCK_BYTES,
+    *,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    on_long_line: Callable[[LongLine], None] | None = None,
+    name: str = "",
+) -> Iterator[bytes]:
+    """The text of a file in blocks of about ``block_bytes`` that consist of whole lines, each ending with a newline.
+
+    A newline is added to a last line without one. A line of more than ``max_line_bytes`` raises InputError, or is left
+    out and told to ``on_long_line``. Opening errors as in ``open_text``; memory is bounded by block and line length.
+    """
+    where = name or str(path)
+    with open_text(path, name=name) as stream:
+        yield from lines_of(
+            stream, where, block_bytes=block_bytes, max_line_bytes=max_line_bytes, on_long_line=on_long_line
+        )
+
+
+def lines_of(
+    stream: BinaryIO,
+    where: str,
+    *,
+    block_bytes: int = BLOCK_BYTES,
+    max_line_bytes: int = MAX_LINE_BYTES,
+    on_long_line: Callable[[LongLine], None] | None = None,
+) -> Iterator[bytes]:
+    """``line_blocks`` over a stream that is open already."""
+    carry = b""
+    line = 1  # number of the first line in carry
+    skipping: LongLine | None = None
+
+    def told(found: LongLine) -> None:
+        if on_long_line is None:
+            raise InputError(
+                f"line {found.line:,} is longer than {max_line_bytes >> 20} MiB",
+                where=where,
+                fix="check that the file is text with one record per line; split or remove the line",
+            )
+        on_long_line(found)
+
+    while chunk := stream.read(block_bytes):
+        if skipping is not None:
+            end = chunk.find(b"\n") + 1
+            skipping = LongLine(skipping.line, skipping.length_bytes + (end or len(chunk)), skipping.head)
+            if not end:
+                continue
+            told(skipping)
+            skipping, line = None, line + 1
+            chunk = chunk[end:]
+        data = carry + chunk if carry else chunk
+        kept: list[bytes] = []
+        start = position = 0
+        while len(data) - position > max_line_bytes:
+            newline = data.rfind(b"\n", position, position + max_line_bytes + 1)
+            if newline >= 0:
+                position = newline + 1
+                continue
+            end = data.find(b"\n", position) + 1
+            before = data[start:position]
+            kept.append(before)
+            line += before.count(b"\n")
+            long = LongLine(line, (end or len(data)) - position, data[position : position + 200])
+            if on_long_line is None or end:
+                told(long)
+                line += 1
+                start = position = end
+            else:
+                skipping = long
+                start = position = len(data)
+        cut = data.rfind(b"\n", start) + 1
+        cut = max(cut, start)
+        block, carry = data[start:cut], data[cut:]
+        line += block.count(b"\n")
+        if kept:
+            block = b"".join((*kept, block))
+        if block:
+            yield block
+    if skipping is not None:
+        told(skipping)
+    if carry:
+        yield carry + b"\n"
