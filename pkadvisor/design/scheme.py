@@ -1,0 +1,114 @@
+"""Key schemes: which PartitionKey and RowKey an entity gets, and which index rows stand beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.template import format_template, parse_template, separators
+from pkadvisor.design.transforms import Context, Literal, Part, Value
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One PartitionKey | RowKey pair of templates."""
+
+    partition: tuple[Part, ...]
+    row: tuple[Part, ...]
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Properties used, in order of appearance."""
+        return tuple(dict.fromkeys(p for part in (*self.partition, *self.row) for p in part.properties))
+
+    def encode(self, values: dict[str, Value], types: dict[str, EdmType]) -> tuple[str, str]:
+        """(PartitionKey, RowKey) of one entity."""
+        return encode(self.partition, values, types), encode(self.row, values, types)
+
+    def __str__(self) -> str:
+        return f"{format_template(self.partition) or chr(39) * 2} | {format_template(self.row) or chr(39) * 2}"
+
+
+def encode(parts: tuple[Part, ...], values: dict[str, Value], types: dict[str, EdmType]) -> str:
+    """The key text of one entity."""
+    context = Context(types, separators(parts))
+    return "".join(part.encode(values, context) for part in parts)
+
+
+def key_expression(parts: tuple[Part, ...], types: dict[str, EdmType]) -> pl.Expr:
+    """The key text as one polars expression; a ``seq`` part reads the column ``#seq``."""
+    import polars as pl
+
+    context = Context(types, separators(parts))
+    if not parts:
+        return pl.lit("")
+    return pl.concat_str([part.expression(context) for part in parts])
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRow:
+    """A second row for the same entity under another key.
+
+    ``copy`` is ``full`` (all properties again) or ``pointer`` (the target key only: one more point read per hit).
+    A row in the partition of its entity changes with it in one group transaction; elsewhere it follows later.
+    """
+
+    key: Key
+    copy: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.copy not in ("full", "pointer"):
+            raise ValueError(f"copy is 'full' or 'pointer', not '{self.copy}'")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScheme:
+    """The main key, the index rows, and the name of the pattern that proposed them."""
+
+    main: Key
+    index_rows: tuple[IndexRow, ...] = ()
+    pattern: str = "as given"
+
+    @property
+    def text(self) -> str:
+        """Identity and tie-break: all templates in one line."""
+        rows = "".join(f" + {row.key} ({row.copy})" for row in self.index_rows)
+        return f"{self.main}{rows}"
+
+    @property
+    def rows_per_entity(self) -> int:
+        """Rows stored for one entity."""
+        return 1 + len(self.index_rows)
+
+    def same_partition(self, row: IndexRow) -> bool:
+        """Whether an index row always lies in its entity's partition."""
+        return row.key.partition == self.main.partition
+
+    def keys(self) -> Iterator[tuple[Key, IndexRow | None]]:
+        """The main key, then each index row's."""
+        yield self.main, None
+        for row in self.index_rows:
+            yield row.key, row
+
+    def length(self) -> int:
+        """Characters of all templates: shorter is simpler."""
+        return len(self.text)
+
+
+def parse_key(partition: str, row: str, *, known: Iterable[str] | None = None, where: str = "template") -> Key:
+    """A key from its two template texts."""
+    names = None if known is None else tuple(known)
+    return Key(
+        parse_template(partition, known=names, where=f"{where}, PartitionKey"),
+        parse_template(row, known=names, where=f"{where}, RowKey"),
+    )
+
+
+def variable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The parts that depend on the entity."""
+    return tuple(part for part in parts if not isinstance(part, Literal))
