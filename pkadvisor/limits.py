@@ -1,0 +1,271 @@
+"""A store's limits, targets, speeds and prices as one value, read from ``rules/limits/*.toml``.
+
+Numbers are attributes (``limits.partition_entities_per_s``); where each one comes from is ``limits.of(name)``. Nothing
+else in the package writes a limit down as a literal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pkadvisor.errors import UsageError, caret, did_you_mean
+from pkadvisor.resources import resource
+
+LimitBasis = Literal["published", "derived", "assumed"]
+_BASES: tuple[str, ...] = get_args(LimitBasis)
+_FILE_BYTES_MAX = 1 << 20
+_NUMBER_MAX = 1e18
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One number with its unit and its origin; ``date`` (ISO) is when it was last checked, or empty."""
+
+    name: str
+    value: float
+    unit: str
+    source: str
+    date: str
+    basis: LimitBasis
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """All numbers of one store. ``entries`` holds a :class:`Limit` per number, in the order of the fields.
+
+    Counts and byte sizes are whole and at least 1; everything else is a positive float (prices may be 0).
+    """
+
+    store: str
+    entries: tuple[Limit, ...]
+
+    partition_entities_per_s: float
+    range_entities_per_s: float
+    server_entities_per_s: float
+    account_requests_per_s: float
+    scan_weight: float
+    headroom_share: float
+    headroom_warn_share: float
+
+    t_eval_s: float
+    t_sustain_s: float
+    t_move_s: float
+
+    page_entities: int
+    page_bytes: int
+    query_execution_s: float
+    filter_comparisons: int
+
+    group_transaction_entities: int
+    group_transaction_bytes: int
+
+    entity_bytes: int
+    properties: int
+    key_units_max: int
+    key_units_warn: int
+    table_bytes: int
+
+    read_latency_ms_p50: float
+    read_latency_ms_p99: float
+    write_latency_ms_p50: float
+    write_latency_ms_p99: float
+    page_latency_ms: float
+
+    price_per_gb_month: float
+    price_per_10k_transactions: float
+
+    def __post_init__(self) -> None:
+        broken = self.check()
+        if broken:
+            raise ValueError(broken[0][1])
+
+    def of(self, name: str) -> Limit:
+        """The number ``name`` with unit, source, date and basis; KeyError for a name that is no limit."""
+        for limit in self.entries:
+            if limit.name == name:
+                return limit
+        raise KeyError(name)
+
+    def check(self) -> tuple[tuple[str, str], ...]:
+        """Relations that do not hold, as (name to correct, sentence); empty for every value that exists."""
+        return tuple(
+            (low, f"{low} ({getattr(self, low):g}) must not be above {high} ({getattr(self, high):g})")
+            for low, high in _ORDERED
+            if getattr(self, low) > getattr(self, high)
+        ) + tuple((name, f"{name} is a share and cannot exceed 1") for name in _SHARES if getattr(self, name) > 1)
+
+
+NAMES: tuple[str, ...] = tuple(f.name for f in fields(Limits) if f.name not in ("store", "entries"))
+_WHOLE = frozenset(f.name for f in fields(Limits) if f.type == "int")
+_MAY_BE_ZERO = frozenset({"price_per_gb_month", "price_per_10k_transactions", "page_latency_ms"})
+_SHARES = ("headroom_share", "headroom_warn_share")
+_ORDERED = (
+    ("key_units_warn", "key_units_max"),
+    ("headroom_warn_share", "headroom_share"),
+    ("entity_bytes", "group_transaction_bytes"),
+    ("entity_bytes", "table_bytes"),
+    ("t_eval_s", "t_sustain_s"),
+    ("read_latency_ms_p50", "read_latency_ms_p99"),
+    ("write_latency_ms_p50", "write_latency_ms_p99"),
+)
+_KEYS = ("value", "unit", "source", "date", "basis")
+
+
+def default_limits() -> Limits:
+    """The bundled limits of Azure Table Storage."""
+    return _bundled()
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> Limits:
+    path = resource("rules", "limits", "azure-table.toml")
+    return _load(_TomlFile(path), None)
+
+
+def load_limits(path: Path | str) -> Limits:
+    """The bundled limits with the sections of a TOML file put over them.
+
+    The file may hold any subset, as ``[name]`` sections or as ``name = value``. A number given without an origin is
+    *assumed*, its source the file's name. Raises UsageError with the place for an unknown name, a wrong type or unit, a
+    value that cannot be, or a relation between two limits that does not hold.
+    """
+    return _load(_TomlFile(Path(path)), default_limits())
+
+
+class _TomlFile:
+    """A parsed TOML file that can point at a key; ``tomllib`` keeps no positions, so they are searched for."""
+
+    def __init__(self, path: Path) -> None:
+        import tomllib
+
+        self.path = path
+        try:
+            with path.open("rb") as stream:
+                raw = stream.read(_FILE_BYTES_MAX + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a path"
+            raise UsageError(f"cannot read the limits: {reason}", where=str(path), fix="give a TOML file") from None
+        if len(raw) > _FILE_BYTES_MAX:
+            raise UsageError("too large for a file of limits", where=str(path), fix="keep it below 1 MiB")
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
+        self.lines = text.splitlines() or [""]
+        try:
+            self.content: dict[str, Any] = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            what = f"is not TOML: {re.sub(r' *[(]at .*[)]$', '', str(error))}"
+            line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
+            raise self.error(what, line, column) from None
+
+    def error(self, what: str, line: int, column: int, fix: str = "") -> UsageError:
+        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        return UsageError(
+            what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=caret(shown, column - 1) if shown else ""
+        )
+
+    def error_at(self, name: str, key: str | None, what: str, fix: str = "") -> UsageError:
+        """An error at ``key`` of section ``name``, or at the section, or at ``name = …``."""
+        section = re.compile(rf"\s*\[\s*[\"']?({re.escape(name)})[\"']?\s*\]")
+        own = re.compile(rf"\s*[\"']?({re.escape(name)})[\"']?\s*(?:=|\.)")
+        place = (1, 1)
+        inside = False
+        for number, line in enumerate(self.lines, start=1):
+            if found := section.match(line) or (None if inside else own.match(line)):
+                place, inside = (number, found.start(1) + 1), section.match(line) is not None
+            elif line.lstrip().startswith("["):
+                inside = False
+            elif inside and key and (found := re.match(rf"\s*({re.escape(key)})\s*=", line)):
+                place = (number, found.start(1) + 1)
+                break
+        return self.error(what, *place, fix=fix)
+
+
+def _load(file: _TomlFile, base: Limits | None) -> Limits:
+    known = {limit.name: limit for limit in base.entries} if base else {}
+    store = base.store if base else ""
+    given: dict[str, Limit] = {}
+    for name, value in file.content.items():
+        if name == "schema":
+            if value != 1 or isinstance(value, bool):
+                raise file.error_at(
+                    name, None, f"schema {_shown(value)} is not one this version reads", "write schema = 1"
+                )
+        elif name == "store":
+            if not isinstance(value, str) or not value:
+                raise file.error_at(name, None, "store must be a name", 'e.g. store = "Azure Table Storage"')
+            store = value
+        elif name in NAMES:
+            given[name] = _limit(file, name, value, known.get(name))
+        else:
+            hint = did_you_mean(name, NAMES) or f"known limits: {', '.join(NAMES[:4])} …"
+            raise file.error_at(name, None, f"unknown limit '{name}'", hint)
+    missing = [name for name in NAMES if name not in given and name not in known]
+    if missing:
+        raise UsageError(f"lacks the limit '{missing[0]}'", where=str(file.path), fix="add it")
+    entries = tuple(given.get(name) or known[name] for name in NAMES)
+    numbers: dict[str, Any] = {e.name: int(e.value) if e.name in _WHOLE else float(e.value) for e in entries}
+    try:
+        return Limits(store=store, entries=entries, **numbers)
+    except ValueError as error:
+        what = str(error)
+        # Point at whichever of the two related limits this file gives.
+        culprit = next((name for name in NAMES if name in given and re.search(rf"\b{name}\b", what)), NAMES[0])
+        raise file.error_at(culprit, "value", what, "change one of them") from None
+
+
+def _limit(file: _TomlFile, name: str, value: Any, known: Limit | None) -> Limit:
+    if not isinstance(value, dict):
+        value = {"value": value}
+    section: Mapping[str, Any] = value
+    for key, part in section.items():
+        if key not in _KEYS:
+            hint = did_you_mean(key, _KEYS) or f"known: {', '.join(_KEYS)}"
+            raise file.error_at(name, key, f"{name}: unknown key '{key}'", hint)
+        if key != "value" and key != "date" and not isinstance(part, str):
+            raise file.error_at(name, key, f"{name}: {key} must be text, not {_shown(part)}", f'write {key} = "…"')
+    basis = section.get("basis", "assumed" if "value" in section or known is None else known.basis)
+    if basis not in _BASES:
+        raise file.error_at(name, "basis", f"{name}: basis {_shown(basis)} is none of {', '.join(_BASES)}")
+    unit = section.get("unit", known.unit if known else "")
+    if known is not None and unit != known.unit:
+        raise file.error_at(
+            name, "unit", f"{name}: the unit is {known.unit}, not {_shown(unit)}", f"convert the value to {known.unit}"
+        )
+    number = section.get("value", known.value if known else None)
+    changed = "value" in section
+    return Limit(
+        name=name,
+        value=_checked(file, name, number, unit),
+        unit=unit,
+        source=section.get("source", file.path.name if changed or known is None else known.source),
+        date=str(section.get("date", "" if changed or known is None else known.date)),
+        basis=basis,
+    )
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def _checked(file: _TomlFile, name: str, number: object, unit: str) -> float:
+    of_unit = f" ({unit})" if unit else ""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise file.error_at(
+            name, "value", f"{name} must be a number{of_unit}, not {_shown(number)}", "write it without quotes"
+        )
+    if not math.isfinite(number) or number < 0 or (number == 0 and name not in _MAY_BE_ZERO):
+        least = "0 or above" if name in _MAY_BE_ZERO else "above 0"
+        what = f"{name} is {_shown(number)}; it must be {least} and below 1e18{of_unit}"
+        raise file.error_at(name, "value", what, "correct the value")
+    if name in _WHOLE and number != int(number):
+        raise file.error_at(name, "value", f"{name} is {number}; it must be a whole number{of_unit}", "round it")
+    return number
