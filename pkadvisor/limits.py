@@ -252,6 +252,8 @@ def _limit(file: _TomlFile, name: str, value: Any, known: Limit | None) -> Limit
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, int) and value.bit_length() > 128:  # repr refuses the largest ones
+        return "a very large number"
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -259,10 +261,10 @@ def _shown(value: object) -> str:
 def _checked(file: _TomlFile, name: str, number: object, unit: str) -> float:
     of_unit = f" ({unit})" if unit else ""
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise file.error_at(
-            name, "value", f"{name} must be a number{of_unit}, not {_shown(number)}", "write it without quotes"
-        )
-    if not math.isfinite(number) or number < 0 or (number == 0 and name not in _MAY_BE_ZERO):
+        what = f"{name} must be a number{of_unit}, not {_shown(number)}"
+        raise file.error_at(name, "value", what, "write it without quotes")
+    # The bound comes first: a whole number of TOML may be too large for a float.
+    if not -_NUMBER_MAX < number < _NUMBER_MAX or number < 0 or (number == 0 and name not in _MAY_BE_ZERO):
         least = "0 or above" if name in _MAY_BE_ZERO else "above 0"
         what = f"{name} is {_shown(number)}; it must be {least} and below 1e18{of_unit}"
         raise file.error_at(name, "value", what, "correct the value")
