@@ -1,0 +1,362 @@
+"""The rows at hand as arrays of codes, so that every candidate key is judged by counting, not by guessing.
+
+A property becomes dense integer codes in value order; a part of a key (an *atom*) becomes codes through a look-up table over
+the property's codes; a set of atoms becomes group numbers. All counting questions of planning and costing reduce to three:
+how many rows agree on these atoms, how many of them lie in a range, and which partition does a row fall into.
+
+Rows are the data set's (or a uniform sample of it). Parameters seen in a log stand below them as *ghost rows*: they take
+part in grouping and are never counted as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.transforms import (
+    Field,
+    Hash,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Ticks,
+    Time,
+    bucket,
+    canonical_text,
+    time_unit,
+)
+from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+Atom = tuple[str, ...]
+"""('p', property) · ('t', property, unit) · ('h', property, n) · ('m', number of a constant condition) · ('s',) a sequence."""
+
+
+def atom_of(part: Part) -> Atom | None:
+    """The grouping that a key part makes; None for literal text."""
+    if isinstance(part, Literal):
+        return None
+    if isinstance(part, SequencePart):
+        return ("s",)
+    if isinstance(part, Time):
+        return ("t", part.property, time_unit(part.pattern))
+    if isinstance(part, Hash):
+        return ("h", part.property, str(part.count))
+    return ("p", part.property)
+
+
+def atoms_of(parts: Iterable[Part]) -> tuple[Atom, ...]:
+    """The distinct atoms of some parts, in order."""
+    return tuple(dict.fromkeys(a for a in map(atom_of, parts) if a is not None))
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A property as codes: ``codes[row]`` indexes ``values``, which rise; code 0 is *missing* where ``has_missing``."""
+
+    codes: Ints
+    values: pl.Series
+    has_missing: bool
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.values) + (1 if self.has_missing else 0)
+
+
+class Population:
+    """Rows, ghosts and the groupings computed so far."""
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        types: dict[str, EdmType],
+        *,
+        total: int | None = None,
+        complete: bool = True,
+        arrival: str | None = None,
+        ghosts: pl.DataFrame | None = None,
+    ) -> None:
+        """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
+
+        ``total`` is the number of entities that ``frame`` stands for; ``complete`` says that ``frame`` is all of it.
+        """
+        import numpy as np
+        import polars as pl
+
+        self.types = dict(types)
+        self.rows = frame.height
+        self.total = frame.height if total is None else max(total, frame.height)
+        self.complete = complete and self.total == self.rows
+        self.arrival = arrival
+        if ghosts is not None and ghosts.height:
+            frame = pl.concat([frame, ghosts], how="diagonal_relaxed")
+        self.frame = frame
+        self.size = frame.height
+        self.is_data: Bools = np.arange(self.size) < self.rows
+        self._coded: dict[str, Coded] = {}
+        self._atoms: dict[Atom, tuple[Ints, int]] = {}
+        self._groups: dict[tuple[Atom, ...], tuple[Ints, int]] = {}
+        self._counts: dict[tuple[Atom, ...], Ints] = {}
+        self._ranges: dict[tuple[tuple[Atom, ...], Atom], tuple[Ints, Ints]] = {}
+        self._masks: list[Bools] = []
+
+    # -- codes ---------------------------------------------------------------------------------------------------
+
+    def has(self, name: str) -> bool:
+        """Whether the property exists."""
+        return name in self.frame.columns
+
+    def coded(self, name: str) -> Coded:
+        """The property as codes."""
+        import numpy as np
+        import polars as pl
+
+        if name not in self._coded:
+            column = self.frame.get_column(name)
+            values = column.drop_nulls().unique().sort()
+            missing = column.null_count() > 0
+            rank = column.rank("dense").cast(pl.Int64)
+            codes = (rank.fill_null(0) if missing else rank - 1).to_numpy()
+            self._coded[name] = Coded(codes.astype(np.int64, copy=False), values, missing)
+        return self._coded[name]
+
+    def atom(self, atom: Atom) -> tuple[Ints, int]:
+        """(codes per row, number of codes) of one atom. Codes rise with the value except for hash buckets."""
+        import numpy as np
+
+        if atom not in self._atoms:
+            if atom[0] == "m":
+                self._atoms[atom] = (self._masks[int(atom[1])].astype(np.int64), 2)
+            elif atom[0] == "s":
+                self._atoms[atom] = (np.arange(self.size, dtype=np.int64), self.size)
+            else:
+                coded = self.coded(atom[1])
+                if atom[0] == "p":
+                    self._atoms[atom] = (coded.codes, coded.size)
+                else:
+                    table = self._table(atom, coded)
+                    if coded.has_missing:
+                        table = np.concatenate([[-1], table])
+                    distinct, dense = np.unique(table, return_inverse=True)
+                    self._atoms[atom] = (dense.astype(np.int64)[coded.codes], len(distinct))
+        return self._atoms[atom]
+
+    def _table(self, atom: Atom, coded: Coded) -> Ints:
+        """For each distinct value of the property, the number of its period or bucket."""
+        import numpy as np
+
+        name = atom[1]
+        if atom[0] == "h":
+            edm, count = self.types.get(name, EdmType.STRING), int(atom[2])
+            texts = [canonical_text(_python(v, edm), edm) for v in coded.values.to_list()]
+            return np.array([bucket(t, count) for t in texts], dtype=np.int64)
+        return period_index(coded.values, atom[2])
+
+    def add_mask(self, mask: Bools) -> Atom:
+        """Register a condition without parameters as an atom; its code is 1 where the row satisfies it."""
+        self._masks.append(mask)
+        return ("m", str(len(self._masks) - 1))
+
+    # -- groups --------------------------------------------------------------------------------------------------
+
+    def groups(self, atoms: Iterable[Atom]) -> tuple[Ints, int]:
+        """(group number per row, number of groups) for rows that agree on all atoms; the empty set is one group."""
+        import numpy as np
+
+        key = tuple(sorted(set(atoms)))
+        if key in self._groups:
+            return self._groups[key]
+        if not key:
+            result = (np.zeros(self.size, dtype=np.int64), 1)
+        elif len(key) == 1:
+            result = self.atom(key[0])
+        else:
+            left, left_size = self.groups(key[:-1])
+            right, right_size = self.atom(key[-1])
+            assert left_size * right_size < 2**62, "group numbers stay inside 64 bits"
+            mixed = left * right_size + right
+            distinct, dense = np.unique(mixed, return_inverse=True)
+            result = (dense.astype(np.int64), len(distinct))
+        self._groups[key] = result
+        return result
+
+    def counts(self, atoms: Iterable[Atom]) -> Ints:
+        """Data rows per group."""
+        import numpy as np
+
+        key = tuple(sorted(set(atoms)))
+        if key not in self._counts:
+            ids, size = self.groups(key)
+            self._counts[key] = np.bincount(ids[: self.rows], minlength=size)
+        return self._counts[key]
+
+    def distinct(self, atoms: Iterable[Atom]) -> int:
+        """Groups that hold at least one data row."""
+        import numpy as np
+
+        return int(np.count_nonzero(self.counts(atoms)))
+
+    def surplus(self, atoms: Iterable[Atom]) -> int:
+        """Data rows beyond the first of their group: 0 means that the atoms are unique."""
+        return self.rows - self.distinct(atoms)
+
+    def determines(self, left: Iterable[Atom], right: Iterable[Atom]) -> bool:
+        """Whether ``left`` fixes ``right`` in the rows at hand (a functional dependency)."""
+        left, right = tuple(left), tuple(right)
+        if set(right) <= set(left):
+            return True
+        return self.distinct((*left, *right)) == self.distinct(left)
+
+    def matching(self, atoms: Iterable[Atom], instances: Ints) -> Floats:
+        """For each instance row: data rows that agree with it on the atoms, scaled to the whole population."""
+        ids, _ = self.groups(atoms)
+        return self.scale(self.counts(atoms)[ids[instances]], instances)
+
+    def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
+        """As ``matching``, with the code of ``over`` in [low, high) as well."""
+        import numpy as np
+
+        key = (tuple(sorted(set(atoms))), over)
+        codes, size = self.atom(over)
+        if key not in self._ranges:
+            ids, groups = self.groups(key[0])
+            assert groups * (size + 1) < 2**62
+            self._ranges[key] = (np.sort(ids[: self.rows] * (size + 1) + codes[: self.rows]), ids)
+        ordered, ids = self._ranges[key]
+        base = ids[instances] * (size + 1)
+        upper = np.searchsorted(ordered, base + np.maximum(high, low), side="left")
+        found = upper - np.searchsorted(ordered, base + low, side="left")
+        return self.scale(found, instances)
+
+    def scale(self, found: Ints, instances: Ints) -> Floats:
+        """Counts in the sample → expected counts in the population.
+
+        An instance that is itself a counted row is certain; the others stand for (total - 1) ÷ (rows - 1) each.
+        """
+        import numpy as np
+
+        if self.rows == self.total or self.rows < 2:
+            return found.astype(np.float64)
+        itself = self.is_data[instances] & (found > 0)
+        own = 1 + (found - 1) * ((self.total - 1) / (self.rows - 1))
+        return np.where(itself, own, found * (self.total / self.rows))
+
+    # -- order ---------------------------------------------------------------------------------------------------
+
+    def bound_codes(self, atom: Atom, numbers: Floats | Ints, side: str) -> Ints:
+        """For each number, how many codes of a property's atom lie below it (``left``) or up to it (``right``)."""
+        import numpy as np
+
+        coded = self.coded(atom[1])
+        values = numeric(coded.values)
+        at = np.searchsorted(values, numbers, side="left" if side == "left" else "right")
+        return at.astype(np.int64) + (1 if coded.has_missing else 0)
+
+    def numbers(self, name: str, instances: Ints) -> Floats | Ints:
+        """The numeric value (µs for times) of a property for each instance; missing is the least value."""
+        import numpy as np
+
+        coded = self.coded(name)
+        values = numeric(coded.values)
+        if coded.has_missing:
+            values = np.concatenate([values[:1] - 1 if len(values) else np.zeros(1, dtype=np.int64), values])
+        return values[coded.codes[instances]]
+
+    def key_order(self, parts: Sequence[Part]) -> list[Ints]:
+        """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
+        import numpy as np
+
+        out: list[Ints] = []
+        for part in parts:
+            atom = atom_of(part)
+            if atom is None:
+                continue
+            codes, _ = self.atom(atom)
+            if isinstance(part, ReversePad | ReverseTicks):
+                codes = -codes
+            elif isinstance(part, Field) and self.types.get(part.property, EdmType.STRING).numeric:
+                coded = self.coded(part.property)
+                order = np.argsort(np.argsort(np.array([str(v) for v in coded.values.to_list()])))
+                if coded.has_missing:
+                    order = np.concatenate([[len(order)], order])
+                codes = order.astype(np.int64)[coded.codes]
+            out.append(codes)
+        return out
+
+    def arrival_order(self) -> Ints | None:
+        """Data row numbers from the first inserted to the last; None where nobody knows."""
+        import numpy as np
+
+        if self.arrival is None:
+            return None
+        if self.arrival == "file_order" or not self.has(self.arrival):
+            return np.arange(self.rows, dtype=np.int64)
+        codes = self.coded(self.arrival).codes[: self.rows]
+        return np.argsort(codes, kind="stable").astype(np.int64)
+
+    def check(self) -> None:
+        """Every invariant: codes in range, groups dense, counts add up to the data rows."""
+        for name, coded in self._coded.items():
+            assert coded.codes.min(initial=0) >= 0, name
+            assert coded.codes.max(initial=0) < max(1, coded.size), name
+        for key, (ids, size) in self._groups.items():
+            assert len(ids) == self.size, key
+            assert ids.max(initial=0) < max(1, size), key
+        for key, counts in self._counts.items():
+            assert counts.sum() == self.rows, key
+
+
+def _python(value: object, edm: EdmType) -> str | int | float | bool | bytes:
+    """A polars value as the Python value of ``table/edm.py`` (times become ticks)."""
+    from datetime import UTC, datetime
+
+    if edm is EdmType.DATETIME and isinstance(value, datetime):
+        delta = value.replace(tzinfo=value.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+        return (delta.days * 86_400_000_000 + delta.seconds * 1_000_000 + delta.microseconds) * 10 + TICKS_UNIX_EPOCH
+    assert isinstance(value, str | int | float | bool | bytes)
+    return value
+
+
+def numeric(values: pl.Series) -> Ints | Floats:
+    """A rising array for searching: µs for times, the numbers themselves, positions for everything else."""
+    import numpy as np
+    import polars as pl
+
+    if isinstance(values.dtype, pl.Datetime):
+        return values.dt.epoch("us").to_numpy()
+    if values.dtype.is_float():
+        return values.to_numpy()
+    if values.dtype.is_integer():
+        return values.cast(pl.Int64).to_numpy()
+    return np.arange(len(values), dtype=np.int64)
+
+
+def period_index(values: pl.Series, unit: str) -> Ints:
+    """The calendar number of each time's period: consecutive periods differ by one."""
+    import polars as pl
+
+    if not isinstance(values.dtype, pl.Datetime):
+        return values.rank("dense").cast(pl.Int64).to_numpy()
+    seconds = values.dt.epoch("s")
+    if unit == "year":
+        return values.dt.year().cast(pl.Int64).to_numpy()
+    if unit == "month":
+        return (values.dt.year().cast(pl.Int64) * 12 + values.dt.month().cast(pl.Int64) - 1).to_numpy()
+    return (seconds // PERIOD_S[unit]).to_numpy()
+
+
+PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
+__all__ = ["Atom", "Coded", "Pad", "Population", "Ticks", "atom_of", "atoms_of", "numeric", "period_index"]
