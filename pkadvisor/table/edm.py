@@ -273,7 +273,9 @@ def _number(text: str) -> Literal:
             raise ValueError(f"{text[:40]} is too large for a Double")
         return Literal(EdmType.DOUBLE, value)
     digits = text.rstrip("lL")
-    if len(digits.lstrip("-0")) > 19 or not INT64_MIN <= (whole := int(digits)) <= INT64_MAX:
+    significant = digits.lstrip("-").lstrip("0") or "0"
+    whole = int(significant[:20]) * (-1 if digits[0] == "-" else 1)  # 20 digits are too many already
+    if not INT64_MIN <= whole <= INT64_MAX:
         raise ValueError(f"{text[:40]} is too large for an Int64")
     suffixed = digits != text
     return Literal(EdmType.INT32 if not suffixed and INT32_MIN <= whole <= INT32_MAX else EdmType.INT64, whole)
