@@ -1,0 +1,177 @@
+"""``advisor analyze``: read, advise, render."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pkadvisor.cli.console import (
+    PIPE_WIDTH,
+    escape_page,
+    is_terminal,
+    make_console,
+    redact_result,
+    say,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    write_bytes,
+    write_text,
+)
+from pkadvisor.cli.inputs import Inputs, settle
+from pkadvisor.cli.output import Target, parse_targets, size_text, write_whole
+from pkadvisor.cli.shared import Format, Reading, Redact, Shared, examples, option, unfold
+from pkadvisor.errors import UsageError
+from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
+
+if TYPE_CHECKING:
+    from pkadvisor.advisor import AnalyzeRequest
+
+EPILOG = examples(
+    "advisor analyze --sample footrace",
+    "advisor analyze --sample footrace --redact keys --format json",
+    "advisor samples write footrace race",
+    "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json",
+)
+
+
+@unfold
+def analyze(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DATA]...", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+    ] = None,
+    *,
+    reading: Reading,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
+    ] = None,
+    top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
+    shared: Shared,
+) -> None:
+    """Advise on PartitionKey and RowKey from sample data and a query log.
+
+    The design file may declare the workload where there is no log yet.
+    """
+    inputs = settle(data, reading, command="analyze")
+    targets = parse_targets(out or (), inputs=inputs.files())
+    page = standard_output_format(targets, shared)
+    request = build_request(inputs, reading, top=top)
+
+    from pkadvisor import advisor
+
+    with listen(shared) as progress:
+        result = advisor.analyze(request, progress)
+    for target in targets:
+        if target.path is not None:
+            content = RENDERERS[target.format](result, shared, False)
+            write_whole(target.path, content)
+            if not shared.quiet:
+                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
+    content = RENDERERS[page](result, shared, True)
+    if page is Format.text:
+        write_text(content.decode())
+    else:
+        write_bytes(content)
+    if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
+        say("next: --out json=result.json keeps the whole result; advisor config schema --of result describes it")
+
+
+def _text(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.console import render_text
+
+    stream = sys.stdout if on_terminal else None
+    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
+    page = render_text(
+        result,
+        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        color=color,
+        ascii_only=on_terminal and not speaks_unicode(stream),
+        verbose=shared.verbose,
+    )
+    text = escape_page(redact_result(page), color=color)
+    return (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
+
+
+def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.result import dump_json
+
+    return redact_result(dump_json(result).decode()).encode()
+
+
+# A renderer makes a result into the bytes of a file, or of standard output if its last argument is true.
+RENDERERS: dict[Format, Callable[[dict[str, Any], Shared, bool], bytes]] = {
+    Format.text: _text,
+    Format.json: _json,
+}
+
+
+def standard_output_format(targets: tuple[Target, ...], shared: Shared) -> Format:
+    """``--out FMT=-`` decides what standard output carries, else ``--format``."""
+    to_stdout = [target.format for target in targets if target.path is None]
+    if to_stdout and shared.format not in (Format.text, to_stdout[0]):
+        raise UsageError(
+            f"standard output cannot carry {shared.format} and {to_stdout[0]}", where="--out", fix="leave out --format"
+        )
+    return to_stdout[0] if to_stdout else shared.format
+
+
+def build_request(inputs: Inputs, reading: Reading, *, top: int = 5) -> AnalyzeRequest:
+    """The command line in the terms of the use cases."""
+    share = parse_share(reading.max_bad_lines)
+
+    from pkadvisor.advisor import AnalyzeRequest
+
+    return AnalyzeRequest(
+        data=inputs.data,
+        logs=inputs.logs,
+        design=inputs.design,
+        profiles=inputs.profiles,
+        limits=inputs.limits,
+        since=reading.since,
+        until=reading.until,
+        tables=tuple(reading.table or ()),
+        max_bad_lines=share,
+        sample_rows=reading.sample_rows,
+        input_format=None if reading.input_format == "auto" else reading.input_format,
+        stdin_name=reading.stdin_name,
+        redact=reading.redact is Redact.keys,
+        seed=reading.seed,
+        top=top,
+    )
+
+
+def parse_share(text: str) -> float:
+    """``1%``, ``0.5 %`` or ``0.01`` as a share of one."""
+    number = text.strip().removesuffix("%").strip()
+    try:
+        share = float(number) / (100 if text.strip().endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:  # also false for NaN
+        raise UsageError(f"'{text}' is not a share", where="--max-bad-lines", fix="for example: 1% or 0.01")
+    return share
+
+
+@contextmanager
+def listen(shared: Shared) -> Iterator[Progress]:
+    """Who hears of the progress: nobody, a log, or a terminal."""
+
+    def note(text: str) -> None:
+        say(text, label="note: ", style="yellow", color=shared.color)
+
+    if shared.quiet or sys.stderr is None:
+        yield SilentProgress()
+    elif shared.no_progress or not is_terminal(sys.stderr):
+        yield NoteProgress(note)
+    else:
+        color = wants_color(shared.color, terminal=True)
+        console = make_console(sys.stderr, color=color)
+        console._force_terminal = True
+        with BarProgress(console, note) as progress:
+            yield progress

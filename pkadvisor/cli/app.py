@@ -1,0 +1,94 @@
+"""The commands, assembled; imported once the command line turned out to need them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from pkadvisor.cli import analyze, config, profile, samples
+from pkadvisor.cli.shared import examples
+
+# Plain help, no rich markup: the same text in a terminal, a pipe and a build log.
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+
+
+def _group(about: str, epilog: str) -> typer.Typer:
+    """A command group that shows its help when called alone."""
+    group = typer.Typer(
+        help=about,
+        epilog=epilog,
+        context_settings=SETTINGS,
+        rich_markup_mode=None,
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        pretty_exceptions_show_locals=False,
+    )
+
+    @group.callback()
+    def alone(ctx: typer.Context) -> None:
+        show_help_alone(ctx)
+
+    return group
+
+
+def show_help_alone(ctx: typer.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        typer.echo(ctx.get_help())
+
+
+def _version(value: bool) -> None:
+    if value:
+        from pkadvisor.cli.main import version_text
+
+        typer.echo(version_text(machine=False))
+        raise typer.Exit
+
+
+app = typer.Typer(
+    name="advisor",
+    epilog=examples(
+        "advisor analyze --sample footrace",
+        "advisor samples list",
+        "advisor analyze --help",
+    ),
+    context_settings=SETTINGS,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+)
+
+
+@app.callback()
+def root(
+    ctx: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Name and number; with --format json, all that a result depends on.",
+            callback=_version,
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
+    """Choose PartitionKey and RowKey for a partitioned table store, from sample data and a query log.
+
+    Exit codes: 0 done, 1 a constraint cannot be satisfied, 2 wrong usage, 3 unusable input,
+    4 a bug in pkadvisor, 130 interrupted, 141 the reader of the output left.
+    """
+    show_help_alone(ctx)
+
+
+app.command("analyze", epilog=analyze.EPILOG, context_settings=SETTINGS)(analyze.analyze)
+app.command("profile", epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
+
+_samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)
+_samples.command("list", epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
+_samples.command("write", epilog=samples.WRITE_EPILOG, context_settings=SETTINGS)(samples.write_sample)
+app.add_typer(_samples, name="samples")
+
+_config = _group("Print the schemas of what is read and written.", config.EPILOG)
+_config.command("schema", epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
+app.add_typer(_config, name="config")

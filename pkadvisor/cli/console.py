@@ -1,0 +1,167 @@
+"""What may reach a terminal: escaping, secrets, colour, width and encoding, decided in one place."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import unicodedata
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PIPE_WIDTH = 80  # columns of a page that no terminal measures
+_JOINERS = "\u200c\u200d\u00ad"  # format characters that scripts and emoji need and that move nothing
+_UNSAFE_CATEGORIES = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+_COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
+
+# Names of the places where credentials of a storage account travel. A value ends at the separators of
+# connection strings, URLs and quoted text, so that redacted JSON stays JSON.
+_SECRET = re.compile(
+    r"(?i)\b(AccountKey|SharedAccessKey|SharedAccessSignature|sig)(=|%3D)((?:(?!%26|%3B)[^\s;&\"'<>\\,|])+)",
+)
+_SECRET_OF_SIGNATURE_LENGTH = 20
+
+
+def escape(text: str) -> str:
+    """Text from anywhere as one harmless line: control, bidirectional and unpaired characters become ``\\x1b``."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_escape_character, text))
+
+
+def _escape_character(char: str) -> str:
+    if unicodedata.category(char) not in _UNSAFE_CATEGORIES or char in _JOINERS:
+        return char
+    if char in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[char]
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escape_page(text: str, *, color: bool) -> str:
+    """A rendered page: line ends stay, and colour sequences where colour is wanted; all else as in ``escape``."""
+
+    def line(piece: str) -> str:
+        if not color:
+            return escape(piece)
+        plain = _COLOUR_SEQUENCE.split(piece)
+        marks = [*_COLOUR_SEQUENCE.findall(piece), ""]
+        return "".join(escape(words) + mark for words, mark in zip(plain, marks, strict=True))
+
+    return "\n".join(line(piece) for piece in text.split("\n"))
+
+
+def redact(text: str, *, shortest: int = 1) -> str:
+    """Credentials replaced by ``***``; ``shortest`` spares values too short to be one."""
+
+    def hide(match: re.Match[str]) -> str:
+        name, equals, value = match.groups()
+        signature = name.lower() == "sig" and len(value) < shortest
+        return match[0] if signature else f"{name}{equals}***"
+
+    return _SECRET.sub(hide, text)
+
+
+def redact_result(text: str) -> str:
+    """``redact`` for results, where a key template may well be named ``sig={sig}``: only whole signatures go."""
+    return redact(text, shortest=_SECRET_OF_SIGNATURE_LENGTH)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+def wants_color(choice: str, *, terminal: bool, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a stream gets colour: the option, then the environment, then what the stream is.
+
+    ``--color always`` alone puts escape sequences into a pipe; FORCE_COLOR only overrides TERM=dumb.
+    """
+    env = os.environ if environment is None else environment
+    if choice != "auto":
+        return choice == "always"
+    if env.get("NO_COLOR") or not terminal:
+        return False
+    return env.get("FORCE_COLOR", "0") not in ("", "0") or env.get("TERM", "") != "dumb"
+
+
+def speaks_unicode(stream: TextIO | None) -> bool:
+    encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("_", "-")
+    return encoding.startswith("utf")
+
+
+def width_of(stream: TextIO | None) -> int:
+    """Columns to fill: COLUMNS if set, else the terminal's, else 80."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) > 0:
+        return int(columns)
+    if stream is None or not is_terminal(stream):
+        return PIPE_WIDTH
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or PIPE_WIDTH
+    except (OSError, ValueError):
+        return PIPE_WIDTH
+
+
+def prepare_streams() -> None:
+    """Characters that the locale cannot print are written as escapes instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def make_console(stream: TextIO, *, color: bool) -> Console:
+    """The only way to a rich console: no markup, no emoji codes, no highlighting, and no escape without colour."""
+    from rich.console import Console
+
+    return Console(
+        file=stream,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        soft_wrap=True,
+        legacy_windows=False,
+        width=width_of(stream),
+    )
+
+
+def say(text: str, *, label: str = "", style: str = "", color: str = "auto") -> None:
+    """A message on standard error, one line, whatever it contains."""
+    stream = sys.stderr
+    if stream is None:
+        return
+    line = escape(redact(text))
+    if not wants_color(color, terminal=is_terminal(stream)):
+        stream.write(f"{label}{line}\n")
+        return
+    from rich.text import Text
+
+    make_console(stream, color=True).print(Text.assemble((label, style), line))
+
+
+def write_text(text: str) -> None:
+    """A whole page on standard output, at once: a reader that left is noticed here."""
+    if sys.stdout is not None:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+        sys.stdout.flush()
+
+
+def write_bytes(content: bytes) -> None:
+    """A machine format on standard output: the same bytes in every locale."""
+    if sys.stdout is None:
+        return
+    binary = getattr(sys.stdout, "buffer", None)
+    if binary is None:  # a test's or another program's text stream
+        sys.stdout.write(content.decode())
+        return
+    sys.stdout.flush()
+    binary.write(content if content.endswith(b"\n") else content + b"\n")
+    binary.flush()

@@ -1,0 +1,183 @@
+"""Which files a command line names: bundled samples, ``kind=PATH``, globs, and paths that cannot be."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pkadvisor.cli.console import is_terminal
+from pkadvisor.cli.shared import Reading
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.resources import resource
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A bundled data set with its design; ``data`` and ``logs`` are absolute, ``kind=PATH`` where a kind is named."""
+
+    name: str
+    title: str
+    description: str
+    licence: str
+    rows: int | None
+    folder: Path
+    data: tuple[str, ...]
+    logs: tuple[str, ...]
+    design: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """The texts that a use case receives, checked so far as names can be."""
+
+    data: tuple[str, ...]
+    logs: tuple[str, ...]
+    design: str | None
+    profiles: tuple[str, ...]
+    limits: str | None
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file named, globs resolved; standard input is not a file."""
+        single = [text for text in (self.design, self.limits) if text is not None]
+        named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *single]
+        return tuple(path for text in named if text != STDIN for path in _expand(text))
+
+
+def sample_names() -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in resource("samples").glob("*/sample.toml")))
+
+
+def load_sample(name: str) -> Sample:
+    """A bundled sample by name; UsageError with the nearest name if there is none."""
+    names = sample_names()
+    if name not in names:
+        hint = did_you_mean(name, names)
+        raise UsageError(
+            f"there is no bundled sample '{name}'" + (f"; {hint}" if hint else ""),
+            where="--sample",
+            fix="advisor samples list names them all",
+        )
+    folder = resource("samples", name)
+    about = tomllib.loads((folder / "sample.toml").read_text(encoding="utf-8"))
+    return Sample(
+        name=name,
+        title=about["title"],
+        description=about.get("description", ""),
+        licence=about.get("licence", ""),
+        rows=about.get("rows"),
+        folder=folder,
+        data=tuple(_within(folder, entry) for entry in about.get("data", ())),
+        logs=tuple(_within(folder, entry) for entry in about.get("logs", ())),
+        design=str(folder / about["design"]) if "design" in about else None,
+    )
+
+
+def _within(folder: Path, entry: str) -> str:
+    kind, equals, file = entry.rpartition("=")
+    return f"{kind}{equals}{folder / file}"
+
+
+def settle(data: list[str] | None, reading: Reading, *, command: str) -> Inputs:
+    """The inputs of a command; UsageError when nothing is named or a name cannot be read."""
+    given = Inputs(
+        data=tuple(data or ()),
+        logs=tuple(reading.log or ()),
+        design=reading.design,
+        profiles=tuple(reading.profile or ()),
+        limits=reading.limits,
+    )
+    if reading.sample is not None:
+        if given.data or given.logs or given.profiles:
+            raise UsageError(
+                "a bundled sample brings its own data and logs",
+                where="--sample",
+                fix="leave out either --sample or the files; --design may be combined with it",
+            )
+        sample = load_sample(reading.sample)
+        given = Inputs(sample.data, sample.logs, given.design or sample.design, (), given.limits)
+    if not (given.data or given.logs or given.profiles or given.design):
+        raise UsageError(
+            f"there is nothing to {command}: name data files, --log files or a --profile",
+            fix=f"to see it work: advisor {command} --sample footrace",
+        )
+    _check_stdin(given, command)
+    for text in given.data:
+        _check(path_text(text), "DATA")
+    for texts, where in ((given.logs, "--log"), (given.profiles, "--profile")):
+        for text in texts:
+            _check(text, where)
+    for single, where in ((given.design, "--design"), (given.limits, "--limits")):
+        if single is not None:
+            _check(single, where)
+    return given
+
+
+def path_text(text: str) -> str:
+    """The path in ``kind=PATH``; a file whose own name holds ``=`` is taken as it stands."""
+    kind, equals, path = text.partition("=")
+    return path if equals and kind.isidentifier() and not Path(text).exists() else text
+
+
+def _check_stdin(given: Inputs, command: str) -> None:
+    single = [text for text in (given.design, given.limits) if text is not None]
+    named = [path_text(text) for text in given.data] + [*given.logs, *given.profiles, *single]
+    if named.count(STDIN) > 1:
+        raise UsageError("standard input can be read once, and '-' was given several times", where=STDIN)
+    if STDIN in named and is_terminal(sys.stdin):
+        raise UsageError(
+            "'-' reads standard input, and that is this terminal",
+            where=STDIN,
+            fix=f"pipe a file in, for example: advisor {command} - < data.csv",
+        )
+
+
+def _check(text: str, where: str) -> None:
+    if text == STDIN:
+        return
+    if not text:
+        raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
+    found = _expand(text)
+    if not found:
+        raise UsageError("no file matches", where=_place(where, text))
+    for path in found:
+        try:
+            if not path.exists():
+                raise UsageError(f"there is no such file{_nearby(path)}", where=_place(where, path))
+            if path.is_dir():
+                raise UsageError(
+                    f"{path} is a directory",
+                    where=where,
+                    fix="name its files, for example with a quoted glob: 'DIR/*.csv'",
+                )
+        except (OSError, ValueError) as error:  # a name too long, a null character, a folder that may not be entered
+            raise UsageError(f"this cannot be looked up: {error}", where=_place(where, path)) from error
+
+
+def _place(option: str, path: Path | str) -> str:
+    return str(path) if option == "DATA" else f"{option} {path}"
+
+
+def _expand(text: str) -> list[Path]:
+    import glob
+
+    try:
+        literal = Path(text).exists()
+    except (OSError, ValueError):
+        literal = True
+    if literal or not glob.has_magic(text):
+        return [Path(text)]
+    return [Path(found) for found in sorted(glob.glob(text, recursive=True)) if not Path(found).is_dir()]  # noqa: PTH207
+
+
+def _nearby(path: Path) -> str:
+    """``; did you mean …`` from the names beside a missing file."""
+    try:
+        beside = [entry.name for entry in path.parent.iterdir()][:1000]
+    except OSError:
+        return ""
+    hint = did_you_mean(path.name, sorted(beside))
+    return f"; {hint}" if hint else ""

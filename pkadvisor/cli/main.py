@@ -1,0 +1,274 @@
+"""The command ``advisor``: the one place that turns what happened into an exit code.
+
+0 done · 1 a constraint cannot be satisfied · 2 usage · 3 unusable input · 4 a bug · 130 interrupted · 141 closed pipe
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from pkadvisor.errors import AdvisorError, UsageError
+
+BUG = 4
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+USAGE = 2
+
+SHARED_OPTIONS = ("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out")
+
+
+def run() -> NoReturn:
+    """Console script and ``python -m pkadvisor``."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command line; returns the exit code and never raises."""
+    try:
+        try:
+            code = _run(arguments)
+        except BrokenPipeError:
+            raise
+        except BaseException as error:
+            code = _explain(error, arguments)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        return code
+    except BrokenPipeError:
+        _forget_output()
+        return PIPE_CLOSED
+    except OSError as error:  # a full disk behind standard output, noticed at the last flush
+        _forget_output()
+        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+        return USAGE
+
+
+def _run(arguments: list[str]) -> int:
+    machine = _asks_version(arguments)
+    if machine is not None:
+        # Before typer is imported: scripts ask for the version often.
+        if sys.stdout is not None:
+            sys.stdout.write(version_text(machine=machine) + "\n")
+        return 0
+
+    from pkadvisor.cli.console import prepare_streams
+
+    prepare_streams()
+
+    import typer.main
+
+    from pkadvisor.cli.app import app
+
+    if "_ADVISOR_COMPLETE" in os.environ:
+        app(arguments, prog_name="advisor")
+        return 0
+    command = typer.main.get_command(app)
+    try:
+        # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
+        with command.make_context("advisor", list(arguments)) as context:
+            command.invoke(context)
+    except typer.Exit as stop:
+        return stop.exit_code
+    return 0
+
+
+def _asks_version(arguments: list[str]) -> bool | None:
+    """None if this is no plain question for the version, else whether the answer is to be JSON."""
+    if "--version" not in arguments:
+        return None
+    rest = [argument for argument in arguments if argument != "--version"]
+    given = " ".join(rest).replace("--format=", "--format ")
+    if given in ("--format json", "--format text"):
+        return given.endswith("json")
+    return os.environ.get("PKADVISOR_FORMAT") == "json" if not rest else None
+
+
+def version_text(*, machine: bool) -> str:
+    """``pkadvisor 1.2.3``, or as JSON everything that a result depends on besides its inputs."""
+    from pkadvisor import __version__
+
+    if not machine:
+        return f"pkadvisor {__version__}"
+
+    import json
+    import platform
+    import tomllib
+    from importlib.metadata import PackageNotFoundError, version
+
+    from pkadvisor.resources import resource
+
+    libraries: dict[str, str | None] = {}
+    for name in ("polars", "scipy", "numpy"):
+        try:
+            libraries[name] = version(name)
+        except PackageNotFoundError:
+            libraries[name] = None
+    limits: dict[str, str | None] = {}
+    for path in sorted(resource("rules", "limits").glob("*.toml")):
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        dated = next((table[key] for key in ("dated", "date", "as_of") if key in table), None)
+        limits[path.stem] = None if dated is None else str(dated)
+    facts = {
+        "schema_version": 1,
+        "name": "pkadvisor",
+        "version": __version__,
+        "python": platform.python_version(),
+        "platform": f"{sys.platform}-{platform.machine()}",
+        "libraries": libraries,
+        "limits_dated": limits,
+    }
+    return json.dumps(facts, indent=2)
+
+
+def _explain(error: BaseException, arguments: list[str]) -> int:
+    """Say on standard error what happened, in one to four lines; returns the exit code."""
+    from pkadvisor.cli.console import say
+
+    color, debug = _color_asked(arguments), _debug_asked(arguments)
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if isinstance(error, KeyboardInterrupt):
+        say("interrupted", color=color)
+        return INTERRUPTED
+    known = _translate(error)
+    if known is None:
+        return _confess(error, debug=debug, color=color)
+    if debug:
+        _show_traceback(error)
+    first, *excerpt_and_fix = _escaped_lines(known)
+    say(first, label="error: ", style="bold red", color=color)
+    for line in excerpt_and_fix:
+        say(line, label="  ", color=color)
+    return known.exit_code
+
+
+def _translate(error: BaseException) -> AdvisorError | None:
+    """The error in the terms of its reader; None if it is a bug."""
+    from pkadvisor.errors import AdvisorError, InputError, UsageError
+
+    if isinstance(error, AdvisorError):
+        return error
+    if isinstance(error, OSError) and error.filename is not None and not _is_ours(error.filename):
+        # The use cases name their files better; this is the net below them, for a file that vanished meanwhile.
+        gone = isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError))
+        kind = UsageError if gone else InputError
+        return kind(f"{os.fsdecode(error.filename)}: {error.strerror or error}")
+    typer = sys.modules.get("typer")
+    if typer is not None and isinstance(error, typer.TyperException):
+        return _usage(error)
+    return None
+
+
+def _usage(error: Exception) -> UsageError:
+    """What the parser of the command line rejected, with the nearest right word."""
+    from pkadvisor.errors import UsageError, did_you_mean
+
+    known = tuple(getattr(error, "possibilities", None) or ())
+    sentence = " ".join((str(getattr(error, "message", "")) if known else error.format_message()).split())  # type: ignore[attr-defined]
+    sentence = sentence.replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "advisor"
+    name = str(getattr(error, "option_name", ""))
+    hint = did_you_mean(name, known) if known else ""
+    at_root = context is not None and context.parent is None
+    if name and at_root and name.split("=")[0] in SHARED_OPTIONS:
+        return UsageError(sentence, fix=f"give {name} after the command: advisor analyze {name}")
+    if hint:
+        sentence = f"{sentence.rstrip('.')}; {hint}"
+    return UsageError(sentence, fix=f"{path} --help lists what is possible")
+
+
+def _escaped_lines(error: AdvisorError) -> list[str]:
+    """The lines of an error as they will be printed; a caret stays below its character after escaping."""
+    from pkadvisor.cli.console import escape, redact
+
+    lines = [line.replace("\r", "\\r") for line in error.lines()]
+    if "\n" in error.excerpt:
+        source, marks = error.excerpt.split("\n")
+        column = len(marks) - len(marks.lstrip(" "))
+        lines[lines.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
+    return lines
+
+
+def _confess(error: BaseException, *, debug: bool, color: str) -> int:
+    """A bug: one line for the user, everything else in a file that can be sent."""
+    from pkadvisor.cli.console import say
+
+    say(f"this is a bug in pkadvisor: {type(error).__name__}: {str(error)[:200]}", label="error: ", color=color)
+    if debug:
+        _show_traceback(error)
+        return BUG
+    try:
+        import tempfile
+
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="pkadvisor-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"
+        ) as file:
+            file.write(version_text(machine=True) + "\n" + _traceback_text(error))
+        say(f"traceback, to be sent with a report: {file.name}", label="  ", color=color)
+    except Exception:
+        say("--debug shows the traceback", label="  ", color=color)
+    return BUG
+
+
+def _show_traceback(error: BaseException) -> None:
+    from pkadvisor.cli.console import say
+
+    for line in _traceback_text(error).splitlines():
+        say(line, color="never")
+
+
+def _traceback_text(error: BaseException) -> str:
+    """The traceback without the values of variables: they may be anybody's data."""
+    import traceback
+
+    from pkadvisor.cli.console import escape_page, redact
+
+    return escape_page(redact("".join(traceback.format_exception(error))), color=False)
+
+
+def _is_ours(filename: object) -> bool:
+    """Whether a missing file belongs to the installation: that is a bug, and no user's mistake."""
+    if not isinstance(filename, (str, bytes, os.PathLike)):
+        return True
+    from pkadvisor.resources import resource
+
+    path = os.path.realpath(os.fsdecode(filename))
+    return any(path.startswith(str(resource(place)) + os.sep) for place in ("schemas", "rules", "templates", "samples"))
+
+
+def _color_asked(arguments: list[str]) -> str:
+    """``--color`` as given, also when the command line could not be parsed."""
+    choice = os.environ.get("PKADVISOR_COLOR", "auto")
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before == "--color":
+            choice = argument
+        elif argument.startswith("--color="):
+            choice = argument.removeprefix("--color=")
+    return choice if choice in ("always", "never") else "auto"
+
+
+def _debug_asked(arguments: list[str]) -> bool:
+    return "--debug" in arguments or os.environ.get("PKADVISOR_DEBUG", "").lower() in (
+        "1",
+        "true",
+        "yes",
+        "on",
+        "t",
+        "y",
+    )
+
+
+def _forget_output() -> None:
+    """Point the streams of a reader that left at nothing, so that the interpreter's last flush stays silent."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                os.dup2(nothing, stream.fileno())
+        except (OSError, ValueError):
+            continue

@@ -1,0 +1,90 @@
+"""Where results go: ``FMT=PATH`` targets, checked before the work and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pkadvisor.cli.shared import Format
+from pkadvisor.errors import UsageError, did_you_mean
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One ``--out``; ``path`` is None for standard output."""
+
+    format: Format
+    path: Path | None
+
+
+def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path]) -> tuple[Target, ...]:
+    """``--out`` options as targets; UsageError for an unknown format, a double or a dangerous path."""
+    sources = tuple(inputs)
+    targets: list[Target] = []
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not equals or not path:
+            raise UsageError(f"'{text}' is not FMT=PATH", where="--out", fix="for example: --out json=result.json")
+        if name not in Format.__members__:
+            hint = did_you_mean(name, tuple(Format))
+            raise UsageError(
+                f"there is no format '{name}'" + (f"; {hint}" if hint else ""),
+                where="--out",
+                fix=f"formats: {', '.join(Format)}",
+            )
+        target = Target(Format(name), None if path == STDOUT else check_path(path, where="--out", inputs=sources))
+        if any(target.path == other.path for other in targets):
+            raise UsageError(f"{path} is named twice", where="--out", fix="give every output a place of its own")
+        targets.append(target)
+    return tuple(targets)
+
+
+def check_path(text: str, *, where: str, inputs: Iterable[Path]) -> Path:
+    """A path that may be written: neither a directory nor one of the inputs, under whatever name."""
+    path = Path(text)
+    if path.is_dir():
+        raise UsageError(f"{path} is a directory", where=where, fix="name a file in it")
+    for source in inputs:
+        if source.resolve() == path.resolve() or (path.exists() and source.exists() and path.samefile(source)):
+            raise UsageError(f"{path} is an input and is not overwritten", where=where, fix="choose another name")
+    return path
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write beside the target, then replace it, so that no reader ever sees half a file.
+
+    Parent folders are created; a link is followed; a device or named pipe is written directly.
+    """
+    temporary: Path | None = None
+    try:
+        target = path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file():
+            target.write_bytes(content)
+            return
+        temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.tmp")
+        with temporary.open("xb") as file:
+            file.write(content)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        temporary.replace(target)
+        temporary = None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}", where="--out") from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def size_text(count: int) -> str:
+    """Bytes for people: ``812 B``, ``12 kB``, ``3.4 MB``."""
+    if count < 1000:
+        return f"{count} B"
+    return f"{count / 1000:.0f} kB" if count < 1_000_000 else f"{count / 1e6:.1f} MB"

@@ -1,0 +1,84 @@
+"""``advisor profile``: what the data and the logs say, as one small file that can be merged and committed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.console import redact_result, say, write_bytes
+from pkadvisor.cli.inputs import settle
+from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
+from pkadvisor.cli.shared import Format, Reading, Shared, examples, option, unfold
+from pkadvisor.errors import InputError, UsageError
+
+SHORTEST_SALT_BYTES = 16
+
+EPILOG = examples(
+    "advisor profile --sample footrace --out footrace.profile.json",
+    "advisor profile --profile footrace.profile.json --out merged.profile.json",
+)
+
+
+@unfold
+def profile(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DATA]...", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+    ] = None,
+    *,
+    reading: Reading,
+    out: Annotated[
+        str | None, option("--out", metavar="PATH", help="Write this file instead of standard output.")
+    ] = None,
+    salt_file: Annotated[
+        str | None,
+        option("--salt-file", metavar="FILE", help="Secret that key values are hashed with.", env="SALT_FILE"),
+    ] = None,
+    shared: Shared,
+) -> None:
+    """Summarise data and logs in a profile file, which 'advisor analyze' takes in their place.
+
+    Profiles merge: give parts with --profile. The document is JSON whatever --format says.
+    """
+    inputs = settle(data, reading, command="profile")
+    salt = read_salt(salt_file)
+    sources = [*inputs.files(), *([Path(salt_file)] if salt_file else [])]
+    target = None if out in (None, STDOUT) else check_path(str(out), where="--out", inputs=sources)
+    request = build_request(inputs, reading)
+
+    from pkadvisor import advisor
+
+    with listen(shared) as progress:
+        document = advisor.profile(request, progress, salt=salt)
+    text = json.dumps(document, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    content = redact_result(text).encode() + b"\n"
+    if target is not None:
+        write_whole(target, content)
+        if not shared.quiet:
+            say(f"wrote {target} ({size_text(len(content))})", color=shared.color)
+    if target is None or shared.format is Format.json:
+        write_bytes(content)
+
+
+def read_salt(name: str | None) -> bytes:
+    """The salt in a file without its line end; no salt if no file is named, so that profiles of one team merge."""
+    if name is None:
+        return b""
+    path = Path(name)
+    if path.is_dir() or not path.exists():
+        raise UsageError(f"there is no file {path}", where="--salt-file")
+    try:
+        salt = path.read_bytes().rstrip(b"\r\n")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}", where="--salt-file") from error
+    if len(salt) < SHORTEST_SALT_BYTES:
+        raise UsageError(
+            f"the salt is shorter than {SHORTEST_SALT_BYTES} bytes",
+            where=str(path),
+            fix="for example: head -c 32 /dev/urandom | base64 > salt.txt",
+        )
+    return salt

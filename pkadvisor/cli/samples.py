@@ -1,0 +1,68 @@
+"""``advisor samples``: the bundled data sets that every example runs on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pkadvisor.cli.console import escape, say, write_text
+from pkadvisor.cli.inputs import load_sample, sample_names
+from pkadvisor.cli.output import write_whole
+from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.errors import UsageError
+
+LIST_EPILOG = examples("advisor samples list", "advisor samples list --format json")
+WRITE_EPILOG = examples(
+    "advisor samples write footrace race",
+    "advisor samples write footrace race --force",
+)
+
+
+@unfold
+def list_samples(*, shared: Shared) -> None:
+    """Name the bundled samples."""
+    found = [load_sample(name) for name in sample_names()]
+    if shared.format is Format.json:
+        rows = [
+            {"name": s.name, "title": s.title, "description": s.description, "rows": s.rows, "licence": s.licence}
+            for s in found
+        ]
+        write_text(json.dumps({"schema_version": 1, "samples": rows}, indent=2))
+        return
+    width = max((len(s.name) for s in found), default=0)
+    for sample in found:
+        rows_text = f"{sample.rows:,} rows" if sample.rows is not None else "log only"
+        write_text(escape(f"{sample.name:<{width}}  {rows_text:>12}  {sample.title}"))
+        if shared.verbose:
+            write_text(escape(f"{'':<{width}}  {'':>12}  {sample.description} {sample.licence}"))
+
+
+@unfold
+def write_sample(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from 'advisor samples list'.")],
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where to put the files; created if missing.")],
+    *,
+    force: Annotated[bool, option("--force", help="Overwrite files of the same names.")] = False,
+    shared: Shared,
+) -> None:
+    """Copy a bundled sample into a folder, to look at and to change."""
+    sample = load_sample(name)
+    goal = Path(folder)
+    if goal.exists() and not goal.is_dir():
+        raise UsageError(f"{goal} is a file", where="DIR", fix="name a folder")
+    files = [path for path in sorted(sample.folder.rglob("*")) if path.is_file()]
+    taken = [path for path in files if (goal / path.relative_to(sample.folder)).exists()]
+    if taken and not force:
+        raise UsageError(
+            f"{goal / taken[0].relative_to(sample.folder)} exists already", where="DIR", fix="--force overwrites it"
+        )
+    for path in files:
+        write_whole(goal / path.relative_to(sample.folder), path.read_bytes())
+    written = [str(goal / path.relative_to(sample.folder)) for path in files]
+    if shared.format is Format.json:
+        write_text(json.dumps({"schema_version": 1, "wrote": written}, indent=2))
+    if not shared.quiet:
+        say(f"wrote {len(written)} files to {goal}", color=shared.color)

@@ -1,0 +1,142 @@
+"""Options that several commands have in common, declared once and unfolded into each command's signature."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+class Format(StrEnum):
+    """How a result can be written; each later format is a line here and one in ``analyze.RENDERERS``."""
+
+    text = "text"
+    json = "json"
+
+
+class ColorChoice(StrEnum):
+    auto = "auto"
+    always = "always"
+    never = "never"
+
+
+class Redact(StrEnum):
+    keys = "keys"
+    none = "none"
+
+
+def option(*names: str, help: str, env: str | None = None, **more: Any) -> Any:  # noqa: A002
+    """An option that shows its environment variable, if it has one."""
+    return typer.Option(*names, help=help, envvar=f"PKADVISOR_{env}" if env else None, show_envvar=True, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Conduct: every command has these, after the command's name."""
+
+    format: Annotated[Format, option("--format", help="What standard output carries.", env="FORMAT")] = Format.text
+    quiet: Annotated[bool, option("--quiet", "-q", help="Only results and errors.", env="QUIET")] = False
+    verbose: Annotated[bool, option("--verbose", "-v", help="Show what was skipped, and why.", env="VERBOSE")] = False
+    color: Annotated[ColorChoice, option("--color", help="Colour in text.", env="COLOR")] = ColorChoice.auto
+    no_progress: Annotated[bool, option("--no-progress", help="No progress bar.", env="NO_PROGRESS")] = False
+    debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to read, and how: the commands that look at data and logs."""
+
+    log: Annotated[
+        list[str] | None,
+        option("--log", metavar="LOG", help="A query log: file, glob or '-'. Repeatable."),
+    ] = None
+    design: Annotated[
+        str | None,
+        option("--design", metavar="FILE", help="Design file: current keys, declared workload.", env="DESIGN"),
+    ] = None
+    profile: Annotated[
+        list[str] | None,
+        option("--profile", metavar="FILE", help="Profile file, in place of data and log. Repeatable."),
+    ] = None
+    sample: Annotated[
+        str | None,
+        option("--sample", metavar="NAME", help="Take a bundled sample; 'advisor samples list' names them."),
+    ] = None
+    sample_rows: Annotated[
+        int | None,
+        option("--sample-rows", metavar="N", min=1, help="Look at N rows only."),
+    ] = None
+    limits: Annotated[
+        str | None,
+        option("--limits", metavar="FILE", help="The store's limits, instead of the bundled ones.", env="LIMITS"),
+    ] = None
+    since: Annotated[str | None, option("--since", metavar="T", help="Skip log lines before this time.")] = None
+    until: Annotated[str | None, option("--until", metavar="T", help="Skip log lines from this time on.")] = None
+    table: Annotated[
+        list[str] | None,
+        option("--table", metavar="NAME", help="Only this table. Repeatable."),
+    ] = None
+    max_bad_lines: Annotated[
+        str,
+        option(
+            "--max-bad-lines",
+            metavar="SHARE",
+            help="Give up above this share of unreadable lines.",
+            env="MAX_BAD_LINES",
+            show_default=True,
+        ),
+    ] = "1%"
+    redact: Annotated[
+        Redact,
+        option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True),
+    ] = Redact.none
+    input_format: Annotated[
+        str | None,
+        option("--input-format", metavar="NAME", help="Do not guess the format.", show_default="by content"),
+    ] = None
+    stdin_name: Annotated[
+        str | None,
+        option("--stdin-name", metavar="NAME", help="What messages call standard input."),
+    ] = None
+    seed: Annotated[int, option("--seed", metavar="N", min=0, help="Seed.", env="SEED", show_default=True)] = 0
+
+
+def unfold(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters of bundle type (``Shared``, ``Reading``) became one option per field."""
+    plain: list[inspect.Parameter] = []
+    bundles: dict[str, type[Any]] = {}
+    for parameter in inspect.signature(command, eval_str=True).parameters.values():
+        kind = parameter.annotation
+        if not dataclasses.is_dataclass(kind) or not isinstance(kind, type):
+            plain.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+            continue
+        bundles[parameter.name] = kind
+        hints = get_type_hints(kind, include_extras=True)
+        plain += [
+            inspect.Parameter(
+                field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+            )
+            for field in dataclasses.fields(kind)
+        ]
+
+    @functools.wraps(command)
+    def unfolded(**given: Any) -> None:
+        for name, kind in bundles.items():
+            given[name] = kind(**{field.name: given.pop(field.name) for field in dataclasses.fields(kind)})
+        command(**given)
+
+    del unfolded.__wrapped__  # its annotations are not this function's
+    unfolded.__signature__ = inspect.Signature(plain)  # type: ignore[attr-defined]
+    unfolded.__annotations__ = {parameter.name: parameter.annotation for parameter in plain}
+    return unfolded
+
+
+def examples(*lines: str) -> str:
+    """The end of a help page; every line is run by a test, in order, in one empty folder."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
