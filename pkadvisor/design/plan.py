@@ -215,7 +215,7 @@ def _plan_on(
     types: Mapping[str, EdmType],
 ) -> AccessPlan:
     partition = walk(key.partition, wanted)
-    row = walk(key.row, wanted, fan_out=False)
+    row = walk(key.row, wanted)
     periods: Time | None = None
     if not partition.complete and isinstance(partition.range_part, Time) and _only_rest(key.partition, partition):
         # A bounded period at the end of the PartitionKey can be enumerated: one request for each period in the range.
@@ -242,13 +242,14 @@ def _plan_on(
         equal_atoms = ()
     buckets = 1
     if access is not Access.TABLE_SCAN:
-        for bucket in partition.buckets:
+        for bucket in (*partition.buckets, *(row.buckets if exact else ())):
             buckets *= bucket.count
     served = {a[1] for a in equal_atoms if a[0] == "p"}
     if range_atom and range_atom[0] == "p":
         served.add(range_atom[1])
     unserved = tuple(p for p in wanted.properties if p not in served)
-    ordered = _order_served(query.order_by, key, row, exact and buckets == 1 and not partition.choices, wanted, types)
+    choices = (*partition.choices, *(row.choices if exact else ())) if access is not Access.TABLE_SCAN else ()
+    ordered = _order_served(query.order_by, key, row, exact and buckets == 1 and not choices, wanted, types)
     return AccessPlan(
         query=query.name,
         access=access,
@@ -258,7 +259,7 @@ def _plan_on(
         range_atom=range_atom,
         periods=periods,
         buckets=buckets,
-        choices=partition.choices if access is not Access.TABLE_SCAN else (),
+        choices=choices,
         unserved=unserved,
         order_served=ordered,
         filters=_filters(query, wanted, key, partition, row, access, exact, periods, unserved, types),
