@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, cast
 
 from pkadvisor.errors import caret, did_you_mean
 from pkadvisor.table.edm import EdmType, Literal, parse_literal
-from pkadvisor.table.odata import (
+from pkadvisor.table.filters import (
     TICKS_PER_UNIT,
     And,
     Comparison,
@@ -49,7 +49,7 @@ def _parser() -> Lark:
 
 
 def parse(text: str, *, parameters: bool, limit: int | None) -> Filter:
-    """See ``odata.parse_filter``."""
+    """The filter that a text says; see ``odata.parse_filter``."""
     from lark.exceptions import UnexpectedInput
 
     if len(text) > MAX_CHARACTERS:

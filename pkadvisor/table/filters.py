@@ -1,0 +1,409 @@
+"""Filters over properties: the tree behind a ``$filter`` text, and what can be done with it.
+
+A filter compares properties with constants, or with parameters that stand for constants (``{x}``, design files and
+shapes of log lines). ``odata`` is the door to all of this: import from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.table.edm import (
+    INT32_MAX,
+    INT32_MIN,
+    INT64_MAX,
+    INT64_MIN,
+    TICKS_MAX,
+    TICKS_PER_SECOND,
+    EdmType,
+    Literal,
+    canonical_guid,
+    format_double,
+    format_literal,
+    format_ticks,
+    order_key,
+    parse_datetime_ticks,
+)
+
+MAX_COMPARISONS = 15
+"""Comparisons the service accepts in one filter (Querying Tables and Entities)."""
+
+
+class FilterSyntaxError(UsageError):
+    """The text is not a filter; ``column`` counts from 0 into the text."""
+
+    def __init__(self, what: str, *, where: str = "", fix: str = "", excerpt: str = "", column: int = 0) -> None:
+        super().__init__(what, where=where, fix=fix, excerpt=excerpt)
+        self.column = column
+
+
+class FilterLimitError(UsageError):
+    """The filter has more comparisons than the service accepts."""
+
+
+class Operator(StrEnum):
+    """How a property is compared."""
+
+    EQ = "eq"
+    NE = "ne"
+    GT = "gt"
+    GE = "ge"
+    LT = "lt"
+    LE = "le"
+
+    @property
+    def flipped(self) -> Operator:
+        """The operator when both sides change places: ``5 lt a`` is ``a gt 5``."""
+        return _FLIPPED.get(self, self)
+
+
+_FLIPPED = {
+    Operator.GT: Operator.LT,
+    Operator.LT: Operator.GT,
+    Operator.GE: Operator.LE,
+    Operator.LE: Operator.GE,
+}
+
+TICKS_PER_UNIT = {
+    "w": 7 * 86400 * TICKS_PER_SECOND,
+    "d": 86400 * TICKS_PER_SECOND,
+    "h": 3600 * TICKS_PER_SECOND,
+    "min": 60 * TICKS_PER_SECOND,
+    "s": TICKS_PER_SECOND,
+}
+"""Units of a time offset, the largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A constant to be filled in.
+
+    ``type`` None takes the type of whatever is bound. ``offset`` is added to a number, ``offset_ticks`` (100 ns) to a
+    DateTime; ``prefix`` and ``suffix`` surround the value of a String.
+    """
+
+    name: str
+    type: EdmType | None = None
+    offset: int | float = 0
+    offset_ticks: int = 0
+    prefix: str = ""
+    suffix: str = ""
+
+    def __post_init__(self) -> None:
+        if (self.prefix or self.suffix) and self.type is not EdmType.STRING:
+            raise ValueError("only a String has text around its parameter")
+        if self.offset and self.offset_ticks:
+            raise ValueError("an offset is a number or a time, not both")
+        if self.offset and self.type is not None and not self.type.numeric:
+            raise ValueError(f"a plain number cannot be added to a {self.type}")
+        if self.offset_ticks and self.type not in (None, EdmType.DATETIME):
+            raise ValueError(f"a time cannot be added to a {self.type}")
+        if isinstance(self.offset, float) and self.type is not None and self.type.integer:
+            raise ValueError(f"a fraction cannot be added to an {self.type}")
+
+
+Operand = Literal | Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``property operator operand``."""
+
+    property: str
+    operator: Operator
+    operand: Operand
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All of at least two filters; an And inside an And is unfolded."""
+
+    operands: tuple[Filter, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operands", _unfolded(And, self.operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Any of at least two filters; an Or inside an Or is unfolded."""
+
+    operands: tuple[Filter, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operands", _unfolded(Or, self.operands))
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Whatever the operand does not match."""
+
+    operand: Filter
+
+
+Filter = Comparison | And | Or | Not
+
+
+def _unfolded(kind: type[And] | type[Or], operands: tuple[Filter, ...]) -> tuple[Filter, ...]:
+    flat: list[Filter] = []
+    for operand in operands:
+        flat.extend(operand.operands if isinstance(operand, And | Or) and isinstance(operand, kind) else (operand,))
+    if len(flat) < 2:
+        raise ValueError(f"{kind.__name__} needs two operands or more")
+    return tuple(flat)
+
+
+def comparisons(tree: Filter) -> Iterator[Comparison]:
+    """The comparisons of a filter, from left to right."""
+    stack: list[Filter] = [tree]
+    while stack:
+        node = stack.pop()
+        match node:
+            case Comparison():
+                yield node
+            case Not():
+                stack.append(node.operand)
+            case And() | Or():
+                stack.extend(reversed(node.operands))
+
+
+def comparison_count(tree: Filter) -> int:
+    """How many comparisons the service counts."""
+    return sum(1 for _ in comparisons(tree))
+
+
+def properties(tree: Filter) -> tuple[str, ...]:
+    """The properties compared, each once, in order of first appearance."""
+    return tuple(dict.fromkeys(c.property for c in comparisons(tree)))
+
+
+def parameters(tree: Filter) -> tuple[str, ...]:
+    """The names of the parameters, each once, in order of first appearance."""
+    return tuple(dict.fromkeys(c.operand.name for c in comparisons(tree) if isinstance(c.operand, Parameter)))
+
+
+def conjuncts(tree: Filter) -> tuple[Filter, ...]:
+    """The filters that must all hold: the operands of an And, else the filter alone."""
+    return tree.operands if isinstance(tree, And) else (tree,)
+
+
+# ---------------------------------------------------------------------------------------------------- text
+
+
+def format_filter(tree: Filter, *, parameters: bool | None = None) -> str:
+    """The canonical text: single blanks, no parentheses but where the tree needs them and after ``not``.
+
+    ``not`` always gets parentheses: the service's own samples write them, and OData proper would read ``not a eq 1`` as
+    ``(not a) eq 1``. ``parse_filter(format_filter(f)) == f``; a filter with parameters, or with ``parameters=True``, is
+    written for ``parse_filter(…, parameters=True)``, that is with doubled braces in its strings.
+    """
+    if parameters is None:
+        parameters = any(isinstance(c.operand, Parameter) for c in comparisons(tree))
+    return _format(tree, parameters)
+
+
+def _format(node: Filter, braces: bool) -> str:
+    match node:
+        case Comparison():
+            return f"{node.property} {node.operator} {_format_operand(node.operand, braces)}"
+        case Not():
+            return f"not ({_format(node.operand, braces)})"
+        case And():
+            parts = (_format(o, braces) for o in node.operands)
+            return " and ".join(f"({p})" if isinstance(o, Or) else p for o, p in zip(node.operands, parts, strict=True))
+        case Or():
+            return " or ".join(_format(o, braces) for o in node.operands)
+
+
+def _format_operand(operand: Operand, braces: bool) -> str:
+    if isinstance(operand, Literal):
+        text = format_literal(operand)
+        return _braced(text) if braces and operand.type is EdmType.STRING else text
+    offset = _format_offset(operand)
+    match operand.type:
+        case None:
+            return f"{{{operand.name}{offset}}}"
+        case EdmType.STRING:
+            prefix, suffix = (_braced(t.replace("'", "''")) for t in (operand.prefix, operand.suffix))
+            return f"'{prefix}{{{operand.name}}}{suffix}'"
+        case EdmType.DATETIME:
+            return f"datetime'{{{operand.name}{offset}}}'"
+        case EdmType.GUID:
+            return f"guid'{{{operand.name}}}'"
+        case EdmType.BINARY:
+            return f"X'{{{operand.name}}}'"
+        case EdmType.INT64:
+            return f"{{{operand.name}{offset}}}L"
+        case _:
+            return f"{{{operand.name}{offset}:{operand.type}}}"
+
+
+def _braced(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _format_offset(parameter: Parameter) -> str:
+    if parameter.offset:
+        sign = "-" if parameter.offset < 0 else "+"
+        size = abs(parameter.offset)
+        return sign + (format_double(size) if isinstance(size, float) else str(size))
+    if parameter.offset_ticks:
+        sign, size = "-" if parameter.offset_ticks < 0 else "+", abs(parameter.offset_ticks)
+        for unit, ticks in TICKS_PER_UNIT.items():
+            if size % ticks == 0:
+                return f"{sign}{size // ticks}{unit}"
+        whole, fraction = divmod(size, TICKS_PER_SECOND)
+        return f"{sign}{whole}.{fraction:07d}".rstrip("0") + "s"
+    return ""
+
+
+# --------------------------------------------------------------------------------------------------- truth
+
+
+def evaluate(tree: Filter, entity: Mapping[str, Literal]) -> bool:
+    """Whether the service would return the entity.
+
+    A comparison holds only where the entity has the property with exactly the constant's Edm type: ``123L`` matches
+    neither ``'123'`` nor an Int32 123, and an absent property or one of another type matches nothing, ``ne`` included
+    (as published: the constant's type must equal the property's). ``not`` is plain negation, so ``not (a eq 1)``
+    matches entities without ``a``. Order within a type is that of ``edm.order_key``; NaN is unequal to every Double.
+    Raises ValueError on a parameter that is not bound.
+    """
+    match tree:
+        case Comparison():
+            return _holds(tree, entity.get(tree.property))
+        case And():
+            return all(evaluate(o, entity) for o in tree.operands)
+        case Or():
+            return any(evaluate(o, entity) for o in tree.operands)
+        case Not():
+            return not evaluate(tree.operand, entity)
+
+
+def _holds(comparison: Comparison, actual: Literal | None) -> bool:
+    constant = comparison.operand
+    if isinstance(constant, Parameter):
+        raise ValueError(f"parameter {constant.name} is not bound")
+    if actual is None or actual.type is not constant.type:
+        return False
+    match comparison.operator:
+        case Operator.EQ:
+            return actual.value == constant.value
+        case Operator.NE:
+            return actual.value != constant.value
+    left, right = order_key(actual), order_key(constant)
+    if isinstance(left, bytes) and isinstance(right, bytes):
+        return _ordered(comparison.operator, (left > right) - (left < right))
+    if isinstance(left, int | float) and isinstance(right, int | float):
+        if left != left or right != right:  # NaN is in no order
+            return False
+        return _ordered(comparison.operator, (left > right) - (left < right))
+    raise AssertionError("values of one type share an order")
+
+
+def _ordered(operator: Operator, sign: int) -> bool:
+    match operator:
+        case Operator.GT:
+            return sign > 0
+        case Operator.GE:
+            return sign >= 0
+        case Operator.LT:
+            return sign < 0
+        case _:
+            return sign <= 0
+
+
+# ------------------------------------------------------------------------------------------------- binding
+
+
+def bind(tree: Filter, values: Mapping[str, Literal]) -> Filter:
+    """The filter with every parameter replaced by its value.
+
+    The value takes the parameter's type: whole numbers fit into each other's types and into Double, a String is read as
+    DateTime or Guid, and every value but Binary has a text for a String. An offset that leaves the type's range
+    stops at its end. Raises UsageError for a missing value or one that does not fit.
+    """
+    match tree:
+        case Comparison():
+            if isinstance(tree.operand, Literal):
+                return tree
+            return Comparison(tree.property, tree.operator, _bound(tree.operand, values))
+        case And():
+            return And(tuple(bind(o, values) for o in tree.operands))
+        case Or():
+            return Or(tuple(bind(o, values) for o in tree.operands))
+        case Not():
+            return Not(bind(tree.operand, values))
+
+
+def _bound(parameter: Parameter, values: Mapping[str, Literal]) -> Literal:
+    given = values.get(parameter.name)
+    if given is None:
+        known = tuple(values)
+        raise UsageError(
+            f"no value for parameter {{{parameter.name}}}",
+            fix=did_you_mean(parameter.name, known) or f"known are: {', '.join(known[:10]) or 'none'}",
+        )
+    try:
+        return _shifted(_cast(given, parameter), parameter)
+    except ValueError as problem:
+        raise UsageError(f"parameter {{{parameter.name}}}: {problem}") from None
+
+
+def _cast(given: Literal, parameter: Parameter) -> Literal:
+    wanted, value = parameter.type, given.value
+    if wanted is EdmType.STRING:
+        return Literal(EdmType.STRING, f"{parameter.prefix}{_text(given)}{parameter.suffix}")
+    if wanted is None or wanted is given.type:
+        return given
+    if wanted.integer and given.type.integer:
+        return Literal(wanted, value)
+    if wanted is EdmType.DOUBLE and given.type.integer:
+        return Literal(wanted, float(value))
+    if wanted is EdmType.DATETIME and isinstance(value, str) and given.type is EdmType.STRING:
+        return Literal(wanted, parse_datetime_ticks(value))
+    if wanted is EdmType.GUID and isinstance(value, str):
+        return Literal(wanted, canonical_guid(value))
+    raise ValueError(f"a {given.type} is not a {wanted}")
+
+
+def _text(given: Literal) -> str:
+    """A value inside a String: numbers and dates as they are written, without quotes or suffixes."""
+    value = given.value
+    match given.type:
+        case EdmType.DATETIME:
+            assert isinstance(value, int)
+            return format_ticks(value, trim=True)
+        case EdmType.BOOLEAN | EdmType.DOUBLE:
+            return format_literal(given)
+        case EdmType.BINARY:
+            raise ValueError("a Binary has no text")
+        case _:
+            return str(value)
+
+
+_BOUNDS = {
+    EdmType.INT32: (INT32_MIN, INT32_MAX),
+    EdmType.INT64: (INT64_MIN, INT64_MAX),
+    EdmType.DATETIME: (0, TICKS_MAX),
+}
+
+
+def _shifted(value: Literal, parameter: Parameter) -> Literal:
+    if not parameter.offset and not parameter.offset_ticks:
+        return value
+    if parameter.offset_ticks and value.type is not EdmType.DATETIME:
+        raise ValueError(f"a time cannot be added to a {value.type}")
+    if parameter.offset and not value.type.numeric:
+        unit = ", say its unit (s, min, h, d, w)" if value.type is EdmType.DATETIME else ""
+        raise ValueError(f"a plain number cannot be added to a {value.type}{unit}")
+    assert isinstance(value.value, int | float)
+    if value.type is EdmType.DOUBLE:
+        return Literal(EdmType.DOUBLE, value.value + parameter.offset)
+    if isinstance(parameter.offset, float):
+        raise ValueError(f"a fraction cannot be added to an {value.type}")
+    low, high = _BOUNDS[value.type]
+    return Literal(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))

@@ -1,0 +1,107 @@
+"""Shapes of filter texts: a log of millions of lines says the same few things with ever-other constants."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pkadvisor.errors import UsageError
+from pkadvisor.table.edm import Literal, parse_literal
+from pkadvisor.table.filters import MAX_COMPARISONS, Filter, bind, parameters
+from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
+
+_LITERAL = re.compile(
+    r"(?:(?<![\w.])(?:datetime|guid|binary|[Xx]))?'(?:[^']|'')*+'"
+    r"|(?:-|(?<![\w.-]))[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[LldD]?(?![\w.])"
+    r"|[ \t\r\n]{2,}|[\t\r\n]"
+)
+_PREFIXED = {"'": "String", "d": "DateTime", "g": "Guid", "b": "Binary", "X": "Binary", "x": "Binary"}
+
+
+def normalise(text: str) -> tuple[str, tuple[str, ...]]:
+    """The shape of a filter and the raw texts of its constants, in one pass and without parsing.
+
+    Constants become typed placeholders ``{p0:String}``, ``{p1:Int32}`` …; booleans stay; blanks collapse. The shape is
+    itself a filter text with parameters. Texts that are no filters have shapes, too; parsing the shape finds out.
+    """
+    literals: list[str] = []
+
+    def marker(match: re.Match[str]) -> str:
+        raw = match[0]
+        kind = _PREFIXED.get(raw[0])
+        if kind is None:
+            if raw[0] in " \t\r\n":
+                return " "
+            kind = _number_type(raw)
+        literals.append(raw)
+        return f"{{p{len(literals) - 1}:{kind}}}"
+
+    shape = _LITERAL.sub(marker, text).strip(" \t\r\n")
+    return shape, tuple(literals)
+
+
+def _number_type(raw: str) -> str:
+    last = raw[-1]
+    if last in "Ll":
+        return "Int64"
+    if last in "dD" or "." in raw or "e" in raw or "E" in raw:
+        return "Double"
+    if len(raw) < 10:
+        return "Int32"
+    try:
+        return parse_literal(raw).type.value
+    except ValueError:
+        return "Int64"  # too large: reading the constant fails again, and the error then shows the text itself
+
+
+def parse_normalised(shape: str, *, limit: int | None = MAX_COMPARISONS) -> Filter:
+    """The filter of a shape, with parameters ``p0``, ``p1`` … in the order of the literals that ``normalise`` gave."""
+    return parse(shape, parameters=True, limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedShape:
+    """A filter text taken apart: its shape, the filter of the shape, and the constants for ``p0``, ``p1`` …"""
+
+    shape: str
+    template: Filter
+    literals: tuple[Literal, ...]
+
+    def filter(self) -> Filter:
+        """The filter of the text itself."""
+        return bind(self.template, {f"p{i}": literal for i, literal in enumerate(self.literals)})
+
+
+class ShapeCache:
+    """Parses many filter texts that share few shapes, each shape once.
+
+    Holds at most ``capacity`` shapes and starts over when full, so that a log of ever-new shapes stays bounded.
+    """
+
+    def __init__(self, *, limit: int | None = MAX_COMPARISONS, capacity: int = 10_000) -> None:
+        self._limit = limit
+        self._capacity = capacity
+        self._templates: dict[str, tuple[Filter, int] | None] = {}
+
+    def parse(self, text: str) -> ParsedShape:
+        """The parts of one text; raises what ``parse_filter`` raises on it."""
+        shape, raw = normalise(text)
+        known = self._template(shape) if len(text) <= MAX_CHARACTERS else None
+        if known is not None and known[1] == len(raw):
+            try:
+                return ParsedShape(shape, known[0], tuple(parse_literal(r) for r in raw))
+            except ValueError:
+                pass  # a constant that is none: the error below shows it in its text
+        # Usually an error. A text at the very limit of length has a longer shape and is still a filter.
+        return ParsedShape(shape, parse(text, parameters=False, limit=self._limit), ())
+
+    def _template(self, shape: str) -> tuple[Filter, int] | None:
+        if shape not in self._templates:
+            if len(self._templates) >= self._capacity:
+                self._templates.clear()
+            try:
+                template = parse_normalised(shape, limit=self._limit)
+                self._templates[shape] = (template, len(parameters(template)))
+            except UsageError:
+                self._templates[shape] = None
+        return self._templates[shape]
