@@ -1,0 +1,241 @@
+"""The design file: the current keys of a table and the workload that no log tells yet, as checked values.
+
+``load_declaration`` reads YAML (``declaration_yaml``), checks its shape (``declaration_model``) and then what several
+values say together: names, kinds, keys, filters, transactions (``declaration_build``). Every error is a UsageError with
+``FILE:LINE:COLUMN``, the line and a caret. Templates are not parsed here: they come with their place (``Placed``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.observe.declaration_yaml import Document, Path_, Placed, read_text
+from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import EdmType
+
+__all__ = [
+    "ARRIVAL_FILE_ORDER",
+    "ARRIVAL_TIMESTAMP",
+    "Declaration",
+    "IndexRowDeclaration",
+    "KindDeclaration",
+    "Mention",
+    "Placed",
+    "Sampling",
+    "TableDeclaration",
+    "check_properties",
+    "design_schema",
+    "load_declaration",
+    "schema_text",
+    "skeleton",
+]
+
+ARRIVAL_TIMESTAMP = "timestamp"
+ARRIVAL_FILE_ORDER = "file_order"
+_SYSTEM_PROPERTIES = ("PartitionKey", "RowKey")
+_TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
+
+
+class Sampling(StrEnum):
+    """How the data set was taken from the table."""
+
+    COMPLETE = "complete"
+    RANDOM_ROWS = "random-rows"
+    RANDOM_KEYS = "random-keys"
+    SLICE = "slice"
+    """A prefix in key order, one day, …: no interval can be given for what is estimated from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A property named in the design file: as what, for which kind, and where."""
+
+    name: str
+    role: str
+    kind: str | None
+    where: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexRowDeclaration:
+    """A further row per entity, in its own partition if it has a ``partition_key``; ``copy`` is full or pointer."""
+
+    partition_key: Placed | None
+    row_key: Placed
+    copy: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindDeclaration:
+    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String)."""
+
+    name: str
+    properties: tuple[tuple[str, EdmType], ...]
+    entities_total: int | None
+    arrival: str | None
+    sizes: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableDeclaration:
+    """All that the design file says about one table.
+
+    ``partition_key`` and ``row_key`` are both given or both None. ``arrival`` is ``timestamp``, ``file_order``, a
+    property, or None: unknown. With ``kinds``, ``properties`` is empty and each class of the workload names its kind.
+    """
+
+    name: str
+    partition_key: Placed | None
+    row_key: Placed | None
+    index_rows: tuple[IndexRowDeclaration, ...]
+    properties: tuple[tuple[str, EdmType], ...]
+    entities_total: int | None
+    sampling: Sampling
+    arrival: str | None
+    kinds: tuple[KindDeclaration, ...]
+    workload: Workload
+    sizes: tuple[tuple[str, int], ...] = ()
+    mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A design file; ``tables`` in file order."""
+
+    path: str
+    tables: tuple[TableDeclaration, ...]
+
+
+def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
+    """Read and check a design file; ``text`` takes the place of the file's content.
+
+    Raises UsageError with ``FILE:LINE:COLUMN`` for the first thing that is wrong, in file order.
+    """
+    from pydantic import ValidationError
+
+    from pkadvisor.observe.declaration_build import TableBuilder
+    from pkadvisor.observe.declaration_errors import first_error
+    from pkadvisor.observe.declaration_model import DesignModel
+
+    document = Document(str(path), read_text(Path(path)) if text is None else text)
+    if document.content is None:
+        raise UsageError("the design file is empty", where=str(path), fix="start with schema: 1 and tables:")
+    try:
+        design = DesignModel.model_validate(document.content)
+    except ValidationError as error:
+        raise first_error(document, error) from None
+    folded: dict[str, str] = {}
+    for name in design.tables:
+        at: Path_ = ("tables", name)
+        if not _TABLE_NAME.fullmatch(name) or name.lower() == "tables":
+            what = f"'{name}' is no table name"
+            fix = "3 to 63 ASCII letters and digits, a letter first; 'tables' is reserved"
+            raise document.error(at, what, fix, at_key=True)
+        if name.lower() in folded:
+            what = f"'{name}' and '{folded[name.lower()]}' are one table: names ignore case"
+            raise document.error(at, what, "merge them", at_key=True)
+        folded[name.lower()] = name
+    return Declaration(str(path), tuple(TableBuilder(document, n, t).declaration() for n, t in design.tables.items()))
+
+
+def check_properties(table: TableDeclaration, known: Mapping[str, EdmType], *, kind: str | None = None) -> None:
+    """Refuse the first property that the design names and ``known`` lacks (UsageError with its place).
+
+    With ``kind`` only what is said about that kind is checked. PartitionKey and RowKey are known wherever the table
+    declares its keys. A placeholder ``{x}`` names the property x.
+    """
+    names = dict.fromkeys((*known, *(_SYSTEM_PROPERTIES if table.partition_key else ())))
+    for mention in table.mentions:
+        if mention.name in names or (kind is not None and mention.kind != kind):
+            continue
+        if mention.name == ARRIVAL_TIMESTAMP and mention.role == "arrival" and "Timestamp" in names:
+            continue
+        shown = ", ".join(list(names)[:8]) + (" …" if len(names) > 8 else "")
+        raise UsageError(
+            f"{mention.role} names the property '{mention.name}', which the data does not have",
+            where=mention.where,
+            fix=did_you_mean(mention.name, tuple(names)) or f"the data has: {shown or 'no properties'}",
+            excerpt=mention.excerpt,
+        )
+
+
+def design_schema() -> dict[str, Any]:
+    """The JSON Schema (2020-12) of a design file, with descriptions; the order of its keys is stable."""
+    from pkadvisor.observe.declaration_model import json_schema
+
+    return json_schema()
+
+
+def schema_text() -> str:
+    """``design_schema`` as the bytes of ``schemas/design.schema.json``."""
+    import json
+
+    return json.dumps(design_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
+    """A commented design file for a data set: valid YAML, and a valid design once its rates are filled in.
+
+    A ``table`` that is no table name is bent into one; columns whose names a design cannot hold are left out.
+    """
+    name = re.sub(r"^[0-9]+", "", re.sub(r"[^A-Za-z0-9]", "", table))[:63]
+    name = name if _TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
+    columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
+    own = [(c, t) for c, t in columns if c not in (*_SYSTEM_PROPERTIES, "Timestamp")]
+    first = next(((c, t) for c, t in own if _FILTER_NAME.fullmatch(c)), None)
+    times = [c for c, t in own if t is EdmType.DATETIME] + (
+        ["timestamp"] if ("Timestamp", EdmType.DATETIME) in columns else []
+    )
+    properties = "".join(f"      {_quoted(c)}: {t.value.lower()}\n" for c, t in own)
+    placeholder = "" if first is None else f"'{{{first[0]}}}'" if first[1] is EdmType.STRING else f"{{{first[0]}}}"
+    filter_text = "" if first is None else f"{first[0]} eq {placeholder}"
+    arrival = _quoted(times[0]) if times else "file_order"
+    return _SKELETON.format(
+        table=name,
+        properties=properties and f"    properties:\n{properties}",
+        arrival=f"{'' if times else '# '}arrival: {arrival}",
+        filter=_quoted(filter_text),
+        first=_quoted(first[0]) if first else "id",
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) and text.lower() not in _YAML_WORDS else f'"{escaped}"'
+
+
+_FILTER_NAME = re.compile(r"(?!(?:and|or|not|null|true|false|NaN|INF|eq|ne|gt|ge|lt|le)$)[^\W\d]\w*(?:\.\w+)*")
+_YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf")
+_SKELETON = """\
+# What no log tells yet: fill in the rates, remove what does not apply.
+schema: 1
+tables:
+  {table}:
+    # partition_key: "…"                # the keys of today, if there are any
+    # row_key: "…"
+{properties}    # entities_total: 2_000_000         # if the data set is a sample of the table
+    # sampling: random-rows             # complete | random-rows | random-keys | slice
+    {arrival}   # a time column, timestamp or file_order: in which order entities come
+    queries:
+      - name: first-query
+        filter: {filter}
+        rate:                           # e.g. 600/s; also /min, /h, /day
+        # peak: 3000/s                  # the busiest second
+        # p99: 50ms                     # the goal
+        # draw: {{by: distinct, of: [{first}]}}
+    writes:
+      - name: new-entity
+        operation: insert
+        rate:                           # e.g. 16/s
+    # transactions:
+    #   - {{name: together, together: [new-entity], group_by: [{first}], required: true}}
+    # growth: {{rate: 8 %/month, of: new_keys}}
+    # retention: 24 months
+"""

@@ -1,0 +1,394 @@
+"""From the checked shape of a table to its declaration: what several values of the file say together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.observe import declaration_model as model
+from pkadvisor.observe.declaration import (
+    ARRIVAL_FILE_ORDER,
+    IndexRowDeclaration,
+    KindDeclaration,
+    Mention,
+    Sampling,
+    TableDeclaration,
+)
+from pkadvisor.observe.declaration_yaml import Document, Path_, Placed
+from pkadvisor.observe.units import MONTH_S
+from pkadvisor.observe.workload import (
+    Draw,
+    DrawBy,
+    Growth,
+    GrowthOf,
+    Operation,
+    OrderBy,
+    QueryClass,
+    Rate,
+    Transaction,
+    Workload,
+)
+from pkadvisor.table import odata
+from pkadvisor.table.edm import EdmType
+
+_GROWTH_MAX = 1e9
+_NAME_MAX = 64
+
+
+class TableBuilder:
+    """Turns one table's model into its declaration, collecting the properties it names."""
+
+    def __init__(self, document: Document, name: str, table: model.TableModel) -> None:
+        self.document = document
+        self.name = name
+        self.table = table
+        self.at: Path_ = ("tables", name)
+        self.mentions: list[Mention] = []
+        self.types: dict[str, dict[str, EdmType]] = {
+            kind: {n: p.type for n, p in part.properties.items()} for kind, part in table.kinds.items()
+        }
+
+    def declaration(self) -> TableDeclaration:
+        table, at = self.table, self.at
+        kinds = self.kinds()
+        partition_key, row_key, index_rows = self.keys()
+        self.property_names(table.properties, (*at, "properties"))
+        self.arrival(table.arrival, at, None)
+        return TableDeclaration(
+            name=self.name,
+            partition_key=partition_key,
+            row_key=row_key,
+            index_rows=index_rows,
+            properties=tuple((n, p.type) for n, p in table.properties.items()),
+            entities_total=self.entities_total(kinds),
+            sampling=Sampling(table.sampling),
+            arrival=table.arrival,
+            kinds=kinds,
+            workload=self.workload(),
+            sizes=_sizes(table.properties),
+            mentions=tuple(self.mentions),
+        )
+
+    # --- the table itself -----------------------------------------------------------------------------------------
+
+    def keys(self) -> tuple[Placed | None, Placed | None, tuple[IndexRowDeclaration, ...]]:
+        table, at, document = self.table, self.at, self.document
+        given, lacking = ("partition_key", "row_key") if table.row_key is None else ("row_key", "partition_key")
+        if (table.partition_key is None) != (table.row_key is None):
+            what = f"{given} without {lacking}"
+            raise document.error((*at, given), what, f"add {lacking} (it may be ''), or remove both", at_key=True)
+        if table.index_rows and table.partition_key is None:
+            what = "index_rows without the keys of the table"
+            raise document.error((*at, "index_rows"), what, "add partition_key and row_key", at_key=True)
+        rows = tuple(
+            IndexRowDeclaration(
+                partition_key=self.placed((*at, "index_rows", i, "partition_key"), row.partition_key),
+                row_key=document.placed((*at, "index_rows", i, "row_key"), row.row_key),
+                copy=row.copy_,
+            )
+            for i, row in enumerate(table.index_rows)
+        )
+        keys = (
+            self.placed((*at, "partition_key"), table.partition_key),
+            self.placed((*at, "row_key"), table.row_key),
+        )
+        return (*keys, rows)
+
+    def placed(self, path: Path_, text: str | None) -> Placed | None:
+        return None if text is None else self.document.placed(path, text)
+
+    def kinds(self) -> tuple[KindDeclaration, ...]:
+        table, at = self.table, self.at
+        if table.kinds and table.properties:
+            what = "a table with kinds has its properties under each kind"
+            raise self.document.error((*at, "properties"), what, "move them to kinds.<Kind>.properties", at_key=True)
+        result = []
+        for name, kind in table.kinds.items():
+            here = (*at, "kinds", name)
+            self.check_name(name, here, "kind", at_key=True)
+            self.property_names(kind.properties, (*here, "properties"))
+            self.arrival(kind.arrival, here, name)
+            properties = tuple((n, p.type) for n, p in kind.properties.items())
+            arrival = kind.arrival or table.arrival
+            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, _sizes(kind.properties)))
+        return tuple(result)
+
+    def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:
+        """The declared total; with a total for every kind, their sum."""
+        totals = [kind.entities_total for kind in kinds]
+        declared = self.table.entities_total
+        counted = [total for total in totals if total is not None]
+        complete = bool(kinds) and len(counted) == len(totals)
+        if declared is not None and (sum(counted) > declared or (complete and sum(counted) != declared)):
+            what = f"entities_total is {declared:,}, but its kinds have {sum(counted):,}"
+            raise self.document.error((*self.at, "entities_total"), what, "leave it out: the sum of the kinds is taken")
+        return sum(counted) if declared is None and complete else declared
+
+    def property_names(self, properties: Iterable[str], at: Path_) -> None:
+        for name in properties:
+            if not name or len(name) > 255 or not name.isprintable():
+                what = "a property name has 1 to 255 printable characters"
+                raise self.document.error((*at, name), what, at_key=True)
+
+    def arrival(self, arrival: str | None, at: Path_, kind: str | None) -> None:
+        if arrival is not None and arrival != ARRIVAL_FILE_ORDER:
+            self.mention(arrival, "arrival", (*at, "arrival"), kind)
+
+    def check_name(self, name: str, at: Path_, what: str, *, at_key: bool = False) -> None:
+        if not name or len(name) > _NAME_MAX or not name.isprintable() or name != name.strip():
+            problem = f"the name of a {what} has 1 to {_NAME_MAX} printable characters and no blank at its ends"
+            raise self.document.error(at, problem, at_key=at_key)
+
+    # --- properties named -----------------------------------------------------------------------------------------
+
+    def mention(self, name: str, role: str, at: Path_, kind: str | None) -> None:
+        place = self.document.error(at, "here")
+        self.mentions.append(Mention(name, role, kind, place.where, place.excerpt))
+
+    def mention_all(self, names: Sequence[str], role: str, at: Path_, kind: str | None) -> None:
+        """``at`` holds a list, or a single text."""
+        for i, name in enumerate(names):
+            self.mention(name, role, (*at, i), kind)
+
+    def mention_in_filter(self, parsed: odata.Filter, text: str, at: Path_, kind: str | None, role: str) -> None:
+        words: dict[str, int] = {}
+        for match in re.finditer(r"'(?:[^']|'')*+'|\{[^{}]*\}|[^\W\d]\w*(?:\.\w+)*", text):
+            words.setdefault(match[0], match.start())
+        for name in odata.properties(parsed):
+            place = self.document.error_within(at, words.get(name, 0), len(name), "here")
+            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
+        for name in odata.parameters(parsed):
+            found = re.search(r"\{\s*(" + re.escape(name) + r")(?![\w.])", text)
+            place = self.document.error_within(at, found.start(1) if found else 0, len(name), "here")
+            self.mentions.append(Mention(name, f"the filter of {role}", kind, place.where, place.excerpt))
+
+    # --- workload -------------------------------------------------------------------------------------------------
+
+    def workload(self) -> Workload:
+        table, at = self.table, self.at
+        classes: list[QueryClass] = []
+        names: dict[str, str] = {}
+        groups: tuple[tuple[str, Sequence[model.QueryModel | model.WriteModel]], ...] = (
+            ("queries", table.queries),
+            ("writes", table.writes),
+        )
+        for group, parts in groups:
+            for i, part in enumerate(parts):
+                here = (*at, group, i)
+                self.check_name(part.name, (*here, "name"), "class")
+                if part.name in names:
+                    what = f"the name '{part.name}' stands twice among queries and writes"
+                    raise self.document.error((*here, "name"), what, "give each class its own name")
+                names[part.name] = group
+                classes.append(self.query_class(part, here))
+        for role in ("isolation", "erase_by"):
+            if (name := getattr(table, role)) is not None:
+                self.mention(name, role, (*at, role), None)
+        return Workload(
+            table=self.name,
+            classes=tuple(classes),
+            transactions=self.transactions(names),
+            growth=self.growth(),
+            retention_s=table.retention,
+            isolation=table.isolation,
+            erase_by=table.erase_by,
+        )
+
+    def query_class(self, part: model.QueryModel | model.WriteModel, at: Path_) -> QueryClass:
+        kind = self.kind_of(part, at)
+        parsed = self.filter_of(part, at, kind)
+        common: dict[str, Any] = {
+            "name": part.name,
+            "filter": parsed,
+            "rate": self.rate_of(part, at),
+            "kind": kind,
+            "latency_goal_ms_p99": part.p99,
+            "draw": self.draw(part, at, kind),
+        }
+        if isinstance(part, model.WriteModel):
+            operation = Operation(part.operation)
+            if part.sets and operation not in (Operation.UPDATE, Operation.UPSERT):
+                what = f"'{part.name}' is {_an(part.operation)} and sets no properties"
+                raise self.document.error((*at, "sets"), what, "remove sets", at_key=True)
+            if part.read_modify_write and operation is Operation.INSERT:
+                what = f"'{part.name}' is an insert: there is nothing to read before"
+                raise self.document.error((*at, "read_modify_write"), what, "remove it", at_key=True)
+            self.mention_all(part.sets, f"'{part.name}' (sets)", (*at, "sets"), kind)
+            return QueryClass(
+                **common,
+                operation=operation,
+                sets=tuple(dict.fromkeys(part.sets)),
+                read_modify_write=part.read_modify_write,
+                entities_per_request=part.entities_per_request,
+            )
+        return QueryClass(
+            **common,
+            operation=Operation.QUERY,
+            order_by=self.order_by(part.order_by, (*at, "order_by"), part.name, kind),
+            top=part.top,
+            analytic=part.analytic,
+        )
+
+    def kind_of(self, part: model.QueryModel | model.WriteModel, at: Path_) -> str | None:
+        kinds = tuple(self.table.kinds)
+        if part.kind is None:
+            if len(kinds) > 1:
+                what = f"'{part.name}' does not say which kind of entity it is about"
+                raise self.document.error(at, what, f"add kind: {' | '.join(kinds[:6])}")
+            return kinds[0] if kinds else None
+        if part.kind not in kinds:
+            fix = did_you_mean(part.kind, kinds) or (
+                f"kinds: {', '.join(kinds[:6])}" if kinds else "declare it in kinds"
+            )
+            raise self.document.error((*at, "kind"), f"unknown kind '{part.kind}'", fix)
+        return part.kind
+
+    def rate_of(self, part: model.QueryModel | model.WriteModel, at: Path_) -> Rate:
+        peak = part.rate if part.peak is None else part.peak
+        if peak < part.rate:
+            what = f"the peak of '{part.name}' ({peak:g}/s) is below its mean rate ({part.rate:g}/s)"
+            raise self.document.error((*at, "peak"), what, "peak is the busiest second")
+        return Rate(mean_per_s=part.rate, peak_per_s=peak)
+
+    def filter_of(self, part: model.QueryModel | model.WriteModel, at: Path_, kind: str | None) -> odata.Filter | None:
+        if isinstance(part, model.WriteModel):
+            located = part.operation in ("update", "delete")
+            given = [key for key in ("filter", "key") if getattr(part, key) is not None]
+            if not located and given:
+                what = f"'{part.name}' is {_an(part.operation)}: it carries the entity itself"
+                raise self.document.error((*at, given[0]), what, f"remove {given[0]}", at_key=True)
+            if not located:
+                return None
+            if len(given) != 1 or not (part.filter or part.key):
+                what = f"'{part.name}' is {_an(part.operation)} and needs either a filter or a key"
+                raise self.document.error(at, what, "say which entity: filter: \"id eq '{id}'\", or key: [id]")
+            if part.key:
+                self.mention_all(part.key, f"'{part.name}' (key)", (*at, "key"), kind)
+                types = self.types[kind] if kind else {n: p.type for n, p in self.table.properties.items()}
+                equal = tuple(
+                    odata.Comparison(name, odata.Operator.EQ, odata.Parameter(name, types.get(name)))
+                    for name in dict.fromkeys(part.key)
+                )
+                return equal[0] if len(equal) == 1 else odata.And(equal)
+        text = part.filter or ""
+        if not text.strip():
+            return None
+        here = (*at, "filter")
+        try:
+            parsed = odata.parse_filter(text, parameters=True)
+        except odata.FilterSyntaxError as error:
+            width = error.excerpt.rpartition("\n")[2].count("^")
+            raise self.document.error_within(here, error.column, max(1, width), error.what, error.fix) from None
+        except UsageError as error:
+            raise self.document.error(here, error.what, error.fix) from None
+        self.mention_in_filter(parsed, text, here, kind, f"'{part.name}'")
+        return parsed
+
+    def order_by(self, items: list[str], at: Path_, name: str, kind: str | None) -> tuple[OrderBy, ...]:
+        result = []
+        for i, item in enumerate(items):
+            match = re.fullmatch(r"\s*(\S+)(?:\s+(asc|desc))?\s*", item)
+            if match is None:
+                what = f"'{item}' is no sort key"
+                raise self.document.error((*at, i), what, "write a property, or a property and desc")
+            self.mention(match[1], f"'{name}' (order_by)", (*at, i), kind)
+            result.append(OrderBy(match[1], match[2] == "desc"))
+        return tuple(result)
+
+    def draw(self, part: model.QueryModel | model.WriteModel, at: Path_, kind: str | None) -> Draw:
+        given = part.draw
+        if given is None:
+            return Draw()
+        here = (*at, "draw")
+        shown = [key for key in ("zipf", "weight", "newest") if getattr(given, key) is not None]
+        by = given.by or (shown[0] if shown else None)
+        if by is None:
+            raise self.document.error(here, "draw does not say how", f"add by: {' | '.join(_DRAW_KEYS)}")
+        allowed = _DRAW_KEYS[by]
+        for key in ("of", "zipf", "weight", "newest", "window"):
+            present = getattr(given, key) is not None
+            if present and key not in allowed:
+                raise self.document.error((*here, key), f"draw by {by} has no {key}", "remove it", at_key=True)
+            if key in allowed and (not present or getattr(given, key) == []):
+                raise self.document.error(here, f"draw by {by} needs {key}", f"e.g. {_DRAW_EXAMPLES[by]}")
+        role = f"'{part.name}' (draw)"
+        of = tuple(dict.fromkeys(given.of or ()))
+        self.mention_all(given.of or (), role, (*here, "of"), kind)
+        if given.weight is not None:
+            self.mention(given.weight, role, (*here, "weight"), kind)
+        if by == "newest":
+            arrival = (self.table.kinds[kind].arrival if kind else None) or self.table.arrival
+            if arrival in (None, ARRIVAL_FILE_ORDER):
+                what = "draw by newest needs to know when each entity arrived"
+                raise self.document.error(here, what, "add arrival: with a time column to the table")
+        return Draw(
+            by=DrawBy(by),
+            of=of,
+            exponent=given.zipf or 0.0,
+            column=given.weight or "",
+            share=given.newest if given.newest is not None else 1.0,
+            window_s=given.window or 0.0,
+            stated=True,
+        )
+
+    def transactions(self, names: Mapping[str, str]) -> tuple[Transaction, ...]:
+        writes = tuple(name for name, group in names.items() if group == "writes")
+        result: dict[str, Transaction] = {}
+        for i, part in enumerate(self.table.transactions):
+            here = (*self.at, "transactions", i)
+            self.check_name(part.name, (*here, "name"), "transaction")
+            if part.name in result:
+                raise self.document.error((*here, "name"), f"the name '{part.name}' stands twice", "rename one")
+            for key in ("together", "group_by"):
+                if not getattr(part, key):
+                    what = f"{key} of '{part.name}' is empty"
+                    raise self.document.error((*here, key), what, "name at least one", at_key=True)
+            for j, name in enumerate(part.together):
+                if name not in writes:
+                    what = f"'{name}' is {'a query' if name in names else 'no write of this table'}"
+                    fix = did_you_mean(name, writes) or f"writes: {', '.join(writes) or 'none'}"
+                    raise self.document.error((*here, "together", j), what, fix)
+            self.mention_all(part.group_by, f"'{part.name}' (group_by)", (*here, "group_by"), None)
+            together, group_by = (tuple(dict.fromkeys(p)) for p in (part.together, part.group_by))
+            result[part.name] = Transaction(part.name, together, group_by, part.required)
+        return tuple(result.values())
+
+    def growth(self) -> Growth | None:
+        given = self.table.growth
+        if given is None:
+            return None
+        months = 12.0 if given.horizon is None else given.horizon / MONTH_S
+        try:
+            growth = Growth(given.rate, GrowthOf(given.of), months)
+            if growth.factor <= _GROWTH_MAX:
+                return growth
+        except OverflowError:
+            pass
+        raise self.document.error(
+            (*self.at, "growth"), "grows more than 1e9-fold over its horizon", "check both numbers"
+        )
+
+
+_DRAW_KEYS = {
+    "entities": (),
+    "distinct": ("of",),
+    "zipf": ("zipf", "of"),
+    "weight": ("weight",),
+    "newest": ("newest", "window"),
+}
+_DRAW_EXAMPLES = {
+    "distinct": "draw: {by: distinct, of: [event, age]}",
+    "zipf": "draw: {zipf: 1.1, of: [channel]}",
+    "weight": "draw: {weight: visits}",
+    "newest": "draw: {newest: 0.8, window: 1h}",
+}
+
+
+def _an(operation: str) -> str:
+    return f"{'a' if operation == 'delete' else 'an'} {operation}"
+
+
+def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
+    return tuple((name, part.size) for name, part in properties.items() if part.size is not None)

@@ -1,0 +1,241 @@
+"""YAML text → plain values whose places in the file are still known.
+
+The text is composed to ruamel.yaml's node tree (YAML 1.2, pure Python) and walked once under bounds, so that a hostile
+file costs little: at most 2 MB, 64 levels and 200,000 nodes *after* aliases are expanded. Keys are unique text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import UsageError, caret
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import Node
+
+FILE_BYTES_MAX = 2_000_000
+_NODES_MAX = 200_000
+_DEPTH_MAX = 64
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TAG = "tag:yaml.org,2002:"
+_KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
+_QUOTE_HINT = 'text with { } : # or quotes in it needs quotes around it, e.g. "{event}__{distance}"'
+
+Path_ = tuple[str | int, ...]
+"""The way to a value: keys and indexes from the root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A text with its place in the design file; line and column count from 1."""
+
+    text: str
+    line: int
+    column: int
+
+
+class Document:
+    """A YAML file as plain values (``content``), able to point at each of them."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self._lines = _BREAK.split(text)
+        self._keys: dict[tuple[int, str], Node] = {}
+        self._budget = _NODES_MAX
+        self._root = self._compose(text)
+        self.content: Any = self._plain(self._root, 0) if self._root is not None else None
+
+    # --- reading ------------------------------------------------------------------------------------------------
+
+    def _compose(self, text: str) -> Node | None:
+        from ruamel.yaml import YAML
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError
+        from ruamel.yaml.reader import ReaderError
+
+        if _SURROGATE.search(text):
+            raise UsageError("is not Unicode text", where=self.path, fix="save the file as UTF-8")
+        try:
+            root: Node | None = YAML(typ="rt", pure=True).compose(text)
+        except RecursionError:
+            raise self._too_big(f"nests more than {_DEPTH_MAX} levels") from None
+        except MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            line, column = (mark.line, mark.column) if mark else (0, 0)
+            what = f"is not YAML: {error.problem or error.context or 'cannot be read'}".splitlines()[0]
+            raise self._error(line, column, 1, what, _QUOTE_HINT) from None
+        except ReaderError as error:
+            before = _BREAK.split(text[: error.position])
+            what = f"a character YAML does not allow (U+{ord(text[error.position]):04X})"
+            raise self._error(len(before) - 1, len(before[-1]), 1, what, "remove it") from None
+        except (YAMLError, ValueError) as error:
+            raise UsageError(f"is not YAML: {str(error).splitlines()[0]}", where=self.path, fix=_QUOTE_HINT) from None
+        return root
+
+    def _plain(self, node: Node, depth: int) -> Any:
+        from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
+
+        self._budget -= 1
+        if self._budget < 0:
+            raise self._too_big(f"holds more than {_NODES_MAX:,} values once its aliases are expanded")
+        if depth > _DEPTH_MAX:
+            raise self._too_big(f"nests more than {_DEPTH_MAX} levels (an alias inside its own anchor does)")
+        if str(node.tag).removeprefix(_TAG) not in _KINDS:
+            raise self._error_at(node, f"the tag {str(node.tag)[:60]} means nothing here", "remove the tag")
+        if isinstance(node, ScalarNode):
+            return self._scalar(node)
+        if isinstance(node, SequenceNode):
+            return [self._plain(item, depth + 1) for item in node.value]
+        assert isinstance(node, MappingNode)
+        mapping: dict[str, Any] = {}
+        for key, value in node.value:
+            if key.tag == _TAG + "merge":
+                raise self._error_at(
+                    key, "<< is no part of YAML 1.2", "write the keys out, or use an alias for a value"
+                )
+            if not isinstance(key, ScalarNode) or key.tag != _TAG + "str":
+                raise self._error_at(key, "a key must be text", _QUOTE_HINT)
+            if key.value in mapping:
+                raise self._error_at(key, f"the key '{key.value}' stands twice", "keep one of them")
+            mapping[str(self._scalar(key))] = self._plain(value, depth + 1)
+            self._keys[id(node), key.value] = key
+        return mapping
+
+    def _scalar(self, node: Node) -> str | int | float | bool | None:
+        """YAML 1.2 core: null, true/false, whole numbers, floats; all else, dates too, stays text."""
+        text: str = node.value
+        if _SURROGATE.search(text):
+            raise self._error_at(node, "half a surrogate pair is no character", "remove the \\u escape")
+        kind = str(node.tag).removeprefix(_TAG)
+        if kind == "null":
+            return None
+        if kind == "bool" and text.lower() in ("true", "false"):
+            return text.lower() == "true"
+        digits = text.replace("_", "")
+        if kind == "int" and len(digits) <= 40:
+            try:
+                return int(digits, 0) if re.match(r"[+-]?0[xob]", digits) else int(digits)
+            except ValueError:
+                return text
+        if kind == "float" and len(digits) <= 40:
+            try:
+                return float(re.sub(r"\.(inf|nan)$", r"\1", digits.lower()))
+            except ValueError:
+                return text
+        return text
+
+    # --- pointing -----------------------------------------------------------------------------------------------
+
+    def _node(self, path: Path_) -> tuple[Node, Node | None]:
+        """The value at ``path``, or the nearest one above it, and its key."""
+        assert self._root is not None
+        node, key = self._root, None
+        for part in path:
+            if isinstance(part, str) and (id(node), part) in self._keys:
+                key = self._keys[id(node), part]
+                node = next(value for name, value in node.value if name is key)
+            elif isinstance(part, int) and isinstance(node.value, list) and part < len(node.value):
+                node, key = node.value[part], None
+            else:
+                break
+        return node, key
+
+    def error(self, path: Path_, what: str, fix: str = "", *, at_key: bool = False) -> UsageError:
+        """What is wrong with the value at ``path`` (or with its key), with place and caret."""
+        if self._root is None:
+            return UsageError(what, where=f"{self.path}:1:1", fix=fix)
+        node, key = self._node(path)
+        # A value that was left out has no place of its own.
+        empty = node.start_mark.index == node.end_mark.index
+        return self._error_at(key if (at_key or empty) and key is not None else node, what, fix)
+
+    def place(self, path: Path_) -> tuple[int, int]:
+        """Line and column of the value at ``path``, from 1."""
+        if self._root is None:
+            return 1, 1
+        mark = self._node(path)[0].start_mark
+        return mark.line + 1, mark.column + 1
+
+    def placed(self, path: Path_, text: str) -> Placed:
+        """``text``, the value at ``path``, with its place: that of its first character, inside the quotes."""
+        line, column = self._inside(self._node(path)[0], 0) or tuple(p - 1 for p in self.place(path))
+        return Placed(text, line + 1, column + 1)
+
+    def error_within(self, path: Path_, offset: int, width: int, what: str, fix: str = "") -> UsageError:
+        """What is wrong ``offset`` characters into the text at ``path``."""
+        node, _ = self._node(path)
+        inside = self._inside(node, offset)
+        if inside is None:  # folded over lines: show the text itself
+            line, column = self.place(path)
+            shown = caret(str(node.value), offset, width)
+            return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=shown)
+        return self._error(*inside, width, what, fix)
+
+    def _inside(self, node: Node, offset: int) -> tuple[int, int] | None:
+        """Line and column (from 0) in the file of a character of a scalar; None where lines were folded."""
+        mark, value, style = node.start_mark, node.value, getattr(node, "style", None)
+        if not isinstance(value, str):
+            return None
+        if style == "|":
+            number = value.count("\n", 0, offset)
+            start = value.rfind("\n", 0, offset) + 1
+            own = value[start:].split("\n", 1)[0]
+            row = mark.line + 1 + number
+            source = self._lines[row] if row < len(self._lines) else ""
+            return (row, len(source) - len(own) + offset - start) if own and source.endswith(own) else None
+        source = self._lines[mark.line]
+        at = mark.column
+        if node.end_mark.line != mark.line:
+            return None
+        if style is None:
+            return (mark.line, at + offset) if source.startswith(value, at) else None
+        if style not in ("'", '"') or source[at : at + 1] != style:
+            return None
+        at += 1
+        for _ in range(offset):
+            if style == "'":
+                at += 2 if source[at : at + 1] == "'" else 1
+            elif source[at : at + 1] == "\\":
+                at += {"x": 4, "u": 6, "U": 10}.get(source[at + 1 : at + 2], 2)
+            else:
+                at += 1
+        return mark.line, at
+
+    def _error_at(self, node: Node, what: str, fix: str = "") -> UsageError:
+        start, end = node.start_mark, node.end_mark
+        width = end.column - start.column if end.line == start.line else 1
+        return self._error(start.line, start.column, width, what, fix)
+
+    def _error(self, line: int, column: int, width: int, what: str, fix: str) -> UsageError:
+        source = self._lines[line] if line < len(self._lines) else ""
+        excerpt = caret(source, column, max(1, min(width, 60))) if source.strip() else ""
+        return UsageError(what, where=f"{self.path}:{line + 1}:{column + 1}", fix=fix, excerpt=excerpt)
+
+    def _too_big(self, what: str) -> UsageError:
+        return UsageError(what, where=self.path, fix="a design file is a few pages: write it out plainly")
+
+
+def read_text(path: Path) -> str:
+    """The text of a design file; UsageError where it is missing, too large or not UTF-8."""
+    with _reading(path), path.open("rb") as stream:
+        raw = stream.read(FILE_BYTES_MAX + 1)
+    if len(raw) > FILE_BYTES_MAX:
+        raise UsageError("is larger than 2 MB", where=str(path), fix="is it the data? a design file is a few pages")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"is not UTF-8 (byte {error.start})", where=str(path), fix="save it as UTF-8") from None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a path"
+        raise UsageError(f"cannot read the design: {reason}", where=str(path), fix="give a YAML file") from None
