@@ -307,9 +307,14 @@ def _order_served(
 
 def _offset_text(operand: Operand) -> str:
     """``ts+24h`` for a parameter with an offset, its name otherwise."""
-    from pkadvisor.table.odata import parameter_text
+    from pkadvisor.table.odata import Literal as Constant
+    from pkadvisor.table.odata import Parameter, format_filter
+    from pkadvisor.table.odata import Comparison, Operator
 
-    return parameter_text(operand)  # type: ignore[arg-type]
+    assert not isinstance(operand, Constant)
+    bare = Parameter(operand.name, None, operand.offset, operand.offset_ticks)
+    shown = format_filter(Comparison("x", Operator.EQ, bare))
+    return shown[shown.index("{") + 1 : shown.rindex("}")]
 
 
 def _hole(part: Part, operand: Operand) -> str:
@@ -404,18 +409,18 @@ def _filters(
 
 def _condition_text(name: str, wanted: Conditions) -> str:
     """The comparison on one property that the key does not serve, as the application must send it."""
-    from pkadvisor.table.odata import And, Comparison, Or, format_filter
+    from pkadvisor.table.odata import And, Comparison, Operator, Or, format_filter
 
     if name in wanted.equal:
-        return format_filter(Comparison(name, "eq", wanted.equal[name]))
+        return format_filter(Comparison(name, Operator.EQ, wanted.equal[name]))
     if name in wanted.any_of:
-        return "(" + format_filter(Or(tuple(Comparison(name, "eq", o) for o in wanted.any_of[name]))) + ")"
+        return "(" + format_filter(Or(tuple(Comparison(name, Operator.EQ, o) for o in wanted.any_of[name]))) + ")"
     if name in wanted.ranges:
         bounds, parts = wanted.ranges[name], []
         if bounds.low is not None:
-            parts.append(Comparison(name, "ge" if bounds.low_inclusive else "gt", bounds.low))
+            parts.append(Comparison(name, Operator.GE if bounds.low_inclusive else Operator.GT, bounds.low))
         if bounds.high is not None:
-            parts.append(Comparison(name, "le" if bounds.high_inclusive else "lt", bounds.high))
+            parts.append(Comparison(name, Operator.LE if bounds.high_inclusive else Operator.LT, bounds.high))
         return format_filter(parts[0] if len(parts) == 1 else And(tuple(parts)))
     shown = [format_filter(f) for f in wanted.residual]
     return " and ".join(f"({s})" if " or " in s else s for s in shown)
