@@ -341,17 +341,18 @@ def documents(shared: Path) -> dict[str, bytes]:
 
 # --- bank: seed bank-1
 
-BANK_FROM = datetime(2011, 3, 1, 6, tzinfo=UTC)
+BANK_FROM = datetime(2011, 3, 1, 9, tzinfo=UTC)
 
 
 def bank(shared: Path) -> dict[str, bytes]:
-    """2,000 transactions of two rows, every twentieth with a third for the fee; each nets to zero."""
+    """2,000 transactions in 50 seconds, of two rows, every twentieth with a third for the fee; each nets to zero."""
     dice = Dice("bank-1")
     owners = zipf(400, hundredths=60)
     rows: list[tuple[object, ...]] = []
     for i in range(2000):
         transaction = f"T{dice.guid().replace('-', '')[:15].upper()}"
-        booked = iso(BANK_FROM + timedelta(seconds=21 * i + dice.below(21)))
+        at = BANK_FROM + timedelta(milliseconds=25 * i + dice.below(25))
+        booked = at.strftime("%Y-%m-%dT%H:%M:%S.") + f"{at.microsecond // 1000:03d}Z"
         payer = dice.weighted(owners)
         payee = (payer + 1 + dice.below(399)) % 400
         cents = 100 + dice.below(90_000)
@@ -390,11 +391,14 @@ def sensors(shared: Path) -> dict[str, bytes]:
 # --- orders: seed orders-1
 
 STATUSES = (("delivered", 70), ("shipped", 12), ("paid", 9), ("new", 5), ("cancelled", 4))
-ORDERS_FROM = datetime(2023, 1, 2, tzinfo=UTC)
+ORDERS_FROM = datetime(2022, 1, 3, tzinfo=UTC)
 
 
 def orders(shared: Path) -> dict[str, bytes]:
-    """4,000 orders of 25 tenants; the largest has about a quarter of them. Order numbers count up within a tenant."""
+    """4,000 orders of 25 tenants out of two years; the largest tenant has about a quarter of them.
+
+    Order numbers rise within a tenant, with gaps of some 300: the file holds one order in 300.
+    """
     dice = Dice("orders-1")
     tenants = zipf(25, hundredths=100)
     statuses = list(accumulate(weight for _, weight in STATUSES))
@@ -402,9 +406,9 @@ def orders(shared: Path) -> dict[str, bytes]:
     rows: list[tuple[object, ...]] = []
     for i in range(4000):
         tenant = dice.weighted(tenants)
-        last[tenant] = last.get(tenant, 0) + 1
+        last[tenant] = last.get(tenant, 0) + 1 + dice.below(599)
         customer = tenant * 1000 + dice.weighted(zipf(20 + 400 // (tenant + 1), hundredths=70))
-        created = iso(ORDERS_FROM + timedelta(seconds=3900 * i + dice.below(3900)))
+        created = iso(ORDERS_FROM + timedelta(seconds=15_780 * i + dice.below(15_780)))
         total = f"{5 + dice.below(400)}.{dice.below(100):02d}"
         status = STATUSES[dice.weighted(statuses)][0]
         rows.append((f"tenant-{tenant + 1:02d}", last[tenant], f"C{customer:05d}", status, created, total))
