@@ -46,7 +46,7 @@ class Document:
     def __init__(self, path: str, text: str) -> None:
         self.path = path
         self._lines = _BREAK.split(text)
-        self._keys: dict[tuple[int, str], Node] = {}
+        self._entries: dict[tuple[int, str], tuple[Node, Node]] = {}
         self._budget = _NODES_MAX
         self._root = self._compose(text)
         self.content: Any = self._plain(self._root, 0) if self._root is not None else None
@@ -103,7 +103,7 @@ class Document:
             if key.value in mapping:
                 raise self._error_at(key, f"the key '{key.value}' stands twice", "keep one of them")
             mapping[str(self._scalar(key))] = self._plain(value, depth + 1)
-            self._keys[id(node), key.value] = key
+            self._entries[id(node), key.value] = (key, value)
         return mapping
 
     def _scalar(self, node: Node) -> str | int | float | bool | None:
@@ -136,9 +136,8 @@ class Document:
         assert self._root is not None
         node, key = self._root, None
         for part in path:
-            if isinstance(part, str) and (id(node), part) in self._keys:
-                key = self._keys[id(node), part]
-                node = next(value for name, value in node.value if name is key)
+            if isinstance(part, str) and (id(node), part) in self._entries:
+                key, node = self._entries[id(node), part]
             elif isinstance(part, int) and isinstance(node.value, list) and part < len(node.value):
                 node, key = node.value[part], None
             else:
