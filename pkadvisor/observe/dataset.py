@@ -1,0 +1,330 @@
+"""Data sets: sample entities from files of several formats as typed columns, streamed.
+
+Opening a data set reads it once, in bounded memory, to count rows and to find the type of every column over *all*
+values. ``Dataset.batches`` then streams the rows again, in file order, in the canonical polars types.
+
+| format | recognised by |
+| --- | --- |
+| parquet | the first bytes ``PAR1`` |
+| json | ``[`` or an object with a list ``value`` (REST answers, with or without type annotations) |
+| jsonl | a first line that is a JSON object |
+| typed-csv | delimited text with a column ``X@type`` for a column ``X`` (Storage Explorer) |
+| csv | any other delimited text with a header line; the delimiter is comma, semicolon, tab or bar |
+
+Texts may be compressed (see ``streams``). ``PartitionKey`` and ``RowKey`` are always String; ``odata.*`` is dropped.
+"""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.observe.edm_text import TypeCounts, polars_type, typed_expr
+from pkadvisor.observe.records import Chunk, Source, Tally
+from pkadvisor.observe.sniff import source_of
+from pkadvisor.observe.streams import locate, spool_stdin
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BATCH_ROWS: Final = 131_072
+MAX_BAD_SHARE: Final = 0.01
+KEY_COLUMNS: Final = ("PartitionKey", "RowKey")
+_NUMERIC_WIDENING: Final = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
+_KIND_SPEC: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One property: its type, how many entities have it, and every type that its values have.
+
+    ``types`` has more than one entry where values disagree; ``edm`` then is the type that holds them all (the widest
+    number, else String). The most frequent type comes first.
+    """
+
+    name: str
+    edm: EdmType
+    present: int
+    missing: int
+    types: tuple[tuple[EdmType, int], ...]
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the values have more than one type."""
+        return len(self.types) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Entities of one kind from one or more files.
+
+    ``notes`` tell, one sentence each, what was assumed, skipped or changed while reading. They may hold user text.
+    """
+
+    name: str
+    kind: str | None
+    paths: tuple[Path, ...]
+    format: str
+    columns: tuple[Column, ...]
+    row_count: int
+    notes: tuple[str, ...]
+    sources: tuple[Source, ...] = field(repr=False, compare=False)
+    marked: frozenset[str] = field(default=frozenset(), repr=False, compare=False)
+    """Columns in which markers such as NA mean "missing"."""
+    part: Part | None = field(default=None, repr=False, compare=False)
+    """Set where the data set is one kind out of several in the same files."""
+
+    def column(self, name: str) -> Column:
+        """The column of that name; UsageError (2) with a suggestion if there is none."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UsageError(
+            f"there is no property '{name}' in the data set {self.name}",
+            fix=did_you_mean(name, [c.name for c in self.columns])
+            or "its properties: " + ", ".join(c.name for c in self.columns[:12]),
+        )
+
+    def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
+        """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.
+
+        ``columns`` selects and orders; None means all. Raises UsageError for a column that does not exist.
+        """
+        import polars as pl
+
+        wanted = self.columns if columns is None else tuple(self.column(name) for name in columns)
+        assert wanted, "a batch without columns has no rows"
+        assert rows > 0
+        pending: list[pl.DataFrame] = []
+        have = 0
+        for frame in self._frames(wanted):
+            pending.append(frame)
+            have += frame.height
+            if have < rows:
+                continue
+            whole = pl.concat(pending) if len(pending) > 1 else frame
+            full = have - have % rows
+            for start in range(0, full, rows):
+                yield whole.slice(start, rows)
+            pending, have = [whole.slice(full)], have - full
+        if have:
+            yield pl.concat(pending).rechunk()
+
+    def _frames(self, wanted: Sequence[Column]) -> Iterator[pl.DataFrame]:
+        import polars as pl
+
+        edm = {c.name: c.edm for c in wanted}
+        if self.part is not None:
+            edm = {**dict(self.part.edm), **edm}
+        names = frozenset(edm)
+        for source in self.sources:
+            for chunk in source.chunks(Tally(), names):
+                if not chunk.rows:
+                    continue
+                schema = chunk.frame.schema
+                frame = (
+                    chunk.frame if chunk.frame.width else pl.DataFrame({"": pl.repeat(None, chunk.rows, eager=True)})
+                )
+                frame = frame.select(
+                    typed_expr(name, schema[name], edm[name], markers_missing=name in self.marked)
+                    if name in schema
+                    else pl.repeat(None, chunk.rows, dtype=polars_type(edm[name])).alias(name)
+                    for name in edm
+                )
+                if self.part is not None:
+                    frame = frame.filter(self.part.keep).select(c.name for c in wanted)
+                if frame.height:
+                    yield frame
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How the rows of one kind are told from the others: a filter and the columns that it needs."""
+
+    keep: pl.Expr
+    edm: tuple[tuple[str, EdmType], ...]
+
+
+def open_datasets(
+    specs: Sequence[str],
+    *,
+    stdin_name: str = "standard input",
+    input_format: str | None = None,
+    max_bad_share: float = MAX_BAD_SHARE,
+) -> tuple[Dataset, ...]:
+    """The data sets behind ``PATH``, ``GLOB``, ``-`` and ``kind=…`` of these; one per kind, in order of appearance.
+
+    Raises UsageError (2) for what is not there, InputError (3) for content that cannot be used or when more than
+    ``max_bad_share`` of a file's rows had to be skipped.
+    """
+    if not specs:
+        raise UsageError("no data file is given", fix="name one or more files, globs or kind=PATH")
+    if sum(1 for spec in specs if _split_kind(spec)[1] == "-") > 1:
+        raise UsageError("standard input (-) is named twice", fix="it can be read only once")
+    groups: dict[str | None, list[tuple[Path, str]]] = {}
+    for spec in specs:
+        kind, pattern = _split_kind(spec)
+        files = groups.setdefault(kind, [])
+        found = [(spool_stdin(), stdin_name)] if pattern == "-" else [(locate(p), str(p)) for p in _expand(pattern)]
+        files.extend(file for file in found if file not in files)
+    return tuple(_open(kind, files, input_format, max_bad_share) for kind, files in groups.items())
+
+
+def _split_kind(spec: str) -> tuple[str | None, str]:
+    """``kind=PATH`` apart, unless the whole is a file (folders named ``year=2024`` are common)."""
+    match = _KIND_SPEC.fullmatch(spec)
+    if match is None:
+        return None, spec
+    try:
+        if Path(spec).exists() or (glob.has_magic(spec) and glob.glob(spec, recursive=True)):  # noqa: PTH207
+            return None, spec
+    except (OSError, ValueError):
+        pass
+    return match[1], match[2]
+
+
+def _expand(pattern: str) -> list[Path]:
+    try:
+        there = Path(pattern).exists()
+    except (OSError, ValueError):
+        there = True  # locate() explains what is wrong
+    if there or not glob.has_magic(pattern):
+        return [Path(pattern)]
+    # Path.glob refuses absolute patterns.
+    matches = map(Path, glob.glob(pattern, recursive=True))  # noqa: PTH207
+    found = sorted(p for p in matches if not p.is_dir())
+    if not found:
+        raise UsageError("no file matches this pattern", where=pattern, fix="check the path, and quote the pattern")
+    return found
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the counting pass learns about one column."""
+
+    counts: TypeCounts = field(default_factory=TypeCounts)
+    present: int = 0
+
+
+def _open(
+    kind: str | None, files: Sequence[tuple[Path, str]], input_format: str | None, max_bad_share: float
+) -> Dataset:
+    notes: dict[str, None] = {}
+    seen: dict[str, _Seen] = {}
+    sources: list[Source] = []
+    row_count = 0
+    for path, where in files:
+        tally = Tally()
+        source = source_of(path, where, input_format, tally)
+        for chunk in source.chunks(tally):
+            _count(chunk, seen)
+        _judge(source, tally, max_bad_share, notes)
+        row_count += tally.rows
+        sources.append(source)
+    columns: list[Column] = []
+    marked: dict[str, int] = {}
+    zoneless: list[str] = []
+    for name, column_seen in seen.items():
+        column, markers = _resolve(name, column_seen, row_count)
+        columns.append(column)
+        if markers:
+            marked[name] = markers
+        if column.edm is EdmType.DATETIME and column_seen.counts.zoneless:
+            zoneless.append(name)
+    if marked:
+        several = ", ".join(f"{name} ({n:,})" for name, n in marked.items())
+        notes[f"markers such as NA, null or an empty text are taken as missing: {several}"] = None
+    if zoneless:
+        notes[f"times without a zone are taken as UTC: {', '.join(zoneless)}"] = None
+    formats = tuple(dict.fromkeys(source.format for source in sources))
+    first = files[0][1]
+    return Dataset(
+        name=kind or Path(first).name.split(".")[0] or first,
+        kind=kind,
+        paths=tuple(path for path, _ in files),
+        format=", ".join(formats),
+        columns=tuple(columns),
+        row_count=row_count,
+        notes=tuple(notes),
+        sources=tuple(sources),
+        marked=frozenset(marked),
+    )
+
+
+def _count(chunk: Chunk, seen: dict[str, _Seen]) -> None:
+    """Add one chunk to what is known of each column; columns are independent, so they are counted side by side."""
+    jobs = []
+    for values in chunk.frame.iter_columns():
+        name = values.name
+        column = seen.setdefault(name, _Seen())
+        column.present += len(values) - values.null_count()
+        if name in KEY_COLUMNS:
+            column.counts.state({EdmType.STRING: len(values) - values.null_count()})
+        elif name in chunk.stated:
+            column.counts.state(chunk.stated[name])
+        else:
+            jobs.append((column.counts, values, name in chunk.temporal))
+    for counts, values, temporal in jobs:
+        counts.infer(values, temporal_only=temporal)
+
+
+def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, None]) -> None:
+    """Refuse a file that gave nothing or lost too much; note the rest."""
+    if tally.skipped and tally.skipped > max_bad_share * (tally.rows + tally.skipped):
+        raise InputError(
+            f"{tally.skipped:,} of {tally.rows + tally.skipped:,} rows cannot be read as {source.format};"
+            f" the first: {tally.first_skipped}",
+            where=source.where,
+            fix="correct or remove these rows, or check the delimiter and quotes",
+        )
+    if not tally.rows:
+        raise InputError(
+            f"there are no rows (read as {source.format})", where=source.where, fix="give a file with at least one row"
+        )
+    if tally.skipped:
+        notes[
+            f"{source.where}: {tally.skipped:,} of {tally.rows + tally.skipped:,} rows skipped; {tally.first_skipped}"
+        ] = None
+    if tally.surrogates:
+        notes[f"{source.where}: {tally.surrogates:,} lone surrogates written as \\udxxx escapes"] = None
+    for remark in tally.remarks:
+        notes[f"{source.where}: {remark}"] = None
+
+
+def _resolve(name: str, seen: _Seen, row_count: int) -> tuple[Column, int]:
+    """The column, and how many of its texts are missing markers."""
+    counts = seen.counts
+    inferred = dict(counts.inferred)
+    stated = counts.stated
+    markers = counts.markers
+    if name in KEY_COLUMNS:
+        total = seen.present
+        return Column(name, EdmType.STRING, total, row_count - total, ((EdmType.STRING, total),)), 0
+    if set(inferred) <= set(_NUMERIC_WIDENING) and len(inferred) > 1:
+        # Digits alone do not state a type: 1 and 1.5 in a text are one column of numbers.
+        inferred = {_widest(inferred): sum(inferred.values())}
+    if markers and (not inferred or stated or len(inferred) > 1 or EdmType.STRING in inferred):
+        inferred[EdmType.STRING] = inferred.get(EdmType.STRING, 0) + markers
+        markers = 0
+    merged = dict(inferred)
+    for edm, n in stated.items():
+        merged[edm] = merged.get(edm, 0) + n
+    types = tuple(sorted(merged.items(), key=lambda item: (-item[1], item[0])))
+    if not types:
+        edm = EdmType.STRING
+    elif len(types) == 1:
+        edm = types[0][0]
+    else:
+        edm = _widest(merged) if set(merged) <= set(_NUMERIC_WIDENING) else EdmType.STRING
+    present = seen.present - markers
+    return Column(name, edm, present, row_count - present, types), markers
+
+
+def _widest(types: Mapping[EdmType, int]) -> EdmType:
+    return max(types, key=_NUMERIC_WIDENING.index)

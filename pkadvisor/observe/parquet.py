@@ -1,0 +1,122 @@
+"""The reader of Parquet files: what their schema states, mapped to Edm types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.errors import InputError
+from pkadvisor.observe.records import Chunk, Tally, canonical_name, escape_name
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_ROWS: Final = 65_536
+
+
+class ParquetSource:
+    """One Parquet file, read by polars in slices of rows.
+
+    Structs are flattened to ``a.b``, lists become JSON text, wider or narrower numbers the next Edm type, dates and
+    times without zone UTC, and everything else (durations, times of day, categories) text.
+    """
+
+    format = "parquet"
+
+    def __init__(self, path: Path, where: str, tally: Tally) -> None:
+        import polars as pl
+
+        self.path, self.where = path, where
+        try:
+            self._scan = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+            schema = self._scan.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._damaged(error) from None
+        self._columns: dict[str, tuple[EdmType, pl.Expr]] = {}
+        for name, dtype in schema.items():
+            self._add(name, pl.col(name), dtype, tally)
+        if not self._columns:
+            raise InputError("the Parquet file has no columns", where=where, fix="export it again")
+
+    def _damaged(self, error: Exception) -> InputError:
+        reason = str(error).strip().split("\n")[0][:120]
+        return InputError(
+            f"the Parquet file is damaged or cut short ({reason})", where=self.where, fix="copy the file again"
+        )
+
+    def _add(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> None:
+        import polars as pl
+
+        if isinstance(dtype, pl.Struct):
+            for child in dtype.fields:
+                inner = child.dtype if isinstance(child.dtype, pl.DataType) else child.dtype()
+                self._add(f"{name}.{child.name}", value.struct.field(child.name), inner, tally)
+            return
+        if name.startswith("odata.") or "@odata." in name:
+            return
+        final = canonical_name(escape_name(name), tally)
+        while final in self._columns:
+            tally.remarks[f"two columns are named {final}; the later one is called {final}_2"] = None
+            final += "_2"
+        edm, expr = self._typed(final, value, dtype, tally)
+        self._columns[final] = (edm, expr.alias(final))
+
+    def _typed(self, name: str, value: pl.Expr, dtype: pl.DataType, tally: Tally) -> tuple[EdmType, pl.Expr]:
+        import polars as pl
+
+        utc = pl.Datetime("us", "UTC")
+        if dtype in (pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16):
+            return EdmType.INT32, value.cast(pl.Int32)
+        if dtype in (pl.Int64, pl.UInt32):
+            return EdmType.INT64, value.cast(pl.Int64)
+        if dtype == pl.UInt64 and self._fits_int64(value):
+            return EdmType.INT64, value.cast(pl.Int64)
+        if dtype in (pl.Float32, pl.Float64) or isinstance(dtype, pl.Decimal):
+            if isinstance(dtype, pl.Decimal):
+                tally.remarks[f"decimal column {name} is read as Double"] = None
+            return EdmType.DOUBLE, value.cast(pl.Float64)
+        if dtype == pl.Boolean:
+            return EdmType.BOOLEAN, value
+        if dtype == pl.Date or (isinstance(dtype, pl.Datetime) and dtype.time_zone is None):
+            tally.remarks[f"times without a zone are taken as UTC: {name}"] = None
+            return EdmType.DATETIME, value.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+        if isinstance(dtype, pl.Datetime):
+            return EdmType.DATETIME, value.dt.convert_time_zone("UTC").cast(utc)
+        if dtype == pl.Binary:
+            return EdmType.BINARY, value
+        if isinstance(dtype, pl.List | pl.Array):
+            return EdmType.STRING, value.map_batches(_json_lists, return_dtype=pl.String)
+        return EdmType.STRING, value.cast(pl.String)
+
+    def _fits_int64(self, value: pl.Expr) -> bool:
+        top = self._scan.select(value.max()).collect().item()
+        return top is None or top < 2**63
+
+    def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
+        """All rows in file order; only the wanted columns are read."""
+        import polars as pl
+
+        wanted = {n: c for n, c in self._columns.items() if columns is None or n in columns}
+        exprs = [expr for _, expr in wanted.values()] or [next(iter(self._columns.values()))[1]]
+        try:
+            for frame in self._scan.select(exprs).collect_batches(chunk_size=_ROWS, maintain_order=True):
+                tally.rows += frame.height
+                part = frame.select(list(wanted))
+                stated = {n: {edm: frame.height - part[n].null_count()} for n, (edm, _) in wanted.items()}
+                yield Chunk(frame.height, part, stated)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise self._damaged(error) from None
+
+
+def _json_lists(values: pl.Series) -> pl.Series:
+    import json
+
+    import polars as pl
+
+    texts = [
+        None if v is None else json.dumps(v, ensure_ascii=False, separators=(",", ":"), default=str)
+        for v in values.to_list()
+    ]
+    return pl.Series(values.name, texts, dtype=pl.String)
