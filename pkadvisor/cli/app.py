@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pkadvisor.cli import analyze, config, profile, samples
+from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
 # Plain help, no rich markup: the same text in a terminal, a pipe and a build log.
@@ -34,14 +35,14 @@ def _group(about: str, epilog: str) -> typer.Typer:
 
 def show_help_alone(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
+        write_text(ctx.get_help())
 
 
 def _version(value: bool) -> None:
     if value:
         from pkadvisor.cli.main import version_text
 
-        typer.echo(version_text(machine=False))
+        write_text(version_text(machine=False))
         raise typer.Exit
 
 
@@ -54,6 +55,7 @@ app = typer.Typer(
     ),
     context_settings=SETTINGS,
     rich_markup_mode=None,
+    add_completion=False,
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     pretty_exceptions_show_locals=False,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import sys
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
+
+from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,7 +24,7 @@ _COLOUR_SEQUENCE = re.compile(r"\x1b\[[0-9;]*m")
 # Names of the places where credentials of a storage account travel. A value ends at the separators of
 # connection strings, URLs and quoted text, so that redacted JSON stays JSON.
 _SECRET = re.compile(
-    r"(?i)\b(AccountKey|SharedAccessKey|SharedAccessSignature|sig)(=|%3D)((?:(?!%26|%3B)[^\s;&\"'<>\\,|])+)",
+    r"(?i)(?:\b|(?<=%3F)|(?<=%26))(AccountKey|SharedAccessKey|SharedAccessSignature|sig)(=|%3D)((?:(?!%26|%3B)[^\s;&\"'<>\\,|])+)",
 )
 _SECRET_OF_SIGNATURE_LENGTH = 20
 
@@ -149,19 +153,42 @@ def say(text: str, *, label: str = "", style: str = "", color: str = "auto") -> 
 
 def write_text(text: str) -> None:
     """A whole page on standard output, at once: a reader that left is noticed here."""
-    if sys.stdout is not None:
-        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
-        sys.stdout.flush()
+    with _standard_output() as stream:
+        stream.write(text if text.endswith("\n") else f"{text}\n")
 
 
 def write_bytes(content: bytes) -> None:
     """A machine format on standard output: the same bytes in every locale."""
+    content = content if content.endswith(b"\n") else content + b"\n"
+    with _standard_output() as stream:
+        binary = getattr(stream, "buffer", None)
+        if binary is None:  # a test's or another program's text stream
+            stream.write(content.decode())
+        else:
+            stream.flush()
+            binary.write(content)
+
+
+@contextmanager
+def _standard_output() -> Iterator[TextIO]:
+    """Standard output, flushed at the end; nothing if it is closed; UsageError if it cannot take what is written."""
     if sys.stdout is None:
+        yield io.StringIO()
         return
-    binary = getattr(sys.stdout, "buffer", None)
-    if binary is None:  # a test's or another program's text stream
-        sys.stdout.write(content.decode())
-        return
-    sys.stdout.flush()
-    binary.write(content if content.endswith(b"\n") else content + b"\n")
-    binary.flush()
+    try:
+        yield sys.stdout
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        forget(sys.stdout)
+        raise UsageError(f"cannot be written: {error.strerror or error}", where="standard output") from error
+
+
+def forget(*streams: TextIO | None) -> None:
+    """Point streams at nothing, so that what they still hold fails no more, not even when the program ends."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        with suppress(OSError, ValueError, AttributeError):
+            os.dup2(nothing, stream.fileno())  # type: ignore[union-attr]
+    os.close(nothing)

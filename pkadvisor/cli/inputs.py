@@ -149,9 +149,9 @@ def _check(text: str, where: str) -> None:
                 raise UsageError(f"there is no such file{_nearby(path)}", where=_place(where, path))
             if path.is_dir():
                 raise UsageError(
-                    f"{path} is a directory",
-                    where=where,
-                    fix="name its files, for example with a quoted glob: 'DIR/*.csv'",
+                    "this is a directory",
+                    where=_place(where, path),
+                    fix="name its files; a quoted glob such as 'DIR/*.csv' will do",
                 )
         except (OSError, ValueError) as error:  # a name too long, a null character, a folder that may not be entered
             raise UsageError(f"this cannot be looked up: {error}", where=_place(where, path)) from error

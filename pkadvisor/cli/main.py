@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 BUG = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-USAGE = 2
 
 SHARED_OPTIONS = ("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out")
 
@@ -34,25 +33,23 @@ def main(arguments: list[str]) -> int:
             raise
         except BaseException as error:
             code = _explain(error, arguments)
-        for stream in (sys.stdout, sys.stderr):
-            if stream is not None:
-                stream.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return code
     except BrokenPipeError:
-        _forget_output()
+        from pkadvisor.cli.console import forget
+
+        forget(sys.stdout, sys.stderr)
         return PIPE_CLOSED
-    except OSError as error:  # a full disk behind standard output, noticed at the last flush
-        _forget_output()
-        print(f"error: the output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
-        return USAGE
 
 
 def _run(arguments: list[str]) -> int:
     machine = _asks_version(arguments)
     if machine is not None:
         # Before typer is imported: scripts ask for the version often.
-        if sys.stdout is not None:
-            sys.stdout.write(version_text(machine=machine) + "\n")
+        from pkadvisor.cli.console import write_text
+
+        write_text(version_text(machine=machine))
         return 0
 
     from pkadvisor.cli.console import prepare_streams
@@ -63,9 +60,6 @@ def _run(arguments: list[str]) -> int:
 
     from pkadvisor.cli.app import app
 
-    if "_ADVISOR_COMPLETE" in os.environ:
-        app(arguments, prog_name="advisor")
-        return 0
     command = typer.main.get_command(app)
     try:
         # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
@@ -110,8 +104,8 @@ def version_text(*, machine: bool) -> str:
     limits: dict[str, str | None] = {}
     for path in sorted(resource("rules", "limits").glob("*.toml")):
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-        dated = next((table[key] for key in ("dated", "date", "as_of") if key in table), None)
-        limits[path.stem] = None if dated is None else str(dated)
+        dates = [str(figure["date"]) for figure in table.values() if isinstance(figure, dict) and "date" in figure]
+        limits[path.stem] = max(dates, default=None)
     facts = {
         "schema_version": 1,
         "name": "pkadvisor",
@@ -119,7 +113,7 @@ def version_text(*, machine: bool) -> str:
         "python": platform.python_version(),
         "platform": f"{sys.platform}-{platform.machine()}",
         "libraries": libraries,
-        "limits_dated": limits,
+        "limits_checked": limits,
     }
     return json.dumps(facts, indent=2)
 
@@ -261,14 +255,3 @@ def _debug_asked(arguments: list[str]) -> bool:
         "t",
         "y",
     )
-
-
-def _forget_output() -> None:
-    """Point the streams of a reader that left at nothing, so that the interpreter's last flush stays silent."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                os.dup2(nothing, stream.fileno())
-        except (OSError, ValueError):
-            continue

@@ -1,0 +1,95 @@
+"""Running the command: inside this process with a stand-in for the use cases, or as a program of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import Run, UseCases, clean_environment
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """The command as its own process, in an empty folder, without a terminal."""
+
+    def start(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "pkadvisor", *arguments],
+            input=stdin,
+            capture_output=True,
+            env=clean_environment(**env),
+            cwd=tmp_path,
+            timeout=120,
+            check=False,
+        )
+
+    return start
+
+
+@pytest.fixture
+def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
+    """Stands where pkadvisor.advisor and the renderers stand, so that conduct is tested apart from advice."""
+    from dataclasses import make_dataclass
+
+    played = UseCases()
+    inputs = ["data", "logs", "design", "profiles", "limits", "input_format", "stdin_name"]
+    choices = ["since", "until", "tables", "max_bad_lines", "sample_rows", "redact", "seed", "top"]
+    request_type = make_dataclass("AnalyzeRequest", [*inputs, *choices], frozen=True)
+
+    def analyze(request: Any, progress: Any) -> dict[str, Any]:
+        played.requests.append(request)
+        played.behave(progress)
+        return played.result
+
+    def profile(request: Any, progress: Any, *, salt: bytes) -> dict[str, Any]:
+        played.salts.append(salt)
+        return analyze(request, progress)
+
+    def render_text(result: dict[str, Any], **options: Any) -> str:
+        played.rendered.append(options)
+        return played.text
+
+    advisor = types.ModuleType("pkadvisor.advisor")
+    advisor.AnalyzeRequest, advisor.analyze, advisor.profile = request_type, analyze, profile  # type: ignore[attr-defined]
+    console = types.ModuleType("pkadvisor.report.console")
+    console.render_text = render_text  # type: ignore[attr-defined]
+    result = types.ModuleType("pkadvisor.report.result")
+    result.dump_json = lambda document: json.dumps(document).encode() + b"\n"  # type: ignore[attr-defined]
+    for name, module in (("advisor", advisor), ("report.console", console), ("report.result", result)):
+        monkeypatch.setitem(sys.modules, f"pkadvisor.{name}", module)
+    import pkadvisor
+    import pkadvisor.report
+
+    monkeypatch.setattr(pkadvisor, "advisor", advisor, raising=False)
+    monkeypatch.setattr(pkadvisor.report, "console", console, raising=False)
+    monkeypatch.setattr(pkadvisor.report, "result", result, raising=False)
+    for variable in list(os.environ):
+        if variable.startswith("PKADVISOR_") or variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS"):
+            monkeypatch.delenv(variable)
+    return played
+
+
+@pytest.fixture
+def advise(
+    use_cases: UseCases, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command line in this process: exit code, standard output, standard error."""
+    from pkadvisor.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("a,b\n1,2\n")
+
+    def invoke(*arguments: str) -> tuple[int, str, str]:
+        code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke

@@ -1,0 +1,187 @@
+"""The command as a process: streams, pipes, signals, environments, start."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import pkadvisor
+from tests.cli.support import Run, clean_environment
+
+PAGES = [
+    [],
+    ["--help"],
+    ["analyze", "-h"],
+    ["profile", "--help"],
+    ["samples"],
+    ["samples", "list", "--help"],
+    ["samples", "write", "--help"],
+    ["config", "schema", "--help"],
+]
+HEAVY = ("polars", "scipy", "numpy", "pydantic", "ruamel", "lark", "jinja2", "xxhash", "zstandard")
+
+
+def imported(*arguments: str) -> set[str]:
+    """The top-level packages that a command line has imported when it ends."""
+    program = (
+        "import sys\n"
+        "from pkadvisor.cli.main import main\n"
+        f"code = main({list(arguments)!r})\n"
+        "sys.stdout.write('\\n' + ' '.join(sorted({name.partition('.')[0] for name in sys.modules})))\n"
+        "sys.exit(code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=clean_environment(), check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=" ".join)
+def test_help_imports_nothing_heavy(page: list[str]) -> None:
+    assert not imported(*page) & set(HEAVY)
+
+
+def test_version_imports_not_even_the_parser_of_the_command_line() -> None:
+    names = imported("--version")
+    assert not names & {*HEAVY, "typer", "rich", "json", "importlib_metadata", "tempfile", "shutil"}
+
+
+def test_version_names_the_program_and_for_machines_what_a_result_depends_on(run: Run) -> None:
+    assert run("--version").stdout == f"pkadvisor {pkadvisor.__version__}\n".encode()
+    for line in (["--version", "--format", "json"], ["--format=json", "--version"]):
+        facts = json.loads(run(*line).stdout)
+        assert facts["version"] == pkadvisor.__version__
+        assert facts["libraries"]["polars"]
+        assert facts["limits_checked"]
+        assert all(facts["limits_checked"].values())
+    assert run("--version", "analyze").stdout == f"pkadvisor {pkadvisor.__version__}\n".encode()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=" ".join)
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"GITHUB_ACTIONS": "1"},
+        {"FORCE_COLOR": "1", "PY_COLORS": "1"},
+        {"NO_COLOR": "1", "TERM": "dumb"},
+        {"PYTHONIOENCODING": "ascii"},
+    ],
+    ids=lambda e: "+".join(e),
+)
+def test_piped_help_has_no_escape_and_is_ascii(run: Run, page: list[str], environment: dict[str, str]) -> None:
+    done = run(*page, **environment)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert b"\x1b" not in done.stdout
+    assert done.stdout.isascii()
+
+
+@pytest.mark.parametrize("environment", [{"GITHUB_ACTIONS": "1"}, {"FORCE_COLOR": "1"}, {"PYTHONIOENCODING": "ascii"}])
+def test_piped_errors_have_no_escape_and_no_encoding_ends_the_program(run: Run, environment: dict[str, str]) -> None:
+    done = run("analyze", "Zürich-東京-\x1b[31m.csv", **environment)
+    assert done.returncode == 2
+    assert b"\x1b" not in done.stderr
+    assert done.stderr.startswith(b"error: Z")
+    assert b"Traceback" not in done.stderr
+
+
+def test_colour_on_demand(run: Run) -> None:
+    assert b"\x1b[1;31merror: \x1b[0m" in run("analyze", "x.csv", "--color", "always").stderr
+    assert b"\x1b" in run("analyze", "x.csv", PKADVISOR_COLOR="always").stderr
+    assert b"\x1b" not in run("analyze", "x.csv", "--color=never", PKADVISOR_COLOR="always").stderr
+
+
+def test_every_command_shares_the_conduct_options_and_shows_their_variables(run: Run) -> None:
+    for page in PAGES:
+        if not page or page in (["--help"], ["samples"]):
+            continue
+        text = " ".join(run(*page, COLUMNS="200").stdout.decode().split())
+        for option in ("--format", "--quiet", "--verbose", "--color", "--no-progress", "--debug", "-h", "Examples:"):
+            assert option in text, (page, option)
+        assert "PKADVISOR_FORMAT" in text
+        assert "PKADVISOR_COLOR" in text
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closed pipes are a matter of POSIX systems")
+@pytest.mark.parametrize(
+    "line", [["--version"], ["--help"], ["samples", "list"], ["samples", "list", "--format", "json"]]
+)
+def test_a_reader_that_left_is_141_without_a_word(line: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "pkadvisor", *line],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        env=clean_environment(),
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 141
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a device that is always full")
+def test_a_full_disk_behind_standard_output_is_said() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pkadvisor", "samples", "list"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=clean_environment(),
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"No space left" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_an_interrupt_is_130_in_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    program = (
+        "import sys, time\n"
+        "import pkadvisor.cli.samples as samples\n"
+        "def slow(path, content):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+        "samples.write_whole = slow\n"
+        "from pkadvisor.cli.main import main\n"
+        "sys.exit(main(['samples', 'write', 'footrace', 'x']))\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=clean_environment(),
+        cwd=tmp_path,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err == b"interrupted\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_json_stays_json_in_every_encoding(run: Run) -> None:
+    for encoding in ("ascii", "latin-1", "utf-16"):
+        done = run("samples", "list", "--format", "json", PYTHONIOENCODING=encoding)
+        assert done.returncode == 0
+        assert done.stderr == b""
+    assert json.loads(run("samples", "list", "--format", "json", PYTHONIOENCODING="ascii").stdout)
+
+
+def test_a_closed_standard_output_is_no_crash(tmp_path: Path) -> None:
+    program = f"exec {sys.executable} -m pkadvisor samples list >&-"
+    done = subprocess.run(["sh", "-c", program], stderr=subprocess.PIPE, env=clean_environment(), check=False)
+    assert done.returncode == 0
+    assert done.stderr == b""
