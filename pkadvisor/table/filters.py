@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
@@ -97,12 +98,14 @@ class Parameter:
             raise ValueError("only a String has text around its parameter")
         if self.offset and self.offset_ticks:
             raise ValueError("an offset is a number or a time, not both")
+        if not isfinite(self.offset):
+            raise ValueError("an offset is a finite number")
         if self.offset and self.type is not None and not self.type.numeric:
-            raise ValueError(f"a plain number cannot be added to a {self.type}")
+            raise ValueError(f"a plain number cannot be added to {self.type}")
         if self.offset_ticks and self.type not in (None, EdmType.DATETIME):
-            raise ValueError(f"a time cannot be added to a {self.type}")
+            raise ValueError(f"a time cannot be added to {self.type}")
         if isinstance(self.offset, float) and self.type is not None and self.type.integer:
-            raise ValueError(f"a fraction cannot be added to an {self.type}")
+            raise ValueError(f"a fraction cannot be added to {self.type}")
 
 
 Operand = Literal | Parameter
@@ -367,7 +370,7 @@ def _cast(given: Literal, parameter: Parameter) -> Literal:
         return Literal(wanted, parse_datetime_ticks(value))
     if wanted is EdmType.GUID and isinstance(value, str):
         return Literal(wanted, canonical_guid(value))
-    raise ValueError(f"a {given.type} is not a {wanted}")
+    raise ValueError(f"{given.type} does not become {wanted}")
 
 
 def _text(given: Literal) -> str:
@@ -396,14 +399,14 @@ def _shifted(value: Literal, parameter: Parameter) -> Literal:
     if not parameter.offset and not parameter.offset_ticks:
         return value
     if parameter.offset_ticks and value.type is not EdmType.DATETIME:
-        raise ValueError(f"a time cannot be added to a {value.type}")
+        raise ValueError(f"a time cannot be added to {value.type}")
     if parameter.offset and not value.type.numeric:
         unit = ", say its unit (s, min, h, d, w)" if value.type is EdmType.DATETIME else ""
-        raise ValueError(f"a plain number cannot be added to a {value.type}{unit}")
+        raise ValueError(f"a plain number cannot be added to {value.type}{unit}")
     assert isinstance(value.value, int | float)
     if value.type is EdmType.DOUBLE:
         return Literal(EdmType.DOUBLE, value.value + parameter.offset)
     if isinstance(parameter.offset, float):
-        raise ValueError(f"a fraction cannot be added to an {value.type}")
+        raise ValueError(f"a fraction cannot be added to {value.type}")
     low, high = _BOUNDS[value.type]
     return Literal(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))

@@ -163,7 +163,7 @@ class _Builder:
         before = after = ""
         found: str | None = None
         for piece in re.findall(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+", token[1:-1].replace("''", "'")):
-            if piece in "{}":
+            if piece in ("{", "}"):
                 self.fail("a brace without its partner", token, "write {{ or }} for a brace that is text")
             if piece[0] == "{" and piece != "{{":
                 if found is not None:
@@ -193,9 +193,10 @@ class _Builder:
         if match["type"] is not None:
             if edm is not None:
                 self.fail("the type of this placeholder is given twice", token)
-            if match["type"] not in _TYPES:
-                self.fail(f"{_clip(match['type'])} is not a type", token, did_you_mean(match["type"], _TYPES))
-            edm = EdmType(match["type"])
+            edm = _TYPES.get(match["type"].lower())
+            if edm is None:
+                fix = did_you_mean(match["type"], names := tuple(_TYPES.values())) or f"types are {', '.join(names)}"
+                self.fail(f"{_clip(match['type'])} is not a type", token, fix)
         offset: int | float = 0
         offset_ticks = 0
         if match["size"] is not None:
@@ -214,10 +215,10 @@ class _Builder:
             self.fail(str(problem), token)
 
 
-_TYPES = tuple(t.value for t in EdmType)
+_TYPES = {t.value.lower(): t for t in EdmType}  # design files write them in lower case
 _PLACEHOLDER = re.compile(
     r"\{\s*(?P<name>[^\W\d]\w*(?:\.\w+)*)\s*"
-    r"(?:(?P<sign>[+-])\s*(?P<size>[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)\s*(?P<unit>s|min|h|d|w)?\s*)?"
+    r"(?:(?P<sign>[+-])\s*(?P<size>[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>s|min|h|d|w)?\s*)?"
     r"(?::\s*(?P<type>\w+)\s*)?\}"
 )
 _LITERAL_FIX = {

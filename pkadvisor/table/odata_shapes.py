@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import Literal, parse_literal
-from pkadvisor.table.filters import MAX_COMPARISONS, Filter, bind, parameters
+from pkadvisor.table.filters import MAX_COMPARISONS, Filter, Parameter, bind, comparisons
 from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
 
 _LITERAL = re.compile(
@@ -61,7 +61,10 @@ def parse_normalised(shape: str, *, limit: int | None = MAX_COMPARISONS) -> Filt
 
 @dataclass(frozen=True, slots=True)
 class ParsedShape:
-    """A filter text taken apart: its shape, the filter of the shape, and the constants for ``p0``, ``p1`` …"""
+    """A filter text taken apart: its shape, the filter of the shape, and the constants for ``p0``, ``p1`` …
+
+    A very long text is not taken apart: its template is the filter itself, without parameters.
+    """
 
     shape: str
     template: Filter
@@ -72,27 +75,33 @@ class ParsedShape:
         return bind(self.template, {f"p{i}": literal for i, literal in enumerate(self.literals)})
 
 
+_CACHED_CHARACTERS = 4_096
+"""Longer shapes are parsed each time, so that hostile ones cannot fill the memory."""
+
+
 class ShapeCache:
     """Parses many filter texts that share few shapes, each shape once.
 
     Holds at most ``capacity`` shapes and starts over when full, so that a log of ever-new shapes stays bounded.
     """
 
-    def __init__(self, *, limit: int | None = MAX_COMPARISONS, capacity: int = 10_000) -> None:
+    def __init__(self, *, limit: int | None = MAX_COMPARISONS, capacity: int = 2_000) -> None:
         self._limit = limit
         self._capacity = capacity
         self._templates: dict[str, tuple[Filter, int] | None] = {}
 
     def parse(self, text: str) -> ParsedShape:
         """The parts of one text; raises what ``parse_filter`` raises on it."""
+        if len(text) > MAX_CHARACTERS:
+            parse(text, parameters=False, limit=self._limit)  # raises
         shape, raw = normalise(text)
-        known = self._template(shape) if len(text) <= MAX_CHARACTERS else None
+        known = self._template(shape) if len(shape) <= _CACHED_CHARACTERS else None
         if known is not None and known[1] == len(raw):
             try:
                 return ParsedShape(shape, known[0], tuple(parse_literal(r) for r in raw))
             except ValueError:
                 pass  # a constant that is none: the error below shows it in its text
-        # Usually an error. A text at the very limit of length has a longer shape and is still a filter.
+        # An error, or a text too long to be worth keeping.
         return ParsedShape(shape, parse(text, parameters=False, limit=self._limit), ())
 
     def _template(self, shape: str) -> tuple[Filter, int] | None:
@@ -101,7 +110,9 @@ class ShapeCache:
                 self._templates.clear()
             try:
                 template = parse_normalised(shape, limit=self._limit)
-                self._templates[shape] = (template, len(parameters(template)))
+                # Every place counts, not every name: a text may itself say {p0:String}, which is an error there.
+                places = sum(isinstance(c.operand, Parameter) for c in comparisons(template))
+                self._templates[shape] = (template, places)
             except UsageError:
                 self._templates[shape] = None
         return self._templates[shape]

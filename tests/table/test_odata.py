@@ -1,0 +1,535 @@
+"""The filter language: text and tree, errors, truth, parameters, shapes."""
+
+import re
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.errors import UsageError
+from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal, parse_datetime_ticks, parse_literal
+from pkadvisor.table.odata import (
+    And,
+    Comparison,
+    Filter,
+    FilterLimitError,
+    FilterSyntaxError,
+    Not,
+    Operand,
+    Operator,
+    Or,
+    Parameter,
+    ShapeCache,
+    bind,
+    comparison_count,
+    conjuncts,
+    evaluate,
+    format_filter,
+    normalise,
+    parameters,
+    parse_filter,
+    parse_normalised,
+    properties,
+)
+
+RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}
+GUID = "a455c695-df98-5678-aaaa-81d3367e5a34"
+
+names = st.from_regex(r"[A-Za-z_É][A-Za-z0-9_É]{0,6}(\.[a-z0-9_]{1,3})?", fullmatch=True).filter(
+    lambda n: n not in RESERVED
+)
+strings = st.text(alphabet=st.characters() | st.sampled_from("'{}\" ()"), max_size=12)
+literals = st.one_of(
+    st.builds(Literal, st.just(EdmType.STRING), strings),
+    st.builds(Literal, st.just(EdmType.INT32), st.integers(-(2**31), 2**31 - 1)),
+    st.builds(Literal, st.just(EdmType.INT64), st.integers(-(2**63), 2**63 - 1)),
+    st.builds(Literal, st.just(EdmType.DOUBLE), st.floats(allow_nan=False)),
+    st.builds(Literal, st.just(EdmType.BOOLEAN), st.booleans()),
+    st.builds(Literal, st.just(EdmType.DATETIME), st.integers(0, TICKS_MAX)),
+    st.builds(Literal, st.just(EdmType.GUID), st.uuids().map(str)),
+    st.builds(Literal, st.just(EdmType.BINARY), st.binary(max_size=6)),
+)
+offsets = st.integers(-(10**9), 10**9) | st.floats(-1e9, 1e9)
+placeholders = st.one_of(
+    st.builds(Parameter, names, st.just(EdmType.STRING), prefix=strings, suffix=strings),
+    st.builds(Parameter, names, st.sampled_from([None, EdmType.DOUBLE]), offset=offsets),
+    st.builds(Parameter, names, st.sampled_from([EdmType.INT32, EdmType.INT64]), offset=st.integers(-(10**9), 10**9)),
+    st.builds(Parameter, names, st.sampled_from([None, EdmType.DATETIME]), offset_ticks=st.integers(-(10**18), 10**18)),
+    st.builds(Parameter, names, st.sampled_from([EdmType.GUID, EdmType.BINARY, EdmType.BOOLEAN])),
+)
+
+
+def trees(operands: st.SearchStrategy[Operand]) -> st.SearchStrategy[Filter]:
+    leaves = st.builds(Comparison, names, st.sampled_from(Operator), operands)
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(lambda o: And(tuple(o)), st.lists(inner, min_size=2, max_size=3)),
+            st.builds(lambda o: Or(tuple(o)), st.lists(inner, min_size=2, max_size=3)),
+            st.builds(Not, inner),
+        ),
+        max_leaves=8,
+    )
+
+
+filters = trees(literals)
+
+
+# ---- text and tree
+
+
+@given(filters)
+def test_text_and_tree_are_one(tree: Filter) -> None:
+    assert parse_filter(format_filter(tree), limit=None) == tree
+
+
+@given(trees(placeholders | literals))
+def test_text_and_tree_are_one_with_parameters(tree: Filter) -> None:
+    assert parse_filter(format_filter(tree, parameters=True), parameters=True, limit=None) == tree
+
+
+@given(trees(st.just(Literal(EdmType.INT32, 1))))
+def test_no_parentheses_without_need(tree: Filter) -> None:
+    """Every pair but the one after ``not`` changes the tree when it is left out."""
+    text = format_filter(tree)
+    opened: list[int] = []
+    for place, char in enumerate(text):
+        if char == "(":
+            opened.append(place)
+        elif char == ")":
+            start = opened.pop()
+            if not text[:start].endswith("not "):
+                without = text[:start] + text[start + 1 : place] + text[place + 1 :]
+                assert parse_filter(without, limit=None) != tree
+
+
+A, B, C = (Comparison(n, Operator.EQ, Literal(EdmType.INT32, 1)) for n in "abc")
+
+
+@pytest.mark.parametrize(
+    ("text", "tree"),
+    [
+        ("a eq 1 or b eq 1 and c eq 1", Or((A, And((B, C))))),
+        ("(a eq 1 or b eq 1) and c eq 1", And((Or((A, B)), C))),
+        ("not a eq 1 and b eq 1", And((Not(A), B))),
+        ("not (a eq 1 and b eq 1)", Not(And((A, B)))),
+        ("not not a eq 1", Not(Not(A))),
+        ("a eq 1 and (b eq 1 and (c eq 1))", And((A, B, C))),
+        ("\ta  eq\n1 ", A),
+        ("1 eq a", A),
+        ("5 lt a", Comparison("a", Operator.GT, Literal(EdmType.INT32, 5))),
+        ("5 ge a", Comparison("a", Operator.LE, Literal(EdmType.INT32, 5))),
+        ("IsActive", Comparison("IsActive", Operator.EQ, Literal(EdmType.BOOLEAN, True))),
+        ("not IsActive", Not(Comparison("IsActive", Operator.EQ, Literal(EdmType.BOOLEAN, True)))),
+        ("address.city eq ''", Comparison("address.city", Operator.EQ, Literal(EdmType.STRING, ""))),
+        ("PM2.5 gt 5.0", Comparison("PM2.5", Operator.GT, Literal(EdmType.DOUBLE, 5.0))),
+        ("notes eq 'x'", Comparison("notes", Operator.EQ, Literal(EdmType.STRING, "x"))),
+        ("order eq 'a and b or not'", Comparison("order", Operator.EQ, Literal(EdmType.STRING, "a and b or not"))),
+        (
+            "datetime eq datetime'1970-01-01'",
+            Comparison("datetime", Operator.EQ, parse_literal("datetime'1970-01-01'")),
+        ),
+        ("a eq '{x}'", Comparison("a", Operator.EQ, Literal(EdmType.STRING, "{x}"))),
+    ],
+)
+def test_the_grammar(text: str, tree: Filter) -> None:
+    assert parse_filter(text) == tree
+
+
+def test_nodes_are_valid_once_built() -> None:
+    assert And((A, And((B, C)))) == And((A, B, C))
+    assert Or((A, Or((B, And((B, C)))))) == Or((A, B, And((B, C))))
+    for kind, operands in product((And, Or), ((), (A,))):
+        with pytest.raises(ValueError, match="two operands"):
+            kind(operands)
+
+
+def test_what_a_filter_is_made_of() -> None:
+    tree = parse_filter("b eq 1 and (a eq '{y}' or b eq {x+1}) and not (c eq '{y}')", parameters=True)
+    assert properties(tree) == ("b", "a", "c")
+    assert parameters(tree) == ("y", "x")
+    assert comparison_count(tree) == 4
+    assert len(conjuncts(tree)) == 3
+    assert conjuncts(A) == (A,)
+
+
+# ---- errors
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "says"),
+    [
+        ("a = 1", "=", "write eq"),
+        ("a == 1", "==", "write eq"),
+        ("a <> 1", "<>", "write ne"),
+        ("a >= 1", ">=", "write ge"),
+        ("a eq 1 && b eq 2", "&&", "write and"),
+        ("a eq 1 || b eq 2", "||", "write or"),
+        ("a eq 1 AND b eq 2", "AND", "write and"),
+        ("a EQ 1", "EQ", "write eq"),
+        ("NOT (a eq 1)", "NOT", "write not"),
+        ("a eq True", "True", "write true"),
+        ("a equ 1", "equ", "did you mean 'eq'?"),
+        ("a eq 1 an b eq 2", "an", "did you mean 'and'?"),
+        ('a eq "x"', '"', "write 'x'"),
+        ("a eq 'x", "'", "never closed"),
+        ("a eq 'o'clock'", "clock", "twice"),
+        ("a like 'x%'", "like", "range"),
+        ("a in ('x')", "in", "one eq per value"),
+        ("a eq null", "null", "null cannot be compared"),
+        ("null ne a", "null", "null cannot be compared"),
+        ("startswith(a,'x')", "startswith", "a prefix is a range"),
+        ("b eq 1 and contains (a,'x')", "contains", "no functions"),
+        ("a add 1 eq 2", "add", "does not calculate"),
+        ("a eq b", "b", "two properties"),
+        ("1 eq 2", "1", "property on one side"),
+        ("true", "true", "constant alone"),
+        ("a eq 12abc", "12abc", "not a number"),
+        ("a eq 99999999999999999999", "9", "too large"),
+        ("a eq datetime'yesterday'", "datetime", "not a date"),
+        ("a eq datetim'2020-01-01'", "datetim", "did you mean 'datetime'?"),
+        ("a eq guid'1'", "guid", "not a Guid"),
+        ("a eq X'123'", "X", "even number"),
+        ("a eq {x}", "{", "no placeholders"),
+        ("a%20eq%201", "%", "decode"),
+        ("a eq 1)", ")", "closes nothing"),
+        ("b eq ')' and ()", ")", "missing before"),
+        ("a eq 'x' 'y'", "'y'", "not expected"),
+        ("$x eq 1", "$", "not expected"),
+    ],
+)
+def test_an_error_points_at_its_place(text: str, at: str, says: str) -> None:
+    with pytest.raises(FilterSyntaxError) as caught:
+        parse_filter(text)
+    error = caught.value
+    assert says in str(error)
+    assert text[error.column :].startswith(at)
+    line, marks = error.excerpt.split("\n")
+    assert line[marks.index("^") :].startswith(at)
+    assert len(error.lines()) <= 4
+
+
+@pytest.mark.parametrize("text", ["a eq", "a eq 1 and", "(a eq 1", "not", "(", "a eq 1 or not ("])
+def test_an_error_at_the_end_points_behind_it(text: str) -> None:
+    with pytest.raises(FilterSyntaxError, match="ends") as caught:
+        parse_filter(text)
+    assert caught.value.column == len(text)
+
+
+def test_fifteen_comparisons_and_no_more() -> None:
+    text = " or ".join(["a eq 1"] * 15)
+    assert comparison_count(parse_filter(text)) == 15
+    with pytest.raises(FilterLimitError, match="16 comparisons"):
+        parse_filter(text + " or IsActive")
+    assert comparison_count(parse_filter(text + " or IsActive", limit=None)) == 16
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 10_000 + "a eq 1" + ")" * 10_000,
+        "(" * 10_000,
+        "not " * 10_000 + "a",
+        "not (" * 10_000 + "a" + ")" * 10_000,
+        "(a eq 1 and " * 3_000 + "a" + ")" * 3_000,
+        "a eq '" + "x" * 1_000_000 + "'",
+        "a eq '" + "'" * 60_000,
+        "_" * 60_000 + "'",
+        "1" * 60_000 + "x",
+        "a eq " + "9" * 60_000,
+        "a eq 1" + " " * 60_000 + "(",
+        "",
+        " \n",
+        "\x00",
+        "\ud800 eq 1",
+    ],
+)
+def test_hostile_texts_get_an_ordinary_error(text: str) -> None:
+    for read in (parse_filter, lambda t: parse_filter(t, limit=None, parameters=True), ShapeCache().parse):
+        with pytest.raises(UsageError) as caught:
+            read(text)  # type: ignore[operator]
+        assert 1 <= len(caught.value.lines()) <= 4
+        assert len(str(caught.value)) < 1_000
+
+
+@given(st.text(alphabet=st.sampled_from("ab 01.L'(){}xXeqandornt:-=\"+%g"), max_size=40))
+def test_any_text_is_a_filter_or_an_error(text: str) -> None:
+    for with_parameters in (False, True):
+        try:
+            tree = parse_filter(text, parameters=with_parameters)
+        except UsageError as error:
+            assert 1 <= len(error.lines()) <= 4
+        else:
+            assert parse_filter(format_filter(tree, parameters=with_parameters), parameters=with_parameters) == tree
+
+
+# ---- truth
+
+ENTITY = {
+    "s": Literal(EdmType.STRING, "\U0001f600"),
+    "n": Literal(EdmType.INT32, 123),
+    "long": Literal(EdmType.INT64, 123),
+    "d": Literal(EdmType.DOUBLE, 1.5),
+    "nan": Literal(EdmType.DOUBLE, float("nan")),
+    "yes": Literal(EdmType.BOOLEAN, True),
+    "at": Literal(EdmType.DATETIME, parse_datetime_ticks("2020-01-01")),
+    "id": Literal(EdmType.GUID, GUID),
+    "raw": Literal(EdmType.BINARY, b"\x80"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("n eq 123", True),
+        ("n eq 123L", False),
+        ("n ne 123L", False),
+        ("n eq '123'", False),
+        ("n ne '123'", False),
+        ("n eq 123.0", False),
+        ("long eq 123L", True),
+        ("long eq 123", False),
+        ("n ge 123 and n le 123 and not (n gt 123) and not (n lt 123)", True),
+        ("n ne 124", True),
+        ("d gt 1.25 and d lt 1.75", True),
+        ("gone eq 1", False),
+        ("gone ne 1", False),
+        ("not (gone eq 1)", True),
+        ("yes", True),
+        ("yes gt false", True),
+        ("at ge datetime'2019-12-31T23:00:00-01:00' and at le datetime'2020-01-01'", True),
+        (f"id eq guid'{GUID.upper()}'", True),
+        ("id gt guid'a455c695-df98-5678-aaaa-81d3367e5a33'", True),
+        ("raw gt X'7F'", True),
+        ("raw gt X'80'", False),
+        ("s lt '\ue000'", True),
+        ("nan eq NaN", False),
+        ("nan ne NaN", True),
+        ("nan ge 1.0 or nan le 1.0", False),
+        ("gone eq 1 or n eq 123", True),
+        ("gone eq 1 and n eq 123", False),
+    ],
+)
+def test_truth(text: str, expected: bool) -> None:
+    assert evaluate(parse_filter(text), ENTITY) is expected
+
+
+@given(
+    st.lists(st.builds(Comparison, st.sampled_from("ab"), st.sampled_from(Operator), literals), min_size=2), st.data()
+)
+def test_truth_obeys_de_morgan(operands: list[Comparison], data: st.DataObject) -> None:
+    entity = data.draw(st.dictionaries(st.sampled_from("ab"), st.sampled_from([o.operand for o in operands])))
+    every, some = And(tuple(operands)), Or(tuple(Not(o) for o in operands))
+    assert evaluate(every, entity) is not evaluate(some, entity)  # type: ignore[arg-type]
+
+
+@given(literals, literals)
+def test_the_six_operators_agree(left: Literal, right: Literal) -> None:
+    holds = {o: evaluate(Comparison("a", o, right), {"a": left}) for o in Operator}
+    if left.type is right.type:
+        assert [holds[Operator.LT], holds[Operator.EQ], holds[Operator.GT]].count(True) == 1
+        assert holds[Operator.LE] is not holds[Operator.GT]
+        assert holds[Operator.GE] is not holds[Operator.LT]
+        assert holds[Operator.NE] is not holds[Operator.EQ]
+    else:
+        assert not any(holds.values())
+
+
+def test_an_unbound_parameter_has_no_truth() -> None:
+    with pytest.raises(ValueError, match="x is not bound"):
+        evaluate(parse_filter("a eq {x}", parameters=True), {"a": Literal(EdmType.INT32, 1)})
+
+
+# ---- parameters
+
+
+@pytest.mark.parametrize(
+    ("text", "parameter"),
+    [
+        ("'{x}'", Parameter("x", EdmType.STRING)),
+        ("'BIB:{x}_'", Parameter("x", EdmType.STRING, prefix="BIB:", suffix="_")),
+        ("'{{{x}}}''{{}}'", Parameter("x", EdmType.STRING, prefix="{", suffix="}'{}")),
+        ("{x}", Parameter("x")),
+        ("{x}L", Parameter("x", EdmType.INT64)),
+        ("{x+10}", Parameter("x", offset=10)),
+        ("{ x - 0.5 }", Parameter("x", offset=-0.5)),
+        ("{ts-24h}", Parameter("ts", offset_ticks=-864_000_000_000)),
+        ("{ts+0.5s}", Parameter("ts", offset_ticks=5_000_000)),
+        ("datetime'{ts+5min}'", Parameter("ts", EdmType.DATETIME, offset_ticks=3_000_000_000)),
+        ("guid'{g}'", Parameter("g", EdmType.GUID)),
+        ("X'{b}'", Parameter("b", EdmType.BINARY)),
+        ("{x-1:double}", Parameter("x", EdmType.DOUBLE, offset=-1)),
+        ("{address.zip}", Parameter("address.zip")),
+    ],
+)
+def test_placeholders(text: str, parameter: Parameter) -> None:
+    assert parse_filter(f"a eq {text}", parameters=True) == Comparison("a", Operator.EQ, parameter)
+    assert parse_filter(f"{text} eq a", parameters=True) == Comparison("a", Operator.EQ, parameter)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("'{x}{y}'", "one placeholder"),
+        ("'{'", "without its partner"),
+        ("'a}'", "without its partner"),
+        ("'{x+10}'", "cannot be added to String"),
+        ("'{}'", "not a placeholder"),
+        ("{x+10y}", "not a placeholder"),
+        ("{x:doubel}", "did you mean 'Double"),
+        ("{x:foo}", "types are String"),
+        ("{x+1e999}", "finite"),
+        ("{x:Int32}L", "twice"),
+        ("{x+24h:Int32}", "a time cannot be added"),
+        ("{x+0.5}L", "fraction"),
+        ("datetime'{x+10}'", "cannot be added to DateTime"),
+        ("datetime'{x}T00:00'", "all of its constant"),
+        ("{{x}}", "brace"),
+    ],
+)
+def test_placeholders_that_are_none(text: str, says: str) -> None:
+    with pytest.raises(FilterSyntaxError, match=re.escape(says)):
+        parse_filter(f"a eq {text}", parameters=True)
+
+
+INT = Literal(EdmType.INT32, 7)
+NOON = Literal(EdmType.DATETIME, parse_datetime_ticks("2020-01-02T12:00:00Z"))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "bound"),
+    [
+        ("'BIB:{x}'", Literal(EdmType.STRING, "o'{y}"), "'BIB:o''{y}'"),
+        ("'BIB:{x}'", INT, "'BIB:7'"),
+        ("'{x}'", NOON, "'2020-01-02T12:00:00Z'"),
+        ("'{x}'", Literal(EdmType.BOOLEAN, True), "'true'"),
+        ("{x}", INT, "7"),
+        ("{x}L", INT, "7L"),
+        ("{x:Double}", INT, "7.0"),
+        ("{x-10}", INT, "-3"),
+        ("{x+0.5}", Literal(EdmType.DOUBLE, 1.0), "1.5"),
+        ("{x+10}", Literal(EdmType.INT32, 2**31 - 3), "2147483647"),
+        ("{x-24h}", NOON, "datetime'2020-01-01T12:00:00Z'"),
+        ("datetime'{x+1w}'", Literal(EdmType.STRING, "2020-01-02"), "datetime'2020-01-09'"),
+        ("datetime'{x-1w}'", Literal(EdmType.DATETIME, 5), "datetime'0001-01-01'"),
+        ("guid'{x}'", Literal(EdmType.STRING, GUID.upper()), f"guid'{GUID}'"),
+    ],
+)
+def test_binding(text: str, value: Literal, bound: str) -> None:
+    assert bind(parse_filter(f"a eq {text}", parameters=True), {"x": value}) == parse_filter(f"a eq {bound}")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "says"),
+    [
+        ("{x}L", Literal(EdmType.STRING, "7"), "String does not become Int64"),
+        ("{x:Int32}", Literal(EdmType.INT64, 2**40), "outside Int32"),
+        ("{x+10}", NOON, "say its unit"),
+        ("{x+10h}", INT, "a time cannot be added to Int32"),
+        ("{x+0.5}", INT, "fraction"),
+        ("datetime'{x}'", Literal(EdmType.STRING, "soon"), "not a date"),
+        ("'{x}'", Literal(EdmType.BINARY, b""), "no text"),
+        ("{xs}", INT, "did you mean 'x'?"),
+    ],
+)
+def test_values_that_do_not_fit(text: str, value: Literal, says: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(says)):
+        bind(parse_filter(f"a eq {text}", parameters=True), {"x": value})
+
+
+@given(trees(placeholders), st.data())
+def test_binding_leaves_no_parameter_and_keeps_the_rest(tree: Filter, data: st.DataObject) -> None:
+    suited = {n: Literal(EdmType.STRING, "v") for n in parameters(tree)}
+    try:
+        bound = bind(tree, suited)
+    except UsageError:
+        return
+    assert parameters(bound) == ()
+    assert properties(bound) == properties(tree)
+    assert bind(bound, {}) == bound
+
+
+# ---- shapes
+
+
+@given(filters)
+def test_a_shape_with_its_constants_is_the_filter(tree: Filter) -> None:
+    text = format_filter(tree)
+    shape, raw = normalise(text)
+    values = {f"p{i}": parse_literal(r) for i, r in enumerate(raw)}
+    assert bind(parse_normalised(shape, limit=None), values) == tree
+    assert ShapeCache(limit=None).parse(text).filter() == tree
+
+
+@given(st.text(alphabet=st.sampled_from("ab 01.L'(){}xXeqandornt:-\"pString"), max_size=30))
+def test_the_cache_agrees_with_the_parser_on_any_text(text: str) -> None:
+    def outcome(read: object) -> object:
+        try:
+            return read(text)  # type: ignore[operator]
+        except UsageError as error:
+            return str(error)
+
+    cache = ShapeCache()
+    expected = outcome(parse_filter)
+    assert outcome(lambda t: cache.parse(t).filter()) == expected
+    assert outcome(lambda t: cache.parse(t).filter()) == expected  # and again, from the cache
+
+
+def test_the_shape_of_a_log_line() -> None:
+    text = "PartitionKey eq 'it''s' and  n gt -5 and big le 3000000000 and (l eq 5L or d lt 1e3)"
+    more = f" and t ge datetime'2020-01-01'\tand g eq guid'{GUID}' and b eq X'00' and a1 eq true "
+    shape, raw = normalise(text + more)
+    assert shape == (
+        "PartitionKey eq {p0:String} and n gt {p1:Int32} and big le {p2:Int64} and (l eq {p3:Int64} or "
+        "d lt {p4:Double}) and t ge {p5:DateTime} and g eq {p6:Guid} and b eq {p7:Binary} and a1 eq true"
+    )
+    assert raw == ("'it''s'", "-5", "3000000000", "5L", "1e3", "datetime'2020-01-01'", f"guid'{GUID}'", "X'00'")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a eq-1",
+        "a eq'x'and b eq'y'",
+        "a eq{p0:String}",
+        "a eq {p0:String} and b eq 'x'",
+        "a eq 000000000000000000000005",
+    ],
+)
+def test_shapes_of_odd_texts_change_nothing(text: str) -> None:
+    try:
+        expected: object = parse_filter(text)
+    except UsageError as error:
+        with pytest.raises(UsageError, match=re.escape(error.what)):
+            ShapeCache().parse(text)
+    else:
+        assert ShapeCache().parse(text).filter() == expected
+
+
+def test_each_shape_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pkadvisor.table import odata_shapes
+
+    parsed: list[str] = []
+    real = odata_shapes.parse_normalised
+
+    def counting(shape: str, *, limit: int | None = None) -> Filter:
+        parsed.append(shape)
+        return real(shape, limit=limit)
+
+    monkeypatch.setattr(odata_shapes, "parse_normalised", counting)
+    cache = ShapeCache(capacity=2)
+    for i in range(50):
+        cache.parse(f"PartitionKey eq 'k{i}'")
+    assert parsed == ["PartitionKey eq {p0:String}"]
+    for name in "abc":
+        cache.parse(f"{name} eq 1")
+    cache.parse("PartitionKey eq 'k'")
+    assert len(parsed) == 5, "a full cache starts over"
+
+
+def test_the_vocabulary_loads_without_the_parser_generator() -> None:
+    code = "import sys, pkadvisor.table.odata; sys.exit('lark' in sys.modules or 'polars' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
