@@ -7,7 +7,7 @@ shapes of log lines). ``odata`` is the door to all of this: import from there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
 
@@ -410,3 +410,52 @@ def _shifted(value: Literal, parameter: Parameter) -> Literal:
         raise ValueError(f"a fraction cannot be added to {value.type}")
     low, high = _BOUNDS[value.type]
     return Literal(value.type, max(low, min(high, value.value + parameter.offset + parameter.offset_ticks)))
+
+
+# --------------------------------------------------------------------------------------------------- types
+
+
+def fit_types(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
+    """A declared filter with its constants in the types of the properties they are compared with.
+
+    For filters that people write over logical properties: a whole number becomes the Int64 or Double that the property
+    holds, where nothing is lost, and a bare ``{x}`` takes the property's type. Everything else stays, and so does every
+    property that ``types`` does not name. Not for filters from a log, which mean what they say. Raises UsageError where
+    an offset does not suit the property.
+    """
+    match tree:
+        case Comparison():
+            edm = types.get(tree.property)
+            operand = tree.operand if edm is None else _fitted(tree, edm)
+            return tree if operand is tree.operand else Comparison(tree.property, tree.operator, operand)
+        case And():
+            return And(tuple(fit_types(o, types) for o in tree.operands))
+        case Or():
+            return Or(tuple(fit_types(o, types) for o in tree.operands))
+        case Not():
+            return Not(fit_types(tree.operand, types))
+
+
+def _fitted(comparison: Comparison, edm: EdmType) -> Operand:
+    operand = comparison.operand
+    try:
+        if isinstance(operand, Parameter):
+            return replace(operand, type=edm) if operand.type is None else operand
+        value = operand.value
+        if isinstance(value, int) and operand.type.integer and edm.numeric and operand.type is not edm:
+            if edm is EdmType.DOUBLE:
+                return Literal(edm, float(value)) if int(float(value)) == value else operand
+            low, high = _BOUNDS[edm]
+            return Literal(edm, value) if low <= value <= high else operand
+    except ValueError as problem:
+        raise UsageError(f"{comparison.property} holds {edm}: {problem}") from None
+    return operand
+
+
+def mismatches(tree: Filter, types: Mapping[str, EdmType]) -> tuple[Comparison, ...]:
+    """The comparisons that never hold, because the constant's type is not the property's."""
+    return tuple(
+        c
+        for c in comparisons(tree)
+        if c.operand.type is not None and types.get(c.property, c.operand.type) is not c.operand.type
+    )

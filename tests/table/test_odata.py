@@ -27,7 +27,9 @@ from pkadvisor.table.odata import (
     comparison_count,
     conjuncts,
     evaluate,
+    fit_types,
     format_filter,
+    mismatches,
     normalise,
     parameters,
     parse_filter,
@@ -450,6 +452,39 @@ def test_binding_leaves_no_parameter_and_keeps_the_rest(tree: Filter, data: st.D
     assert parameters(bound) == ()
     assert properties(bound) == properties(tree)
     assert bind(bound, {}) == bound
+
+
+@pytest.mark.parametrize(
+    ("text", "fitted"),
+    [
+        ("d gt 300", "d gt 300.0"),
+        ("l eq 5", "l eq 5L"),
+        ("n eq 5L", "n eq 5"),
+        ("n eq 3000000000", "n eq 3000000000"),
+        ("d eq 9007199254740993", "d eq 9007199254740993"),
+        ("n eq 5.0", "n eq 5.0"),
+        ("s eq 5", "s eq 5"),
+        ("other eq 5", "other eq 5"),
+        ("not (d eq {x}) or (l lt {y+1} and d eq 1)", "not (d eq {x:Double}) or l lt {y+1}L and d eq 1.0"),
+        ("t ge {t-1h} and t lt {t:DateTime}", "t ge datetime'{t-1h}' and t lt datetime'{t}'"),
+        ("s eq {s}", "s eq '{s}'"),
+    ],
+)
+def test_declared_constants_take_the_type_of_their_property(text: str, fitted: str) -> None:
+    types = {t[0].lower(): t for t in EdmType if t.value not in ("Int32", "Int64", "DateTime")}
+    types |= {"n": EdmType.INT32, "l": EdmType.INT64, "t": EdmType.DATETIME}
+    assert fit_types(parse_filter(text, parameters=True), types) == parse_filter(fitted, parameters=True)
+
+
+def test_an_offset_that_does_not_suit_its_property() -> None:
+    with pytest.raises(UsageError, match="s holds String: a plain number"):
+        fit_types(parse_filter("s lt {s+1}", parameters=True), {"s": EdmType.STRING})
+
+
+def test_comparisons_that_never_hold() -> None:
+    tree = parse_filter("n eq 5L and n eq 5 and s eq {x} and gone eq 1 and not (s eq 7)", parameters=True)
+    types = {"n": EdmType.INT32, "s": EdmType.STRING}
+    assert [format_filter(c) for c in mismatches(tree, types)] == ["n eq 5L", "s eq 7"]
 
 
 # ---- shapes
