@@ -1,0 +1,417 @@
+"""Candidate schemes: the published key patterns as generators over one workload.
+
+The steps for choosing keys: take the properties that the queries name, most important query first; make them candidate
+keys; if they do not identify an entity, add what does; one property becomes the PartitionKey, of two the second becomes
+the RowKey, more are concatenated and split. Whether a partition gets too hot is a matter of load, so the finer variants
+(buckets, periods) are proposed for what was measured as too hot (``refine``), and index rows for what is left scanning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+from pkadvisor.design.cost import Bench, CostEstimate
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import Atom, Population, atoms_of
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.transforms import (
+    Field,
+    Hash,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Sequence,
+    Ticks,
+    Time,
+)
+from pkadvisor.observe.workload import Operation
+from pkadvisor.table.edm import EdmType
+
+SEPARATOR = "_"
+PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
+BUCKETS_MAX = 1024
+PERMUTED_MAX = 3
+"""Equality properties up to this many are tried in every order; more only in the order of their weight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the generators stand on: the bench and the order of importance of the properties."""
+
+    bench: Bench
+
+    @property
+    def population(self) -> Population:
+        """The rows at hand."""
+        return self.bench.population
+
+    @property
+    def types(self) -> dict[str, EdmType]:
+        """Property types."""
+        return self.bench.population.types
+
+    def reading(self) -> list[Demand]:
+        """Classes that must find entities by a filter, the heaviest first; analytic ones last."""
+        classes = [d for d in self.bench.demands if d.query.filter is not None]
+        return sorted(classes, key=lambda d: (d.query.analytic, -d.query.rate.mean_per_s, d.query.name))
+
+    def weight(self, name: str) -> float:
+        """Requests per second whose filter fixes a property."""
+        return sum(
+            d.query.rate.mean_per_s
+            for d in self.bench.demands
+            if name in d.conditions.equal or name in d.conditions.any_of
+        )
+
+
+# -- parts -----------------------------------------------------------------------------------------------------------
+
+
+def digits(population: Population, name: str) -> int:
+    """Digits of the largest value, one more where the data already uses half of them: head-room of a factor 2 at least."""
+    import polars as pl
+
+    values = population.coded(name).values
+    if values.is_empty() or not values.dtype.is_integer():
+        text = population.frame.get_column(name).cast(pl.String).str.len_chars().max()
+        return max(1, int(text) if isinstance(text, int) else 1)
+    largest = max(abs(int(values[0])), abs(int(values[-1])))
+    width = len(str(largest))
+    return width + 1 if largest * 2 >= 10**width and name not in _CALENDAR else width
+
+
+_CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})
+"""Numbers that cannot grow by a digit before the year 10000."""
+
+
+def part_for(name: str, population: Population, *, descending: bool = False) -> Part:
+    """The piece of key for a property: padded numbers, ticks for times, text as it is."""
+    edm = population.types.get(name, EdmType.STRING)
+    if edm.integer:
+        width = digits(population, name)
+        return ReversePad(name, width) if descending else Pad(name, width)
+    if edm is EdmType.DATETIME:
+        return ReverseTicks(name) if descending else Ticks(name)
+    return Field(name)
+
+
+def join(parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
+    """Parts with a separator between them, after a literal prefix."""
+    out: list[Part] = [Literal(prefix)] if prefix else []
+    for index, part in enumerate(parts):
+        if index:
+            out.append(Literal(SEPARATOR))
+        out.append(part)
+    return tuple(out)
+
+
+def _range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
+    """The ordered parts that a class wants after its equalities: its sort order, else its range."""
+    order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
+    if not order:
+        order = [(name, False) for name in demand.conditions.ranges]
+    return [part_for(n, population, descending=d) for n, d in order if population.has(n) and n not in used]
+
+
+def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
+    """What to append to the RowKey so that no two entities share a key: a property that does it, else a sequence."""
+    population = ground.population
+    atoms = atoms_of([*partition, *row])
+    if population.surplus(atoms) == 0:
+        return row
+    used = {p for part in (*partition, *row) for p in part.properties}
+    named = [n for d in ground.reading() for n in d.conditions.properties if population.has(n)]
+    spare = [n for n in population.types if n not in used and _identifies(n, population)]
+    ordered = list(dict.fromkeys([n for n in named if n in spare] + sorted(spare, key=lambda n: _tail_rank(n, population))))
+    for name in ordered:
+        if population.surplus([*atoms, ("p", name)]) == 0:
+            return [*row, part_for(name, population)]
+    for first, second in permutations(ordered[:6], 2):
+        if population.surplus([*atoms, ("p", first), ("p", second)]) == 0:
+            return [*row, part_for(first, population), part_for(second, population)]
+    largest = int(population.counts(atoms).max(initial=1))
+    return [*row, Sequence(max(2, len(str(largest)) + 1))]
+
+
+def _identifies(name: str, population: Population) -> bool:
+    """Whether a property may end a key: short, always present, not a measurement."""
+    edm = population.types.get(name, EdmType.STRING)
+    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name in ("Timestamp", "PartitionKey", "RowKey"):
+        return False
+    column = population.frame.get_column(name)[: population.rows]
+    if column.null_count():
+        return False
+    if edm is EdmType.STRING:
+        length = column.str.len_chars().mean()
+        return bool(length is not None and float(length) <= 40)  # type: ignore[arg-type]
+    return True
+
+
+def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
+    """Identifiers before times before text; more distinct first."""
+    edm = population.types.get(name, EdmType.STRING)
+    looks_like_id = name.lower().endswith(("id", "no", "number", "key", "seq"))
+    kind = 0 if looks_like_id or edm is EdmType.GUID else 1 if edm is EdmType.DATETIME else 2
+    return kind, -population.distinct([("p", name)]), name
+
+
+# -- patterns: each yields main keys ---------------------------------------------------------------------------------
+
+
+def _equalities(demand: Demand, ground: Ground) -> list[tuple[str, ...]]:
+    """Orders of a class's equality properties worth trying, the most shared property first."""
+    names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.has(n)]
+    names.sort(key=lambda n: (-ground.weight(n), list(ground.types).index(n)))
+    orders = [tuple(names)]
+    if 1 < len(names) <= PERMUTED_MAX:
+        orders += [p for p in permutations(names) if p != tuple(names)]
+    return orders
+
+
+def natural_key(ground: Ground) -> Iterator[Key]:
+    """One property that identifies an entity becomes the PartitionKey; the RowKey stays empty."""
+    for demand in ground.reading():
+        for name in demand.conditions.equal:
+            if ground.population.has(name) and ground.population.surplus([("p", name)]) == 0:
+                yield Key((part_for(name, ground.population),), ())
+
+
+def compound_key(ground: Ground) -> Iterator[Key]:
+    """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what identifies."""
+    for demand in ground.reading():
+        for order in _equalities(demand, ground):
+            parts = [part_for(n, ground.population) for n in order]
+            tail = _range_parts(demand, ground.population, set(order))
+            for cut in range(1, len(parts) + 1):
+                row = complete(parts[:cut], [*parts[cut:], *tail], ground)
+                yield Key(join(parts[:cut]), join(row))
+
+
+def time_bucket(ground: Ground) -> Iterator[Key]:
+    """The period of a time that queries range or sort over closes the PartitionKey."""
+    for demand in ground.reading():
+        times = [
+            n
+            for n in (*demand.conditions.ranges, *(o.property for o in demand.query.order_by))
+            if ground.types.get(n) is EdmType.DATETIME
+        ]
+        for name in dict.fromkeys(times):
+            equal = _equalities(demand, ground)[0]
+            parts = [part_for(n, ground.population) for n in equal if n != name]
+            tail = _range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
+            for pattern in PERIODS:
+                partition = [*parts, Time(name, pattern)]
+                yield Key(join(partition), join(complete(partition, tail, ground)))
+
+
+def arrival_bucket(ground: Ground) -> Iterator[Key]:
+    """The period of the insert time after what the heaviest query fixes: bounded partitions, retention by partition."""
+    name = ground.population.arrival
+    if name is None or ground.types.get(name) is not EdmType.DATETIME:
+        return
+    for demand in ground.reading()[:2]:
+        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)[0] if n != name]
+        for pattern in ("yyyyMM", "yyyyMMdd"):
+            partition = [*parts, Time(name, pattern)]
+            row = complete(partition, [part_for(name, ground.population)], ground)
+            yield Key(join(partition), join(row))
+
+
+def transaction_key(ground: Ground) -> Iterator[Key]:
+    """What a transaction's entities have in common is the PartitionKey: they then change in one group transaction."""
+    for declared in ground.bench.workload.transactions:
+        names = [n for n in declared.group_by if ground.population.has(n)]
+        if not names:
+            continue
+        partition = [part_for(n, ground.population) for n in names]
+        yield Key(join(partition), join(complete(partition, [], ground)))
+        for demand in ground.reading():
+            used = set(names)
+            rest = [part_for(n, ground.population) for n in demand.conditions.equal if ground.population.has(n) and n not in used]
+            tail = _range_parts(demand, ground.population, used | set(demand.conditions.equal))
+            yield Key(join(partition), join(complete(partition, [*rest, *tail], ground)))
+
+
+def isolated_key(ground: Ground) -> Iterator[Key]:
+    """The property that isolates tenants leads every PartitionKey."""
+    name = ground.bench.workload.isolation
+    if name is None or not ground.population.has(name):
+        return
+    lead = part_for(name, ground.population)
+    for demand in ground.reading():
+        others = [n for n in _equalities(demand, ground)[0] if n != name]
+        parts = [lead, *(part_for(n, ground.population) for n in others)]
+        tail = _range_parts(demand, ground.population, {name, *others})
+        for cut in range(1, len(parts) + 1):
+            yield Key(join(parts[:cut]), join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
+
+
+def single_partition(ground: Ground) -> Iterator[Key]:
+    """Everything under one PartitionKey: any set is atomic, one server bounds it all."""
+    for demand in ground.reading()[:1]:
+        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)[0]]
+        tail = _range_parts(demand, ground.population, set(demand.conditions.equal))
+        partition: list[Part] = [Literal("all")]
+        yield Key(tuple(partition), join(complete(partition, [*parts, *tail], ground)))
+
+
+def unique_partition(ground: Ground) -> Iterator[Key]:
+    """Every entity is its own partition: the widest spread, no ranges and no group transactions."""
+    for demand in ground.reading():
+        for order in _equalities(demand, ground)[:1]:
+            parts = [part_for(n, ground.population) for n in order]
+            whole = complete([], list(parts), ground)
+            if whole and not any(isinstance(p, Sequence) for p in whole):
+                yield Key(join(whole), ())
+
+
+PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
+    "natural key": natural_key,
+    "compound key": compound_key,
+    "time bucket": time_bucket,
+    "arrival period": arrival_bucket,
+    "transaction key": transaction_key,
+    "tenant first": isolated_key,
+    "single partition": single_partition,
+    "unique partition": unique_partition,
+}
+"""Generators of main keys; ``refine`` adds hash buckets, ``index_rows`` the dual row and its relatives."""
+
+
+def main_keys(ground: Ground) -> list[KeyScheme]:
+    """All main keys of all patterns, without repetition, in the order of the registry."""
+    seen: dict[str, KeyScheme] = {}
+    for name, pattern in PATTERNS.items():
+        for key in pattern(ground):
+            scheme = KeyScheme(key, (), name)
+            seen.setdefault(scheme.text, scheme)
+    return list(seen.values())
+
+
+# -- finer keys for what is too hot ----------------------------------------------------------------------------------
+
+
+def bucket_count(load_per_s: float, target_per_s: float) -> int:
+    """Buckets so that an even split of the load stays under the target; at least 2."""
+    return max(2, min(BUCKETS_MAX, math.ceil(1.25 * load_per_s / target_per_s)))
+
+
+def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
+    """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon."""
+    limits, horizon = ground.bench.limits, found.horizon_factor
+    key = found.scheme.main
+    properties = _bucket_properties(key, ground)
+    hot = found.hot.entities_per_s * horizon if found.hot else 0.0
+    if hot > limits.partition_entities_per_s:
+        count = bucket_count(hot, limits.partition_entities_per_s)
+        for name in properties:
+            yield KeyScheme(Key((*key.partition, Literal(SEPARATOR), Hash(name, count)), key.row), (), "hash bucket")
+    fronts = found.fronts.median
+    if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
+        count = bucket_count(found.inserts_per_s_peak * horizon, limits.range_entities_per_s)
+        for name in (*properties, *(p for part in variable(key.partition) for p in part.properties)):
+            lead = (Hash(name, count), Literal(SEPARATOR)) if key.partition else (Hash(name, count),)
+            yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+
+
+def _bucket_properties(key: Key, ground: Ground) -> list[str]:
+    """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
+    partition = {p for part in key.partition for p in part.properties}
+    names = [p for part in key.row for p in part.properties if p not in partition]
+    spread = [n for n in dict.fromkeys(names) if ground.population.distinct([("p", n)]) > 16]
+    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))[:2]
+
+
+# -- index rows ------------------------------------------------------------------------------------------------------
+
+
+def poorly_served(found: CostEstimate) -> list[str]:
+    """Classes that read much more than they return, the most wasteful first."""
+    waste = [
+        (c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000), c.name)
+        for c in found.classes
+        if c.plan is not None
+        and not c.analytic
+        and (
+            c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+            or c.fan_out > 1
+            or c.entities_read > 2 * max(1.0, c.entities_returned)
+            or (c.plan.access is Access.PARTITION_SCAN and c.entities_read > 2 * max(1.0, c.entities_returned))
+        )
+    ]
+    return [name for _, name in sorted(waste, key=lambda w: (-w[0], w[1]))]
+
+
+def _label(parts: Iterable[Part]) -> str:
+    """The prefix that tells kinds of rows apart: the first property's name in capitals."""
+    for part in parts:
+        for name in part.properties:
+            return "".join(ch for ch in name.upper() if ch.isalnum())[:12] + ":"
+    return "ROW:"
+
+
+def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
+    """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or pointer)."""
+    population = ground.population
+    equal = [n for n in _equalities(demand, ground)[0]]
+    partition_properties = {p for part in main.partition for p in part.properties}
+    identity = [
+        part
+        for part in (*variable(main.partition), *variable(main.row))
+        if part.properties and part.properties[0] not in equal and part.injective
+    ]
+    fixed = [part_for(n, population) for n in equal]
+    tail = _range_parts(demand, population, set(equal))
+    tail_names = {p for t in tail for p in t.properties}
+    rest = [p for p in identity if p.properties[0] not in tail_names]
+    sequence = [p for p in main.row if isinstance(p, Sequence)]
+    if partition_properties <= set(equal) and not any(isinstance(p, Hash) and p.property not in equal for p in main.partition):
+        inner = [p for p in fixed if p.properties[0] not in partition_properties]
+        row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
+        if row:
+            yield IndexRow(Key(main.partition, join(row, _label([*inner, *tail]))), "full")
+    if fixed:
+        row = [*tail, *rest, *sequence]
+        partition = join(fixed, _label(fixed))
+        yield IndexRow(Key(partition, join(row)), "full")
+        yield IndexRow(Key(partition, join(row)), "pointer")
+
+
+def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
+    """The scheme with index rows; the main rows get a prefix where they share a partition with another kind of row."""
+    main = scheme.main
+    inside = any(row.key.partition == main.partition for row in rows)
+    if inside and not (main.row and isinstance(main.row[0], Literal)):
+        labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
+        labels = {row.key.row[0].text for row in rows if row.key.row and isinstance(row.key.row[0], Literal)}
+        if labelled.row[0].text in labels:  # type: ignore[union-attr]
+            labelled = Key(main.partition, (Literal("ENTITY:"), *main.row))
+        main = labelled
+    pattern = "intra-partition index rows" if inside else "inter-partition index rows"
+    return KeyScheme(main, rows, f"{scheme.pattern} + {pattern}")
+
+
+def identity_atoms(key: Key) -> tuple[Atom, ...]:
+    """What must be unique."""
+    return atoms_of((*key.partition, *key.row))
+
+
+__all__ = [
+    "PATTERNS",
+    "Ground",
+    "Operation",
+    "bucket_count",
+    "complete",
+    "index_rows",
+    "main_keys",
+    "part_for",
+    "poorly_served",
+    "refine",
+    "with_index_rows",
+]

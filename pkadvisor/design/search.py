@@ -1,0 +1,227 @@
+"""The choice: which scheme serves the whole workload best, by goals in order, each with its tolerance.
+
+1. hard constraints at peak × horizon   2. (latency goals: reported, not modelled yet)   3. requests per second, within 10 %
+4. break factor of 10, else the highest 5. fewest structures, eventually consistent ones counted first
+6. entities counted per second          7. stored bytes                                  8. shortest template, then text
+
+A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pkadvisor.design.candidates import Ground, index_rows, main_keys, poorly_served, refine, with_index_rows
+from pkadvisor.design.cost import Bench, CostEstimate, estimate
+from pkadvisor.design.scheme import IndexRow, KeyScheme
+
+REQUESTS_TOLERANCE = 0.10
+ENTITIES_TOLERANCE = 0.01
+BYTES_TOLERANCE = 0.01
+BREAK_ENOUGH = 10.0
+MAINS_EXTENDED = 10
+"""Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
+INDEX_ROWS_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One goal in the order of goals."""
+
+    name: str
+    unit: str
+
+
+GOALS = (
+    Goal("constraints", "worst factor over a limit"),
+    Goal("requests", "requests/s"),
+    Goal("break factor", "x"),
+    Goal("structures", "eventual, all"),
+    Goal("entities", "entities/s"),
+    Goal("storage", "bytes/entity"),
+    Goal("simplicity", "characters"),
+)
+
+
+def severity(found: CostEstimate) -> float:
+    """The worst factor by which a hard constraint is missed; 0 where all hold."""
+    return max((v.severity for v in found.violations), default=0.0)
+
+
+def structures(found: CostEstimate) -> tuple[int, int]:
+    """(eventually consistent structures, all extra structures)."""
+    scheme = found.scheme
+    away = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
+    return away, len(scheme.index_rows)
+
+
+def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimate]]]:
+    """After each goal, the schemes still in: the last list has one member."""
+    left = list(pool)
+    steps: list[tuple[Goal, list[CostEstimate]]] = []
+
+    def keep(goal: Goal, chosen: list[CostEstimate]) -> None:
+        nonlocal left
+        left = chosen
+        steps.append((goal, chosen))
+
+    least = min(round(severity(c), 6) for c in left)
+    keep(GOALS[0], [c for c in left if round(severity(c), 6) <= (least if least else 0)])
+    best = min(c.requests_per_s for c in left)
+    keep(GOALS[1], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
+    enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
+    highest = max(c.break_factor for c in left)
+    keep(GOALS[2], enough or [c for c in left if c.break_factor >= highest * 0.999])
+    fewest = min(structures(c) for c in left)
+    keep(GOALS[3], [c for c in left if structures(c) == fewest])
+    entities = min(c.entities_per_s for c in left)
+    keep(GOALS[4], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
+    stored = min(c.bytes_per_entity for c in left)
+    keep(GOALS[5], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
+    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), c.scheme.text))])
+    return steps
+
+
+def best_of(pool: Sequence[CostEstimate]) -> CostEstimate:
+    """The scheme that wins by the goals."""
+    return survivors(pool)[-1][1][0]
+
+
+def better(first: CostEstimate, second: CostEstimate) -> bool:
+    """Whether ``first`` is ranked above ``second`` when only the two compete."""
+    return best_of([first, second]) is first
+
+
+def ranked(pool: Sequence[CostEstimate], limit: int | None = None) -> list[CostEstimate]:
+    """Best first: the winner, then the winner of the rest, and so on."""
+    left = sorted(pool, key=lambda c: c.scheme.text)
+    out: list[CostEstimate] = []
+    while left and (limit is None or len(out) < limit):
+        winner = best_of(left)
+        out.append(winner)
+        left = [c for c in left if c is not winner]
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Why one scheme is ranked below another: the goal that decided, and both values."""
+
+    goal: str
+    unit: str
+    mine: float
+    winner: float
+    reasons: tuple[str, ...]
+
+
+def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
+    """The first goal at which ``loser`` falls behind ``winner``."""
+    for goal, left in survivors([loser, winner]):
+        if loser not in left:
+            mine, theirs = _value(goal, loser), _value(goal, winner)
+            return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
+    last = GOALS[-1]
+    return Loss(last.name, last.unit, _value(last, loser), _value(last, winner), _reasons(loser))
+
+
+def _value(goal: Goal, found: CostEstimate) -> float:
+    return {
+        "constraints": severity(found),
+        "requests": found.requests_per_s,
+        "break factor": found.break_factor,
+        "structures": float(sum(structures(found))),
+        "entities": found.entities_per_s,
+        "storage": found.bytes_per_entity,
+        "simplicity": float(found.scheme.length()),
+    }[goal.name]
+
+
+def _reasons(found: CostEstimate) -> tuple[str, ...]:
+    return tuple(v.message for v in found.violations) + tuple(r.message for r in found.remarks)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The answer for one table: what to use, what else was weighed, what the current design is worth."""
+
+    recommended: CostEstimate
+    ranking: tuple[CostEstimate, ...]
+    current: CostEstimate | None
+    keep: bool
+    examined: int
+    deciding_goal: str
+
+
+def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
+    """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
+    ground = Ground(bench)
+    pool: dict[str, CostEstimate] = {}
+
+    def add(scheme: KeyScheme) -> CostEstimate:
+        if scheme.text not in pool:
+            pool[scheme.text] = estimate(scheme, bench)
+        return pool[scheme.text]
+
+    mains = [add(scheme) for scheme in main_keys(ground)]
+    for found in list(mains):
+        for finer in refine(found, ground):
+            mains.append(add(finer))
+    given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
+    for found in _worth_extending(mains):
+        _extend(found, ground, add)
+    everything = list(pool.values())
+    order = ranked(everything)
+    recommended = order[0]
+    now = given[0] if current else None
+    keep = False
+    if now is not None:
+        keep = now is recommended or _good_enough(now, recommended)
+        if keep:
+            recommended = now
+    runner_up = next((c for c in order if c is not recommended), None)
+    deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
+    ranking = [recommended, *(c for c in order if c is not recommended)]
+    return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding)
+
+
+def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
+    """Whether a design in place stays: it breaks nothing, costs no more requests than tolerated, and has the head-room.
+
+    A migration rewrites every entity, so ties and small gains never move a key.
+    """
+    if not now.feasible or any(r.code in ("unpadded", "ambiguous") for r in now.remarks):
+        return False
+    cheap = now.requests_per_s <= best.requests_per_s * (1 + REQUESTS_TOLERANCE)
+    lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
+    lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * 0.999)
+    return cheap and lean and lasting
+
+
+def _worth_extending(mains: Sequence[CostEstimate]) -> list[CostEstimate]:
+    """Main keys that get index rows: the best by the goals, and the best by each of requests and entities."""
+    distinct = list({c.scheme.text: c for c in mains}.values())
+    usable = [c for c in distinct if not any(v.code in ("not-unique", "transaction-broken", "isolation") for v in c.violations)]
+    chosen = ranked(usable or distinct, MAINS_EXTENDED)
+    lean = sorted(usable or distinct, key=lambda c: (len(poorly_served(c)), c.requests_per_s, c.scheme.text))
+    return list({c.scheme.text: c for c in [*chosen, *lean[:MAINS_EXTENDED]]}.values())
+
+
+def _extend(found: CostEstimate, ground: Ground, add: object) -> None:
+    """Add index rows one class at a time, the most wasteful first, keeping the best row each time; every step is a candidate."""
+    assert callable(add)
+    by_name = {d.query.name: d for d in ground.bench.demands}
+    rows: tuple[IndexRow, ...] = ()
+    best = found
+    for _ in range(INDEX_ROWS_MAX):
+        options: list[CostEstimate] = []
+        for name in poorly_served(best)[:INDEX_ROWS_MAX]:
+            for row in index_rows(found.scheme.main, by_name[name], ground):
+                if row not in rows and row.key != found.scheme.main:
+                    options.append(add(with_index_rows(found.scheme, (*rows, row))))
+        if not options:
+            return
+        step = best_of(options)
+        if poorly_served(step) == poorly_served(best) and step.entities_per_s >= best.entities_per_s:
+            return
+        best, rows = step, step.scheme.index_rows
