@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup, TyperOption
 
 from pkadvisor.cli import analyze, config, profile, samples
 from pkadvisor.cli.console import write_text
@@ -14,9 +15,20 @@ from pkadvisor.cli.shared import examples
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
+class LightGroup(TyperGroup):
+    """A group whose help option has a default, for Typer imports pydantic to convert an option without a value."""
+
+    def get_help_option(self, ctx: Any) -> TyperOption | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.default = False
+        return option
+
+
 def _group(about: str, epilog: str) -> typer.Typer:
     """A command group that shows its help when called alone."""
     group = typer.Typer(
+        cls=LightGroup,
         help=about,
         epilog=epilog,
         context_settings=SETTINGS,
@@ -48,6 +60,7 @@ def _version(value: bool) -> None:
 
 app = typer.Typer(
     name="advisor",
+    cls=LightGroup,
     epilog=examples(
         "advisor analyze --sample footrace",
         "advisor samples list",
