@@ -265,7 +265,7 @@ def microblog_request(kind: int, known: list[Post], ranks: list[int], at: dateti
     if kind < 99:
         etag = f"W/\"datetime'{quote(iso(post.posted), safe='')}'\""
         return Request("MergeEntity", entity_path(post), "", entity_key(post), http=204, sent_bytes=420, etag=etag)
-    return Request("QueryEntities", "Blogs()", "$filter=Rating eq 3", "/Blogs")
+    return Request("QueryEntities", "Blogs()", "$filter=rating eq 3", "/Blogs")
 
 
 def microblog_log(made: list[Post]) -> bytes:
