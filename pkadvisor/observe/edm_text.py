@@ -82,7 +82,8 @@ def datetime_expr(text: pl.Expr) -> pl.Expr:
         pl.Int64, strict=False
     )
     minutes = pl.when(zone.str.starts_with("-")).then(-minutes).otherwise(minutes).fill_null(0)
-    seconds = part(11) * 3600 + part(14) * 60 + part(17) - minutes * 60
+    with_seconds = pl.when(text.str.slice(16, 1) == ":").then(part(17)).otherwise(0)
+    seconds = part(11) * 3600 + part(14) * 60 + with_seconds - minutes * 60
     day = text.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     micros = day.cast(pl.Int64) * 86_400_000_000 + seconds * 1_000_000 + fraction
     return micros.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
