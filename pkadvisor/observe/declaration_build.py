@@ -261,7 +261,7 @@ class TableBuilder:
                 raise self.document.error((*at, given[0]), what, f"remove {given[0]}", at_key=True)
             if not located:
                 return None
-            if len(given) != 1 or not (part.filter or part.key):
+            if len(given) != 1 or not (part.key or (part.filter or "").strip()):
                 what = f"'{part.name}' is {_an(part.operation)} and needs either a filter or a key"
                 raise self.document.error(at, what, "say which entity: filter: \"id eq '{id}'\", or key: [id]")
             if part.key:
@@ -307,11 +307,12 @@ class TableBuilder:
         if by is None:
             raise self.document.error(here, "draw does not say how", f"add by: {' | '.join(_DRAW_KEYS)}")
         allowed = _DRAW_KEYS[by]
-        for key in ("of", "zipf", "weight", "newest", "window"):
-            present = getattr(given, key) is not None
-            if present and key not in allowed:
+        present = [key for key in ("of", "zipf", "weight", "newest", "window") if getattr(given, key) not in (None, [])]
+        for key in present:
+            if key not in allowed:
                 raise self.document.error((*here, key), f"draw by {by} has no {key}", "remove it", at_key=True)
-            if key in allowed and (not present or getattr(given, key) == []):
+        for key in allowed:
+            if key not in present:
                 raise self.document.error(here, f"draw by {by} needs {key}", f"e.g. {_DRAW_EXAMPLES[by]}")
         role = f"'{part.name}' (draw)"
         of = tuple(dict.fromkeys(given.of or ()))

@@ -80,6 +80,10 @@ def _edm(value: object) -> object:
     raise units.UnitError(f"{value!r:.40} is no property type", fix)
 
 
+def _no_bool(value: object) -> object:
+    return str(value).lower() if isinstance(value, bool) else value  # True equals 1
+
+
 def _texts(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -272,7 +276,9 @@ class TableModel(_Part):
 class DesignModel(_Part):
     """A design file of pkadvisor: the tables, their current keys and their declared workload."""
 
-    schema_: Literal[1] = Field(alias="schema", description="Version of this format.")
+    schema_: Annotated[Literal[1], BeforeValidator(_no_bool)] = Field(
+        alias="schema", description="Version of this format."
+    )
     tables: dict[str, TableModel] = Field(min_length=1, description="By table name.")
 
 

@@ -108,7 +108,7 @@ class Document:
 
     def _scalar(self, node: Node) -> str | int | float | bool | None:
         """YAML 1.2 core: null, true/false, whole numbers, floats; all else, dates too, stays text."""
-        text: str = node.value
+        text = _text(node)
         if _SURROGATE.search(text):
             raise self._error_at(node, "half a surrogate pair is no character", "remove the \\u escape")
         kind = str(node.tag).removeprefix(_TAG)
@@ -171,7 +171,7 @@ class Document:
         inside = self._inside(node, offset)
         if inside is None:  # folded over lines: show the text itself
             line, column = self.place(path)
-            shown = caret(str(node.value), offset, width)
+            shown = caret(_text(node), offset, width)
             return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=shown)
         return self._error(*inside, width, what, fix)
 
@@ -217,6 +217,12 @@ class Document:
 
     def _too_big(self, what: str) -> UsageError:
         return UsageError(what, where=self.path, fix="a design file is a few pages: write it out plainly")
+
+
+def _text(node: Node) -> str:
+    """A scalar's text; ruamel marks where a folded one (``>``) was folded with a BEL, which no file can contain."""
+    text = str(node.value)
+    return text.replace("\x07", "") if getattr(node, "style", None) == ">" else text
 
 
 def read_text(path: Path) -> str:

@@ -1,0 +1,595 @@
+"""Design files: what they mean, where an error points, and that no text gets past without one."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.declaration import (
+    Declaration,
+    Sampling,
+    TableDeclaration,
+    check_properties,
+    design_schema,
+    load_declaration,
+    schema_text,
+    skeleton,
+)
+from pkadvisor.observe.units import MONTH_S
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, GrowthOf, Operation
+from pkadvisor.resources import resource
+from pkadvisor.table import odata
+from pkadvisor.table.edm import EdmType
+
+RACE = """\
+schema: 1
+tables:
+  Registrations:
+    partition_key: "{event}__{distance}"
+    row_key: 'BIB:{pad(bib,5)}__{name}'
+    index_rows:
+      - {row_key: "AGE:{pad(age,3)}__{pad(bib,5)}", copy: full}
+      - {partition_key: "{name}", row_key: "", copy: pointer}
+    properties: {event: string, distance: string, bib: int32, name: {type: Edm.String, size: 20}, age: Int32}
+    entities_total: 2_000_000
+    sampling: random-rows
+    arrival: registered_at
+    queries:
+      - {name: by-bib, filter: "event eq '{event}' and bib eq {bib}", rate: 600/s, peak: 3000/s, p99: 50ms}
+      - {name: by-age, filter: "age eq {age}", order_by: [bib, age desc], top: 100, rate: 40/min, analytic: true}
+    writes:
+      - {name: register, operation: insert, rate: 16/s, peak: 71/s, entities_per_request: 4}
+      - {name: finish, operation: update, key: [event, bib], sets: [finishers], read_modify_write: true, rate: 20/s}
+      - {name: forget, operation: delete, filter: "name eq '{name}'", rate: 1/h}
+    transactions:
+      - {name: team, together: [register, finish], group_by: [event, team], required: true}
+    growth: {rate: 8 %/month, of: new_keys, horizon: 24 months}
+    retention: 24 months
+    isolation: event
+    erase_by: name
+"""
+
+KNOWN = dict.fromkeys(("event", "distance", "bib", "name", "age", "registered_at", "finishers", "team"), EdmType.STRING)
+
+
+def load(text: str) -> Declaration:
+    return load_declaration("design.yaml", text)
+
+
+def table_of(text: str) -> TableDeclaration:
+    (table,) = load(text).tables
+    return table
+
+
+def refusal(text: str) -> UsageError:
+    with pytest.raises(UsageError) as caught:
+        load(text)
+    assert 1 <= len(caught.value.lines()) <= 4
+    return caught.value
+
+
+def changed(old: str, new: str, text: str = RACE) -> str:
+    assert text.count(old) >= 1, old
+    return text.replace(old, new, 1)
+
+
+def under_caret(error: UsageError) -> str:
+    """The part of the excerpt that the carets mark."""
+    source, carets = error.excerpt.split("\n")
+    start = carets.index("^")
+    return source[start : start + carets.count("^")]
+
+
+def classes_yaml(*, queries: str = "", writes: str = "", extra: str = "") -> str:
+    text = "schema: 1\ntables:\n  Abc:\n"
+    text += f"    queries:\n      - {queries}\n" if queries else ""
+    text += f"    writes:\n      - {writes}\n" if writes else ""
+    return text + "".join(f"    {line}\n" for line in extra.splitlines())
+
+
+# --- what a design says -------------------------------------------------------------------------------------
+
+
+def test_keys_carry_the_place_of_their_first_character() -> None:
+    table = table_of(RACE)
+    assert table.partition_key is not None
+    assert table.row_key is not None
+    assert (table.partition_key.text, table.partition_key.line, table.partition_key.column) == (
+        "{event}__{distance}",
+        4,
+        21,
+    )
+    assert RACE.splitlines()[4][table.row_key.column - 1 :].startswith("BIB:")
+    full, pointer = table.index_rows
+    assert (full.partition_key, full.copy) == (None, "full")
+    assert pointer.partition_key is not None
+    assert (pointer.partition_key.text, pointer.row_key.text, pointer.copy) == ("{name}", "", "pointer")
+
+
+def test_the_table() -> None:
+    table = table_of(RACE)
+    assert table.properties == (
+        ("event", EdmType.STRING),
+        ("distance", EdmType.STRING),
+        ("bib", EdmType.INT32),
+        ("name", EdmType.STRING),
+        ("age", EdmType.INT32),
+    )
+    assert table.sizes == (("name", 20),)
+    assert table.entities_total == 2_000_000
+    assert table.sampling is Sampling.RANDOM_ROWS
+    assert table.arrival == "registered_at"
+    assert table_of("schema: 1\ntables: {Abc: {}}").sampling is Sampling.COMPLETE
+
+
+def test_the_classes() -> None:
+    by_bib, by_age, register, finish, forget = table_of(RACE).workload.classes
+    assert (by_bib.rate.mean_per_s, by_bib.rate.peak_per_s, by_bib.rate.basis) == (600, 3000, Basis.DECLARED)
+    assert by_bib.filter == odata.parse_filter("event eq '{event}' and bib eq {bib}", parameters=True)
+    assert by_bib.latency_goal_ms_p99 == 50
+    assert by_bib.draw == Draw()
+    assert not by_bib.draw.stated
+    assert by_age.rate.peak_per_s == by_age.rate.mean_per_s == pytest.approx(40 / 60)
+    assert [(o.property, o.descending) for o in by_age.order_by] == [("bib", False), ("age", True)]
+    assert (by_age.top, by_age.analytic) == (100, True)
+    assert (register.operation, register.filter, register.entities_per_request) == (Operation.INSERT, None, 4)
+    assert (finish.operation, finish.sets, finish.read_modify_write) == (Operation.UPDATE, ("finishers",), True)
+    assert forget.operation is Operation.DELETE
+
+
+def test_a_key_is_short_for_equality_with_the_declared_types() -> None:
+    finish = table_of(RACE).workload.classes[3]
+    assert finish.filter == odata.parse_filter("event eq '{event}' and bib eq {bib:Int32}", parameters=True)
+
+
+def test_the_rest_of_the_workload() -> None:
+    workload = table_of(RACE).workload
+    (team,) = workload.transactions
+    assert (team.together, team.group_by, team.required) == (("register", "finish"), ("event", "team"), True)
+    assert workload.growth is not None
+    assert workload.growth.of is GrowthOf.NEW_KEYS
+    assert workload.growth.factor == pytest.approx(1.08**24)
+    assert workload.retention_s == pytest.approx(24 * MONTH_S)
+    assert (workload.isolation, workload.erase_by) == ("event", "name")
+
+
+@pytest.mark.parametrize(
+    ("text", "draw"),
+    [
+        ("entities", Draw(stated=True)),
+        ("{by: entities}", Draw(stated=True)),
+        ("{by: distinct, of: [a, b]}", Draw(DrawBy.DISTINCT, of=("a", "b"), stated=True)),
+        ("{by: distinct, of: a}", Draw(DrawBy.DISTINCT, of=("a",), stated=True)),
+        ("{zipf: 1.1, of: [a]}", Draw(DrawBy.ZIPF, of=("a",), exponent=1.1, stated=True)),
+        ("{by: zipf, zipf: 1, of: [a]}", Draw(DrawBy.ZIPF, of=("a",), exponent=1.0, stated=True)),
+        ("{weight: visits}", Draw(DrawBy.WEIGHT, column="visits", stated=True)),
+        ("{newest: 0.8, window: 1h}", Draw(DrawBy.NEWEST, share=0.8, window_s=3600, stated=True)),
+        ("{by: newest, newest: 80 %, window: 2 days}", Draw(DrawBy.NEWEST, share=0.8, window_s=172800, stated=True)),
+    ],
+)
+def test_every_form_of_draw(text: str, draw: Draw) -> None:
+    query = f"{{name: q, filter: 'a eq {{a}}', rate: 1/s, draw: {text}}}"
+    table = table_of(classes_yaml(queries=query, extra="arrival: timestamp"))
+    assert table.workload.classes[0].draw == draw
+
+
+KINDS = """\
+schema: 1
+tables:
+  Orders:
+    arrival: created
+    kinds:
+      Header: {properties: {order: string, total: double}, entities_total: 100}
+      Line: {properties: {order: string, sku: string}, entities_total: "1_000", arrival: file_order}
+    queries:
+      - {name: header, kind: Header, filter: "order eq '{order}'", rate: 5/s}
+    writes:
+      - {name: add, kind: Line, operation: insert, rate: 9/s}
+      - {name: open, kind: Header, operation: insert, rate: 3/s}
+    transactions:
+      - {name: order, together: [open, add], group_by: [order]}
+"""
+
+
+def test_kinds() -> None:
+    table = table_of(KINDS)
+    header, line = table.kinds
+    assert (header.name, header.entities_total, header.arrival) == ("Header", 100, "created")
+    assert (line.properties, line.arrival) == ((("order", EdmType.STRING), ("sku", EdmType.STRING)), "file_order")
+    assert table.entities_total == 1100
+    assert [c.kind for c in table.workload.classes] == ["Header", "Line", "Header"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "marked"),
+    [
+        ("kind: Header, ", "", "does not say which kind", None),
+        ("kind: Line", "kind: Lines", "did you mean 'Line'?", "Lines"),
+        ("arrival: created", "entities_total: 5", "its kinds have 1,100", "5"),
+        ("arrival: created", "properties: {a: string}", "properties under each kind", "properties"),
+    ],
+)
+def test_kinds_refused(old: str, new: str, says: str, marked: str | None) -> None:
+    error = refusal(changed(old, new, KINDS))
+    assert says in str(error)
+    assert marked is None or under_caret(error) == marked
+
+
+def test_one_kind_needs_no_naming_and_no_kinds_allow_none() -> None:
+    one = table_of("schema: 1\ntables: {Abc: {kinds: {K: {}}, queries: [{name: q, filter: '', rate: 1/s}]}}")
+    assert one.workload.classes[0].kind == "K"
+    error = refusal("schema: 1\ntables: {Abc: {queries: [{name: q, kind: K, filter: '', rate: 1/s}]}}")
+    assert "unknown kind 'K'" in str(error)
+
+
+def test_json_is_yaml_and_aliases_stand_for_values() -> None:
+    as_json = json.dumps({"schema": 1, "tables": {"Abc": {"partition_key": "{a}", "row_key": ""}}})
+    assert table_of(as_json).row_key is not None
+    aliased = table_of(
+        "schema: 1\ntables:\n  Abc:\n    queries:\n"
+        "      - {name: a, filter: &f \"x eq '{x}'\", rate: &r 5/s}\n      - {name: b, filter: *f, rate: *r}\n"
+    )
+    first, second = aliased.workload.classes
+    assert (first.filter, first.rate) == (second.filter, second.rate)
+
+
+def test_yaml_1_2_words_are_text() -> None:
+    text = "schema: 1\ntables: {Abc: {properties: {no: string, on: int32, y: double}}}"
+    assert [name for name, _ in table_of(text).properties] == ["no", "on", "y"]
+
+
+def test_a_byte_order_mark_and_crlf(tmp_path: Path) -> None:
+    path = tmp_path / "d.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + RACE.replace("\n", "\r\n").encode())
+    table = load_declaration(path).tables[0]
+    assert table == table_of(RACE)
+
+
+# --- errors: the place, the words, the way out ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says", "marked"),
+    [
+        ("rate: 600/s", "rte: 600/s", "did you mean 'rate'?", "rte"),
+        ("rate: 600/s", "rate: 600", "'600' has no unit", "600"),
+        ("rate: 600/s", "rate: 0/s", "remove the class or give it a rate", "0/s"),
+        ("rate: 600/s", "rate: .nan", "'nan' is not a rate", ".nan"),
+        ("rate: 600/s", "rate: [600/s]", "not a number with a unit", "[600/s]"),
+        ("rate: 600/s", "rate: ~", "no value yet", "~"),
+        ("peak: 3000/s", "peak: 3/s", "below its mean rate (600/s)", "3/s"),
+        ("row_key: 'BIB", "rwo_key: 'BIB", "did you mean 'row_key'?", "rwo_key"),
+        ('"{event}__{distance}"', "{event}", 'needs quotes: "{event}"', "{event}"),
+        ('"{event}__{distance}"', "17", "must be text, not 17", "17"),
+        ("top: 100", "top: -1", "greater than or equal to 1", "-1"),
+        ("top: 100", "top: ten", "must be a whole number, not 'ten'", "ten"),
+        ("bib: int32", "bib: int23", "did you mean 'int32'?", "int23"),
+        ("operation: insert", "operation: insrt", "did you mean 'insert'?", "insrt"),
+        ("name: by-age", "name: by-bib", "stands twice among queries and writes", "by-bib"),
+        ("name: register", "name: by-bib", "stands twice among queries and writes", "by-bib"),
+        ("together: [register", "together: [registr", "did you mean 'register'?", "registr"),
+        ("together: [register", "together: [by-bib", "'by-bib' is a query", "by-bib"),
+        ("group_by: [event, team]", "group_by: []", "is empty", "group_by"),
+        ("schema: 1", "schema: 2", "schema cannot be 2", "2"),
+        ("schema: 1", "schema: true", "schema cannot be 'true'", "true"),
+        ("Registrations", "R-1", "is no table name", "R-1"),
+        ("Registrations", "tables", "is no table name", "tables"),
+        ("p99: 50ms", "p99: 50", "'50' has no unit", "50"),
+        ("read_modify_write: true", "read_modify_write: yes", "must be true or false, not 'yes'", "yes"),
+        ("8 %/month", "8 %", "does not say per what", "8 %"),
+        ("8 %/month", "9000 %/month", "more than 1e9-fold", None),
+        ("sampling: random-rows", "sampling: random_rows", "did you mean 'random-rows'?", "random_rows"),
+        ("entities_total: 2_000_000", "entities_total: 2.5", "is not a count", "2.5"),
+        ("copy: pointer", "copy: partial", "one of: full, pointer", "partial"),
+        ("order_by: [bib, age desc]", "order_by: [bib, age down]", "'age down' is no sort key", "age down"),
+        ("operation: insert", "operation: insert, filter: ''", "carries the entity itself", "filter"),
+        ("operation: insert", "operation: insert, sets: [a]", "sets no properties", "sets"),
+        ("operation: delete, ", "operation: delete, key: [a], ", "either a filter or a key", None),
+        ("key: [event, bib], ", "", "either a filter or a key", None),
+        ("key: [event, bib]", "filter: ' '", "either a filter or a key", None),
+        ("p99: 50ms", "draw: {by: zipf}", "draw by zipf needs zipf", "{by: zipf}"),
+        ("p99: 50ms", "draw: {zipf: 1, weight: a}", "draw by zipf has no weight", "weight"),
+        ("p99: 50ms", "draw: {of: [a]}", "draw does not say how", "{of: [a]}"),
+        ("p99: 50ms", "draw: {zipf: 0, of: [a]}", "greater than 0", "0"),
+        ("p99: 50ms", "draw: newst", "did you mean 'newest'?", "newst"),
+        ("p99: 50ms", "rate: 5/s", "the key 'rate' stands twice", "rate"),
+        ("rate: 600/s", "rate: !!python/name:os.system 1", "means nothing here", None),
+        ("rate: 600/s", "<<: {rate: 5/s}", "no part of YAML 1.2", "<<"),
+        ("rate: 600/s", "5: 6", "a key must be text", "5"),
+        ("name: by-bib", 'name: "\\ud800"', "surrogate", None),
+        ("name: by-bib", 'name: "a\\tb"', "printable", None),
+    ],
+)
+def test_errors_point_at_what_is_wrong(old: str, new: str, says: str, marked: str | None) -> None:
+    text = changed(old, new)
+    error = refusal(text)
+    assert says in str(error)
+    path, line, column = error.where.split(":")
+    assert path == "design.yaml"
+    if marked is not None:
+        assert under_caret(error) == marked
+        assert text.splitlines()[int(line) - 1][int(column) - 1 :].startswith(marked)
+
+
+def test_keys_go_together() -> None:
+    without_row = "\n".join(line for line in RACE.splitlines() if "row_key: 'BIB" not in line)
+    assert "partition_key without row_key" in str(refusal(without_row))
+    without_partition = "\n".join(line for line in RACE.splitlines() if "__{distance}" not in line)
+    assert "row_key without partition_key" in str(refusal(without_partition))
+    only_index = "schema: 1\ntables: {Abc: {index_rows: [{row_key: a}]}}"
+    assert "index_rows without the keys" in str(refusal(only_index))
+
+
+def test_newest_needs_a_time_of_arrival() -> None:
+    query = "{name: q, filter: '', rate: 1/s, draw: {newest: 0.8, window: 1h}}"
+    for arrival in ("", "arrival: file_order"):
+        assert "when each entity arrived" in str(refusal(classes_yaml(queries=query, extra=arrival)))
+
+
+def test_a_query_that_reads_everything_says_so() -> None:
+    assert table_of(classes_yaml(queries="{name: q, filter: '', rate: 1/s}")).workload.classes[0].filter is None
+    assert "filter: ''" in refusal(classes_yaml(queries="{name: q, rate: 1/s}")).fix
+
+
+def test_table_names_ignore_case() -> None:
+    assert "are one table" in str(refusal("schema: 1\ntables: {Abc: {}, aBC: {}}"))
+
+
+def test_several_problems_are_counted_and_the_topmost_shown() -> None:
+    error = refusal(changed("rate: 16/s", "rate: 16", changed("rate: 600/s", "rate: 600")))
+    assert "'600' has no unit" in str(error)
+    assert "(1 more below)" in error.fix
+
+
+@pytest.mark.parametrize(
+    "scalar",
+    [
+        "\"a eq '{a}' and b = 5\"",
+        "'a eq ''{a}'' and b = 5'",
+        "a eq {a} and b = 5",
+        '"\\x61 eq \\u007ba} and b = 5"',
+        "|\n          a eq {a} and\n          b = 5",
+        "&anchor \"a eq '{a}' and b = 5\"",
+    ],
+)
+def test_a_filter_error_points_into_the_yaml_text(scalar: str) -> None:
+    text = f"schema: 1\ntables:\n  Abc:\n    queries:\n      - name: q\n        rate: 1/s\n        filter: {scalar}\n"
+    error = refusal(text)
+    assert under_caret(error) == "="
+    _, line, column = error.where.split(":")
+    if "&" not in scalar:
+        assert text.splitlines()[int(line) - 1].index("=") == int(column) - 1
+
+
+def test_a_folded_filter_shows_itself() -> None:
+    text = classes_yaml(queries="name: q\n        rate: 1/s\n        filter: >\n          a eq 5 and\n          b = 5")
+    error = refusal(text)
+    assert under_caret(error) == "="
+    assert error.where == "design.yaml:7:17"
+
+
+# --- properties against the data --------------------------------------------------------------------------------
+
+
+def test_known_properties_pass() -> None:
+    check_properties(table_of(RACE), KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("missing", "line", "role"),
+    [
+        ("event", 14, "the filter of 'by-bib'"),
+        ("bib", 14, "the filter of 'by-bib'"),
+        ("age", 15, "the filter of 'by-age'"),
+        ("finishers", 18, "'finish' (sets)"),
+        ("name", 19, "the filter of 'forget'"),
+        ("team", 21, "'team' (group_by)"),
+        ("registered_at", 12, "arrival"),
+    ],
+)
+def test_a_property_the_data_lacks_is_refused_where_it_stands(missing: str, line: int, role: str) -> None:
+    known = {name: edm for name, edm in KNOWN.items() if name != missing}
+    with pytest.raises(UsageError) as caught:
+        check_properties(table_of(RACE), {**known, f"{missing}2": EdmType.STRING})
+    error = caught.value
+    assert error.where.startswith(f"design.yaml:{line}:")
+    assert role in error.what
+    assert under_caret(error) == missing
+    assert error.fix == f"did you mean '{missing}2'?"
+
+
+def test_every_role_is_checked() -> None:
+    text = classes_yaml(
+        queries="{name: q, filter: 'a eq {p}', order_by: o, rate: 1/s, draw: {by: distinct, of: [d]}}",
+        writes="{name: w, operation: update, key: k, sets: s, rate: 1/s, draw: {weight: v}}",
+        extra="arrival: t\nisolation: i\nerase_by: e\ntransactions: [{name: x, together: w, group_by: g}]",
+    )
+    table = table_of(text)
+    names = {mention.name for mention in table.mentions}
+    assert names == {"a", "p", "o", "d", "k", "s", "v", "t", "i", "e", "g"}
+    for name in names:
+        with pytest.raises(UsageError):
+            check_properties(table, dict.fromkeys(names - {name}, EdmType.STRING))
+
+
+def test_a_word_inside_a_string_is_not_taken_for_the_property() -> None:
+    table = table_of(classes_yaml(queries="{name: q, filter: \"a eq 'zip' and zip eq '{a}'\", rate: 1/s}"))
+    with pytest.raises(UsageError) as caught:
+        check_properties(table, {"a": EdmType.STRING})
+    column = int(caught.value.where.rsplit(":", 1)[1])
+    assert column == len("      - {name: q, filter: \"a eq 'zip' and ") + 1
+
+
+def test_the_keys_are_properties_where_the_table_declares_them() -> None:
+    query = "{name: q, filter: \"PartitionKey eq '{PartitionKey}'\", rate: 1/s}"
+    with pytest.raises(UsageError):
+        check_properties(table_of(classes_yaml(queries=query)), {"a": EdmType.STRING})
+    check_properties(table_of(classes_yaml(queries=query, extra="partition_key: x\nrow_key: ''")), {})
+
+
+def test_arrival_by_timestamp_needs_the_system_property() -> None:
+    table = table_of(classes_yaml(extra="arrival: timestamp"))
+    check_properties(table, {"Timestamp": EdmType.DATETIME})
+    with pytest.raises(UsageError):
+        check_properties(table, {"a": EdmType.STRING})
+    check_properties(table_of(classes_yaml(extra="arrival: file_order")), {})
+
+
+def test_kinds_are_checked_one_by_one() -> None:
+    table = table_of(KINDS)
+    check_properties(table, {"sku": EdmType.STRING}, kind="Line")
+    with pytest.raises(UsageError, match="'order'"):
+        check_properties(table, {"sku": EdmType.STRING}, kind="Header")
+
+
+# --- files that are no design ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# only a comment",
+        "[1]",
+        "just words",
+        "schema: 1",
+        "schema: 1\ntables: {}",
+        "schema: 1\ntables:\n  Abc:\n",
+        "schema: 1\ntables: {Abc: 5}",
+        "schema: 1\ntables: \x07",
+        "schema: 1\n---\nschema: 1\n",
+        "a: [",
+        "a: *nowhere",
+        "a: &a [*a]",
+        "a: &a {b: *a}",
+        "%" * 50,
+        "? [a]\n: b",
+        "schema: 1\ntables: {'': {}}",
+        "\ud800",
+    ],
+)
+def test_what_is_no_design_is_refused_in_a_few_lines(text: str) -> None:
+    error = refusal(text)
+    assert error.where.startswith("design.yaml")
+
+
+def test_hostile_yaml_stays_cheap() -> None:
+    laughs = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 12)
+    )
+    assert "aliases are expanded" in str(refusal(laughs))
+    for nest in ("[\n" * 50_000, "- " * 50_000, "{a: " * 50_000):
+        assert "levels" in str(refusal(nest))
+
+
+def test_unreadable_files(tmp_path: Path) -> None:
+    large = tmp_path / "large.yaml"
+    large.write_bytes(b"#" * 2_000_001)
+    with pytest.raises(UsageError, match="larger than 2 MB"):
+        load_declaration(large)
+    utf16 = tmp_path / "utf16.yaml"
+    utf16.write_bytes("schema: 1".encode("utf-16"))
+    with pytest.raises(UsageError, match="not UTF-8"):
+        load_declaration(utf16)
+    for path in (tmp_path, tmp_path / "missing.yaml", Path("a\0b")):
+        with pytest.raises(UsageError, match="cannot read"):
+            load_declaration(path)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 6))
+def test_a_damaged_design_is_read_or_refused(seed: int, edits: int) -> None:
+    chance = random.Random(seed)
+    text = RACE
+    for _ in range(edits):
+        at = chance.randrange(len(text))
+        cut = chance.choice((0, 0, 1, 5, 40))
+        text = (
+            text[:at]
+            + chance.choice(("", " ", "'", '"', "{", "}", "[", ":", "- ", "\n", "\t", "5", "&a "))
+            + text[at + cut :]
+        )
+    try:
+        load(text)
+    except UsageError as error:
+        assert len(error.lines()) <= 4
+        assert error.where.startswith("design.yaml")
+
+
+# --- schema and skeleton ----------------------------------------------------------------------------------------
+
+
+def test_the_shipped_schema_is_that_of_the_models() -> None:
+    shipped = resource("schemas", "design.schema.json").read_text(encoding="utf-8")
+    assert shipped == schema_text(), "write schema_text() to pkadvisor/schemas/design.schema.json"
+
+
+def plain(text: str) -> Any:
+    from pkadvisor.observe.declaration_yaml import Document
+
+    return Document("design.yaml", text).content
+
+
+def test_the_schema_accepts_designs_and_refuses_slips() -> None:
+    schema = design_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    for good in (RACE, KINDS, *(p.read_text("utf-8") for p in sorted(resource("samples").glob("*/design*.yaml")))):
+        validator.validate(plain(good))
+    for old, new in (("rate: 600/s", "rte: 600/s"), ("rate: 600/s", "rate: 600"), ("schema: 1", "schema: 2")):
+        assert not validator.is_valid(plain(changed(old, new)))
+
+
+def test_every_key_of_the_schema_is_described() -> None:
+    def undescribed(part: Any, at: str = "") -> list[str]:
+        if not isinstance(part, dict):
+            return []
+        own = [
+            f"{at}.{name}"
+            for name, field in (part.get("properties") or {}).items()
+            if "description" not in field and "$ref" not in field
+        ]
+        return own + [f for key in ("$defs", "anyOf") for sub in _parts(part.get(key)) for f in undescribed(sub, at)]
+
+    assert undescribed(design_schema()) == []
+
+
+def _parts(value: Any) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else list(value or ())
+
+
+COLUMNS = (
+    ("PartitionKey", EdmType.STRING),
+    ("RowKey", EdmType.STRING),
+    ("PM2.5", EdmType.DOUBLE),
+    ('a "b" \\ #', EdmType.INT32),
+    ("no", EdmType.STRING),
+    ("größe: x", EdmType.INT64),
+    ("seen", EdmType.DATETIME),
+    ("bad\x1b", EdmType.STRING),
+)
+
+
+@pytest.mark.parametrize("table", ["orders", "1 my-data.csv", "x", "tables", "日本", "a" * 200])
+@pytest.mark.parametrize("columns", [COLUMNS, COLUMNS[3:4], COLUMNS[4:5], ()])
+def test_a_skeleton_loads_once_its_rates_are_filled_in(columns: tuple[tuple[str, EdmType], ...], table: str) -> None:
+    text = skeleton(columns, table)
+    assert "no value yet" in str(refusal(text))
+    loaded = table_of(text.replace("rate:  ", "rate: 5/s  # "))
+    names = [name for name, _ in loaded.properties]
+    assert names == [c for c, _ in columns if c not in ("PartitionKey", "RowKey") and c.isprintable()]
+    check_properties(loaded, dict(columns))
+    assert [c.operation for c in loaded.workload.classes] == [Operation.QUERY, Operation.INSERT]
+
+
+@given(st.lists(st.tuples(st.text(max_size=12), st.sampled_from(EdmType)), max_size=5, unique_by=lambda c: c[0]))
+def test_a_skeleton_of_any_columns_is_a_design(columns: list[tuple[str, EdmType]]) -> None:
+    table = table_of(skeleton(columns, "data").replace("rate:  ", "rate: 5/s  # "))
+    check_properties(table, dict(columns))
