@@ -445,28 +445,32 @@ class _JsonCursor:
             self._fail(f"'{char}' is missing")
         self._at += 1
 
-    def _fail(self, what: str) -> None:
+    def _fail(self, what: str, *, early: bool = False) -> None:
         at = f"after {self._count:,} entities, near byte {self._bytes - len(self._text) + self._at:,}"
-        kind = "the JSON ends early" if not self._peek() else f"the JSON is not valid: {what}"
-        raise InputError(f"{kind}, {at}", where=self._where, fix="export the file again")
+        kind = "the JSON ends early" if early or not self._peek() else f"the JSON is not valid: {what}"
+        raise InputError(f"{kind}, {at}", where=self._where, fix="correct this place, or export the file again")
 
     def _value(self) -> Any:
         self._peek()
         while True:
+            left = len(self._text)  # end of what is decoded: reading on moves the text
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
             except RecursionError:
-                self._fail("nested too deeply")
+                self._fail("it is nested too deeply")
             except ValueError as error:
-                if len(self._text) - self._at > MAX_RECORD_BYTES or not self._more():
-                    if self._ended and self._peek() and "Unterminated" in str(error):
-                        self._at = len(self._text)
-                    self._fail(str(error).split(":")[0])
-                continue
-            if end == len(self._text) and self._more():
-                continue
-            self._at = end
-            return value
+                # What looks wrong may only be cut off, so it is judged with all of it at hand.
+                if len(self._text) - self._at <= MAX_RECORD_BYTES and self._more():
+                    continue
+                assert isinstance(error, json.JSONDecodeError)
+                cut = error.msg.startswith("Unterminated") or error.pos >= left - 1
+                self._fail(error.msg, early=self._ended and cut)
+            else:
+                if end - self._at > MAX_RECORD_BYTES:
+                    self._fail(f"a value is longer than {MAX_RECORD_BYTES >> 20} MiB")
+                if end < len(self._text) or not self._more():
+                    self._at = end
+                    return value
 
     def entities(self) -> Iterator[dict[str, Any]]:
         """Every entity of every top-level value."""
