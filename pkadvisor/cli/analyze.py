@@ -14,6 +14,7 @@ from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
     make_console,
+    may_move_the_cursor,
     redact_result,
     say,
     speaks_unicode,
@@ -167,11 +168,10 @@ def listen(shared: Shared) -> Iterator[Progress]:
 
     if shared.quiet or sys.stderr is None:
         yield SilentProgress()
-    elif shared.no_progress or not is_terminal(sys.stderr):
+    elif shared.no_progress or not is_terminal(sys.stderr) or not may_move_the_cursor():
         yield NoteProgress(note)
     else:
         color = wants_color(shared.color, terminal=True)
-        console = make_console(sys.stderr, color=color)
-        console._force_terminal = True
+        console = make_console(sys.stderr, color=color, terminal=True)
         with BarProgress(console, note) as progress:
             yield progress

@@ -94,6 +94,11 @@ def wants_color(choice: str, *, terminal: bool, environment: Mapping[str, str] |
     return env.get("FORCE_COLOR", "0") not in ("", "0") or env.get("TERM", "") != "dumb"
 
 
+def may_move_the_cursor() -> bool:
+    """Whether the user of a terminal put up with escape sequences that are no colour."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "") != "dumb"
+
+
 def speaks_unicode(stream: TextIO | None) -> bool:
     encoding = (getattr(stream, "encoding", None) or "ascii").lower().replace("_", "-")
     return encoding.startswith("utf")
@@ -119,13 +124,16 @@ def prepare_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def make_console(stream: TextIO, *, color: bool) -> Console:
-    """The only way to a rich console: no markup, no emoji codes, no highlighting, and no escape without colour."""
+def make_console(stream: TextIO, *, color: bool, terminal: bool = False) -> Console:
+    """The only way to a rich console: no markup, no emoji codes, no highlighting, and no escape without colour.
+
+    ``terminal`` allows the cursor to be moved even where colour is not wanted: a progress bar needs that.
+    """
     from rich.console import Console
 
     return Console(
         file=stream,
-        force_terminal=color,
+        force_terminal=color or terminal,
         color_system="standard" if color else None,
         no_color=not color,
         highlight=False,

@@ -1,0 +1,98 @@
+"""Every help page ends with examples, and every example does what it says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Run
+
+PAGES = ["", "analyze", "profile", "samples", "samples list", "samples write", "config", "config schema"]
+COMMANDS = ["analyze", "profile", "samples list", "samples write", "config schema"]
+
+
+def help_text(run: Run, page: str) -> str:
+    return run(*page.split(), "--help", COLUMNS="200").stdout.decode()
+
+
+def examples_of(text: str) -> list[str]:
+    _, found, tail = text.rpartition("Examples:\n")
+    assert found
+    return [line.strip() for line in tail.splitlines() if line.strip()]
+
+
+def needs_use_cases(line: str) -> bool:
+    words = shlex.split(line)
+    return "--help" not in words and words[1] in ("analyze", "profile", "config")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "root")
+def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
+    lines = examples_of(help_text(run, page))
+    assert 2 <= len(lines) <= 4
+    if any(map(needs_use_cases, lines)):
+        pytest.importorskip("pkadvisor.advisor")
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "advisor"
+        done = run(*words[1:])
+        assert done.returncode == 0, (line, done.stderr.decode())
+        if "--format" in words and "json" in words:
+            json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "analyze --sample footrace",
+        "profile --sample footrace",
+        "samples list",
+        "samples write footrace there",
+        "config schema --of design",
+        "config schema --of result",
+        "config schema --of profile",
+        "--version",
+    ],
+)
+def test_format_json_is_json_in_every_command_and_quiet_is_quiet(run: Run, line: str) -> None:
+    if needs_use_cases(f"advisor {line}"):
+        pytest.importorskip("pkadvisor.advisor")
+    quiet = [] if line == "--version" else ["-q"]
+    done = run(*line.split(), *quiet, "--format", "json", GITHUB_ACTIONS="1")
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    assert b"\x1b" not in done.stdout
+    json.loads(done.stdout)
+
+
+def test_examples_cover_every_command(run: Run) -> None:
+    shown = {line for page in PAGES for line in examples_of(help_text(run, page))}
+    for command in COMMANDS:
+        assert any(line.startswith(f"advisor {command}") for line in shown), command
+
+
+def test_hints_and_help_name_no_command_that_does_not_exist(run: Run) -> None:
+    root = Path(__file__).parents[2]
+    texts = [help_text(run, page) for page in PAGES]
+    texts += [path.read_text() for path in sorted((root / "pkadvisor").rglob("*.py"))]
+    named = {match for text in texts for match in re.findall(r"\badvisor (?!--)([a-z]+(?: [a-z]+)?)\b", text)}
+    planned = [
+        "explain",
+        "stress",
+        "review",
+        "compare",
+        "report",
+        "init",
+        "migrate",
+        "codegen",
+        "serve",
+        "rules",
+        "score",
+        "completion",
+    ]
+    assert not {words for words in named if words.split()[0] in planned or words == "config show"}
+    assert {"analyze", "samples list"} <= named

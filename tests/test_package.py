@@ -1,0 +1,124 @@
+"""The package as others receive it: what it declares, ships, promises and imports."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pkadvisor
+from pkadvisor.resources import resource
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = sorted((ROOT / "pkadvisor").rglob("*.py"))
+# The dependency that brings a module, where it is not called like the module.
+DISTRIBUTIONS = {"ruamel": "ruamel.yaml", "pydantic_core": "pydantic"}
+
+
+@pytest.fixture(scope="module")
+def project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def imported_modules(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def test_the_command_is_installed_under_its_name() -> None:
+    (command,) = entry_points(group="console_scripts", name="advisor")
+    assert command.value == "pkadvisor.cli.main:run"
+    assert re.fullmatch(r"\d+\.\d+\.\d+", pkadvisor.__version__)
+
+
+def test_what_is_imported_is_declared(project: dict[str, Any]) -> None:
+    declared = {re.split(r"[<>=!~ ]", text)[0] for text in project["project"]["dependencies"]}
+    used = set().union(*map(imported_modules, SOURCES)) - set(sys.stdlib_module_names) - {"pkadvisor"}
+    assert {DISTRIBUTIONS.get(name, name) for name in used} <= declared
+
+
+def test_every_resource_folder_of_the_checkout_is_shipped(project: dict[str, Any]) -> None:
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for folder in ("rules", "templates", "samples"):
+        filled = any(path.is_file() for path in (ROOT / folder).rglob("*"))
+        assert filled == (folder in shipped), folder
+        assert shipped.get(folder, f"pkadvisor/_data/{folder}") == f"pkadvisor/_data/{folder}"
+    assert resource("rules", "limits").is_dir()
+    assert resource("samples", "footrace", "sample.toml").is_file()
+
+
+def test_every_room_stands_on_a_floor(project: dict[str, Any]) -> None:
+    (floors,) = (c for c in project["tool"]["importlinter"]["contracts"] if c["type"] == "layers")
+    listed = {room.strip() for layer in floors["layers"] for room in re.split(r"[|:]", layer)}
+    rooms = {path.stem for path in (ROOT / "pkadvisor").glob("*.py")} - {"__init__", "__main__"}
+    rooms |= {path.parent.name for path in (ROOT / "pkadvisor").glob("*/__init__.py")}
+    assert {f"pkadvisor.{room}" for room in rooms} <= listed
+
+
+@pytest.mark.parametrize("name", ["main", "test"])
+def test_the_readme_says_each_command_once_between_markers(name: str) -> None:
+    text = (ROOT / "README.md").read_text()
+    (block,) = re.findall(rf"<!-- command:{name} -->\n(.*?)<!-- /command:{name} -->", text, re.DOTALL)
+    lines = [line for line in block.splitlines() if line.strip() and not line.startswith("```")]
+    assert len(lines) == 1
+    assert lines[0].startswith("python3 -m venv .venv && .venv/bin/pip install")
+
+
+def test_checks_run_as_they_are_checked_out() -> None:
+    for name in ("run", "full"):
+        script = ROOT / ".ci" / name
+        assert os.access(script, os.X_OK)
+        subprocess.run(["bash", "-n", script], check=True)
+
+
+def test_constraints_are_exact_and_name_no_place() -> None:
+    lines = (ROOT / ".ci" / "constraints.txt").read_text().splitlines()
+    pins = [line for line in lines if line and not line.startswith("#")]
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.]+", pin) for pin in pins)
+    assert {"ruff", "mypy", "import-linter"} <= {pin.partition("==")[0] for pin in pins}
+
+
+def test_a_test_without_its_tool_skips_and_fails_where_the_tool_is_required(tmp_path: Path) -> None:
+    """The marker ``requires``, tried on a tool that exists nowhere."""
+    (tmp_path / "conftest.py").write_text(
+        (ROOT / "tests" / "conftest.py").read_text() + "\nTOOLS['unobtainable'] = ('no-such-program-anywhere',)\n"
+    )
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = requires(name)\n")
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n\n@pytest.mark.requires('unobtainable')\ndef test_it():\n    pass\n"
+    )
+
+    def outcome(require: str) -> tuple[int, str]:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-rs", "-p", "no:cacheprovider", str(tmp_path)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PKADVISOR_REQUIRE": require},
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    code, text = outcome("")
+    assert code == 0
+    assert "1 skipped" in text
+    assert "needs unobtainable: none of no-such-program-anywhere is installed" in text
+    code, text = outcome("node,unobtainable")
+    assert code == 1
+    assert "PKADVISOR_REQUIRE asks for it" in text
+    code, text = outcome("chromiun")
+    assert code not in (0, 1)
+    assert "chromiun" in text
