@@ -1,0 +1,119 @@
+"""Query logs: one module for each format; which one reads a file is decided by its first lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.errors import InputError
+from pkadvisor.observe.logs import azure_monitor, recorded, storage_analytics, trace
+from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMATS: Final[tuple[ModuleType, ...]] = (storage_analytics, azure_monitor, trace, recorded)
+"""Each has ``NAME``, ``claims(head)`` and ``frames(path, routes, skips, options, name)``."""
+
+_HEAD_BYTES: Final = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log file and the format that claims it; ``first_us``: the first time seen in its beginning."""
+
+    path: str | Path
+    name: str
+    format: ModuleType
+    first_us: int | None
+
+    @property
+    def format_name(self) -> str:
+        """The name of the format for humans."""
+        return str(self.format.NAME)
+
+    def frames(self, routes: Routes, skips: Skips, options: ReadOptions) -> Iterator[pl.DataFrame]:
+        """Request frames of the file."""
+        found: Iterator[pl.DataFrame] = self.format.frames(self.path, routes, skips, options, self.name)
+        return found
+
+
+def sniff(head: bytes) -> ModuleType | None:
+    """The format that claims a file beginning with ``head``."""
+    return next((candidate for candidate in FORMATS if candidate.claims(head)), None)
+
+
+def open_log(path: str | Path, name: str = "") -> Log:
+    """Find the format of a file; raises InputError where none claims it."""
+    from pkadvisor.observe.streams import open_text
+
+    with open_text(path, name=name) as stream:
+        head = stream.read(_HEAD_BYTES)
+    where = name or str(path)
+    cut = head.rfind(b"\n") + 1
+    whole = head[:cut] if cut and len(head) == _HEAD_BYTES else head
+    found = sniff(whole)
+    if found is None:
+        raise InputError(
+            "this is no query log that can be read; the first line is shown below",
+            where=f"{where}:1",
+            excerpt="  " + _first_line(head),
+            fix=f"formats tried: {', '.join(f.NAME for f in FORMATS)}",
+        )
+    return Log(path, where, found, _first_time(found, whole))
+
+
+def _first_line(head: bytes) -> str:
+    line = next((part for part in head.split(b"\n", 50) if part.strip()), b"").decode("utf-8", "replace").strip()
+    line = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in line[:400])
+    return line if len(line) <= 76 else line[:75] + "…"
+
+
+def _first_time(found: ModuleType, head: bytes) -> int | None:
+    """The earliest time in the beginning of a log."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile(prefix="pkadvisor-", suffix=".log") as copy:
+        copy.write(head)
+        copy.flush()
+        try:
+            for frame in found.frames(copy.name, Routes(), Skips(), ReadOptions(threads=1), "head"):
+                first = frame["at_us"].min()
+                if first is not None:
+                    return int(first)
+        except InputError:
+            return None
+    return None
+
+
+def in_time_order(logs: Sequence[Log]) -> list[Log]:
+    """Logs by their first time, those without one last; then by name."""
+    return sorted(logs, key=lambda log: (log.first_us is None, log.first_us or 0, log.name))
+
+
+def too_many_bad(skips: Skips, max_bad_lines: float) -> InputError:
+    """The error for a log most of which makes sense only partly."""
+    reason, example = next(iter(sorted(skips.examples.items(), key=lambda item: item[0] != NOT_PARSEABLE)))
+    return InputError(
+        f"{skips.bad:,} of {skips.lines:,} log lines cannot be read, more than {max_bad_lines:.1%}",
+        where=example.split(": ", 1)[0],
+        excerpt="  " + example.split(": ", 1)[1][:76],
+        fix=f"first reason: {reason}; repair the log, or raise --max-bad-lines",
+    )
+
+
+def no_requests(logs: Sequence[Log], skips: Skips) -> InputError:
+    """The error for logs without a single request of a table."""
+    if not skips.examples:
+        return InputError("the log holds no request", where=", ".join(log.name for log in logs[:3]))
+    reason = max(sorted(skips.counts), key=lambda r: skips.counts[r])
+    where, _, text = skips.examples[reason].partition(": ")
+    return InputError(
+        f"none of {skips.lines:,} lines is a request to a table; {skips.counts[reason]:,} are left out: {reason}",
+        where=where,
+        excerpt="  " + text[:76],
+        fix=f"read as {', '.join(sorted({log.format_name for log in logs}))}; is this the log of the table service?",
+    )

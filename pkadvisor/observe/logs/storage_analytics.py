@@ -1,0 +1,385 @@
+"""Storage Analytics logs, version 1.0 (30 fields; the 38 of version 2.0 are tolerated): ``;`` between, quotes toggle.
+
+Two parsers that agree: polars reads whole blocks; what it cannot be trusted with goes line by line through ``split``.
+A sub-operation of a group transaction repeats status, latency and sizes of the whole transaction; its keys are in the
+requested object key. The operation name decides only which write a write is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.observe.logs.frame import (
+    ANOTHER_SERVICE,
+    NOT_PARSEABLE,
+    TABLE_OPERATION,
+    UNKNOWN_OPERATION,
+    Op,
+    ReadOptions,
+    Route,
+    Routes,
+    Skips,
+)
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines, text_of
+from pkadvisor.observe.logs.urls import (
+    UrlShape,
+    filters_of,
+    html_decoded,
+    keys_of_address,
+    map_distinct,
+    pins_partition,
+    pk_of_filter,
+    spread,
+    url_shapes,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME: Final = "Storage Analytics"
+
+FIELDS: Final = {"1.0": 30, "2.0": 38}
+_WIDTH: Final = 39
+_TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT = (
+    1, 2, 3, 4, 6, 10, 11, 12, 13, 14, 20, 29,
+)  # fmt: skip
+_USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT)
+_LAST: Final = (30, 37, 38)
+_SMALL_BYTES: Final = 256 << 10
+
+_CLAIM = re.compile(rb'^[12]\.0;[0-9]{4}-[0-9]{2}-[0-9]{2}T[^;"]*;[A-Za-z]+;[A-Za-z]*;[^;"]*;[0-9.]*;[0-9.]*;')
+
+WRITES: Final = {
+    "InsertEntity": Op.INSERT,
+    "UpdateEntity": Op.UPDATE,
+    "MergeEntity": Op.MERGE,
+    "InsertOrMergeEntity": Op.UPSERT,
+    "InsertOrReplaceEntity": Op.UPSERT,
+    "DeleteEntity": Op.DELETE,
+}
+_READS: Final = ("QueryEntity", "QueryEntities")
+_DEFINITIONS: Final = (
+    "CreateTable",
+    "DeleteTable",
+    "QueryTable",
+    "QueryTables",
+    "GetTableAcl",
+    "SetTableAcl",
+    "SetTableServiceProperties",
+    "GetTableServiceProperties",
+    "GetTableServiceStats",
+    "TablePreflightRequest",
+)
+
+
+def claims(head: bytes) -> bool:
+    """Whether one of the first lines looks like a log line of version 1.0 or 2.0."""
+    return any(_CLAIM.match(line) for line in head.split(b"\n", 20)[:20])
+
+
+def split(line: str) -> list[str]:
+    """The fields of one line: every quote toggles, ``;`` outside quotes separates.
+
+    One pair of enclosing quotes is taken off and doubled quotes inside become one.
+    """
+    if '"' not in line:
+        return line.split(";")
+    # Pieces at even places are outside quotes; only their semicolons separate.
+    pieces = line.split('"')
+    fields: list[str] = []
+    current: list[str] = []
+    for place, piece in enumerate(pieces):
+        if place:
+            current.append('"')
+        if place % 2:
+            current.append(piece)
+            continue
+        first, *rest = piece.split(";")
+        current.append(first)
+        for part in rest:
+            fields.append("".join(current))
+            current = [part]
+    fields.append("".join(current))
+    return [_bare(text) for text in fields]
+
+
+def _bare(text: str) -> str:
+    if len(text) >= 2 and text[0] == text[-1] == '"':
+        text = text[1:-1].replace('""', '"')
+    return text
+
+
+def frames(
+    path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
+) -> Iterator[pl.DataFrame]:
+    """Request frames of one file."""
+    yield from read_lines(path, parse, route_of, routes, skips, options or ReadOptions(), name)
+
+
+def parse(block: bytes) -> Parsed:
+    """Parse a block of whole lines."""
+    lines = block.count(b"\n")
+    tidy = block.replace(b"\r\n", b"\n") if b"\r" in block else block
+    skips: list[Skip] = []
+    frame = _fields(tidy, skips)
+    return Parsed(lines, requests(frame, skips), skips)
+
+
+def _schema() -> dict[str, pl.DataType]:
+    import polars as pl
+
+    return {f"f{i}": pl.String() for i in range(_WIDTH)}
+
+
+def _fields(block: bytes, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
+    """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``."""
+    import polars as pl
+
+    frame = fast(block)
+    if frame is not None:
+        wrong = frame.filter(~pl.col("whole"))
+        good = frame.filter("whole") if wrong.height else frame
+        good = good.select("line", *(f"f{i}" for i in _USED))
+        if wrong.height:
+            texts = block.split(b"\n")
+            rest = exact([(int(i), texts[i]) for i in wrong["line"]], skips, offset)
+            good = pl.concat([good, rest]).sort("line")
+        return good.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32)) if offset else good
+    if len(block) > _SMALL_BYTES:
+        cut = block.index(b"\n", len(block) // 2) + 1
+        if cut < len(block):
+            left = _fields(block[:cut], skips, offset)
+            return pl.concat([left, _fields(block[cut:], skips, offset + block.count(b"\n", 0, cut))])
+    rest = exact(list(enumerate(block.split(b"\n")[:-1])), skips, offset)
+    return rest.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32))
+
+
+def fast(block: bytes) -> pl.DataFrame | None:
+    """The block through polars' CSV reader, or None where its rows are not the block's lines.
+
+    Column ``whole`` is false for rows that the line-by-line parser has to look at: a wrong number of fields, or a
+    quote left inside a field that is used.
+    """
+    import polars as pl
+
+    try:
+        frame = (
+            pl.scan_csv(
+                block,
+                separator=";",
+                quote_char='"',
+                has_header=False,
+                schema=_schema(),
+                truncate_ragged_lines=True,
+                missing_columns="insert",
+                empty_string_is_null=False,
+                row_index_name="line",
+            )
+            .select("line", *(f"f{i}" for i in (*_USED, *_LAST)))
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    if frame.height != block.count(b"\n"):
+        return None
+    version = pl.col("f0")
+    # A missing field is null or empty, so the field after the last one is what tells.
+    beyond1 = pl.col("f30").is_null() | (pl.col("f30") == "")
+    return frame.with_columns(
+        whole=(
+            (version == "1.0")
+            & beyond1
+            & (pl.col("f37").is_null() | (pl.col("f37") == ""))
+            & (pl.col("f38").is_null() | (pl.col("f38") == ""))
+            & (pl.col("f29") != "")
+            & ~pl.any_horizontal(
+                pl.col(f"f{i}").str.contains('"', literal=True) for i in (_OPERATION, _URL, _KEY, _REQUEST, _CLIENT)
+            )
+        ).fill_null(False)
+    ).with_columns(pl.col("line").cast(pl.UInt32))
+
+
+def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) -> pl.DataFrame:
+    """The same columns as the fast path's, line by line."""
+    import polars as pl
+
+    rows: list[list[str]] = []
+    places: list[int] = []
+    for place, raw in lines:
+        text = raw.decode("utf-8", "replace")
+        if not text.strip():
+            continue
+        fields = split(text)
+        if FIELDS.get(fields[0]) == len(fields):
+            rows.append([fields[i] for i in _USED])
+            places.append(place)
+        else:
+            skips.append(Skip(NOT_PARSEABLE, 1, place + offset, text_of(raw), bad=True))
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(_USED)
+    return pl.DataFrame(
+        {"line": pl.Series(places, dtype=pl.UInt32)}
+        | {f"f{i}": pl.Series(column, dtype=pl.String) for i, column in zip(_USED, columns, strict=True)}
+    )
+
+
+def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
+    """From fields to requests: other services are left out, keys decoded."""
+    import polars as pl
+
+    if not frame.height:
+        return frame
+    mine = pl.col(f"f{_SERVICE}") == "table"
+    other = frame.filter(~mine)
+    if other.height:
+        first = other.row(0, named=True)
+        text = f"{first[f'f{_SERVICE}']} {first[f'f{_OPERATION}']} {first[f'f{_URL}']}"
+        skips.append(Skip(ANOTHER_SERVICE, other.height, int(first["line"]), text))
+        frame = frame.filter(mine)
+    for column in (f"f{_URL}", f"f{_KEY}", f"f{_CLIENT}"):
+        if frame[column].str.contains(";", literal=True).any():
+            frame = frame.with_columns(map_distinct(frame[column], ";", html_decoded).alias(column))
+    at = at_us(frame[f"f{_TIME}"])
+    if at.null_count():
+        wrong = frame.filter(at.is_null())
+        first = wrong.row(0, named=True)
+        text = f"time '{first[f'f{_TIME}']}'"
+        skips.append(Skip(NOT_PARSEABLE, wrong.height, int(first["line"]), text, bad=True))
+        keep = at.is_not_null()
+        frame, at = frame.filter(keep), at.filter(keep)
+    url = frame[f"f{_URL}"]
+    asks = url.str.contains("?", literal=True)
+    shapes = url_shapes(url, asks)
+    parts = pl.col(f"f{_KEY}").str.splitn("/", 5).struct
+    table = parts.field("field_2")
+    http = pl.col(f"f{_HTTP}").cast(pl.Int16, strict=False).fill_null(0)
+    frame = frame.select(
+        "line",
+        at.alias("at_us"),
+        pl.concat_str(
+            shapes, pl.lit("\n"), f"f{_OPERATION}", pl.lit("\n"), table.fill_null("")
+        ).alias("what"),
+        pl.col(f"f{_COUNT}").cast(pl.Int32, strict=False).fill_null(0).alias("op_number"),
+        pl.col(f"f{_REQUEST}").alias("request_id"),
+        pl.col(f"f{_CLIENT}").alias("client_request_id"),
+        http.alias("status"),
+        (http.is_in([429, 503]) | pl.col(f"f{_STATUS}").str.ends_with("ThrottlingError")).alias("throttled"),
+        milliseconds_as_us(pl.col(f"f{_LATENCY}")).alias("latency_us"),
+        pl.col(f"f{_BYTES}").cast(pl.Int64, strict=False).alias("response_bytes"),
+        parts.field("field_3").alias("pk"),
+        parts.field("field_4").alias("rk"),
+    )
+    return with_keys_of_url(frame, url, asks)
+
+
+def with_keys_of_url(frame: pl.DataFrame, url: pl.Series, asks: pl.Series) -> pl.DataFrame:
+    """Filters, and the keys that only the URL tells (or tells exactly: an object key with ``%`` may be encoded).
+
+    ``asks`` marks the URLs with a query string.
+    """
+    import polars as pl
+
+    if asks.any():
+        filters = filters_of(url.filter(asks))
+        frame = frame.with_columns(
+            spread(filters, asks).alias("filter"),
+            pl.coalesce("pk", spread(pk_of_filter(filters), asks)).alias("pk"),
+        )
+    else:
+        frame = frame.with_columns(pl.lit(None, pl.String).alias("filter"))
+    unsure = (
+        frame["rk"].is_null() | frame["pk"].str.contains("%", literal=True) | frame["rk"].str.contains("%", literal=True)
+    ).fill_null(True)
+    if unsure.any():
+        some = url.filter(unsure)
+        if some.str.contains("(?:PartitionKey|RowKey)=").any():
+            pk, rk = keys_of_address(some)
+            frame = frame.with_columns(
+                pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
+                pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
+            )
+    return frame
+
+
+def milliseconds_as_us(value: pl.Expr) -> pl.Expr:
+    """Milliseconds as text to whole microseconds; null where it is no number of milliseconds."""
+    import polars as pl
+
+    whole = value.cast(pl.Int64, strict=False) * 1000
+    return pl.coalesce(whole, (value.cast(pl.Float64, strict=False) * 1000).round().cast(pl.Int64, strict=False)).clip(
+        lower_bound=0
+    )
+
+
+def at_us(times: pl.Series) -> pl.Series:
+    """ISO-8601 times in UTC to µs since 1970; null where a text is no time."""
+    import polars as pl
+
+    def seconds(text: pl.Series) -> pl.Series:
+        return text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).cast(pl.Int64)
+
+    usual = (times.str.len_bytes() == 28) & times.str.ends_with("Z")
+    if usual.all():
+        found = seconds(times.str.slice(0, 19)) + times.str.slice(20, 6).cast(pl.Int64, strict=False)
+        if not found.null_count():
+            return found
+    text = times.str.strip_chars().str.replace(" ", "T", literal=True)
+    base = text.str.slice(0, 19)
+    rest = text.str.slice(19)
+    fraction = (
+        rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
+    )
+    zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
+    sign = zone["2"].replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
+    shift = sign * (
+        zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60
+        + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
+    )
+    known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
+    found = seconds(base) + fraction - shift.fill_null(0) * 60_000_000
+    return pl.select(pl.when(known).then(found))[:, 0]
+
+
+def route_of(what: str) -> Route:
+    """The route of ``blanked URL \\n operation name \\n table in the object key``."""
+    url, operation, key_table = what.split("\n")
+    return route(UrlShape.of(url), operation, key_table)
+
+
+def route(shape: UrlShape, operation: str, key_table: str) -> Route:
+    """Classify: reads by their URL; the name of the operation tells which write it is."""
+    write = WRITES.get(operation)
+    if shape.kind == "batch":
+        if operation == "EntityGroupTransaction":
+            return Route("", Op.BATCH)
+        op = write or (Op.QUERY if operation in _READS else None)
+        if op is None or not key_table:
+            return Route("", Op.BATCH, skip=UNKNOWN_OPERATION)
+        return Route(key_table, op, address=True, grouped=True, pk_equal=True)
+    if shape.kind == "definition" or operation in _DEFINITIONS:
+        return Route("", Op.QUERY, skip=TABLE_OPERATION)
+    if shape.kind == "other":
+        return Route("", Op.QUERY, skip=NOT_PARSEABLE)
+    if write is not None:
+        return Route(shape.table, write, address=True, pk_equal=True)
+    if operation not in _READS:
+        return Route("", Op.QUERY, skip=UNKNOWN_OPERATION)
+    return read_route(shape)
+
+
+def read_route(shape: UrlShape) -> Route:
+    """A read as its URL tells it."""
+    address = shape.kind == "address"
+    return Route(
+        shape.table,
+        Op.QUERY,
+        address=address,
+        shape="" if address else shape.shape,
+        pk_equal=address or pins_partition(shape.shape),
+        select=shape.select,
+        top=None if address else shape.top,
+        continued=shape.continued,
+        encoded=True,
+    )

@@ -1,0 +1,228 @@
+"""The project's own trace: one JSON object a line, for stores and applications without a log of their own.
+
+| field | meaning |
+| --- | --- |
+| ``table`` | name of the table; default ``table`` |
+| ``op`` | ``query`` (default), ``insert``, ``update``, ``merge``, ``upsert``, ``delete`` |
+| ``at`` | ISO-8601 text (UTC without an offset) or seconds since 1970; absent: rates must be declared |
+| ``pk``, ``rk`` | the keys, where known |
+| ``filter`` | a ``$filter``, over keys or logical properties |
+| ``top``, ``select``, ``order_by`` | as in the query; ``order_by``: list of properties, `` desc`` behind one |
+| ``group`` | id of the group transaction that the write is part of |
+| ``params`` | logical properties of the entity asked for or written, an object |
+| ``kind`` | entity kind |
+| ``status``, ``latency_ms``, ``bytes`` | HTTP status, latency on the server, size of the answer |
+| ``id``, ``client_id`` | request id (duplicates), client request id (retries) |
+
+All but one of ``op``, ``filter``, ``pk`` and ``params`` may be absent; fields of other names are refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.observe.logs.frame import NOT_PARSEABLE, Op, ReadOptions, Route, Routes, Skips, columns
+from pkadvisor.observe.logs.pipeline import text_of
+from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME: Final = "trace"
+
+FIELDS: Final = (
+    "table", "op", "at", "pk", "rk", "filter", "top", "select", "order_by", "group", "params", "kind",
+    "status", "latency_ms", "bytes", "id", "client_id",
+)  # fmt: skip
+_SAYS_WHAT: Final = ("op", "filter", "pk", "params")
+_ROWS: Final = 50_000
+_GROUPS_MAX: Final = 200_000
+
+
+def claims(head: bytes) -> bool:
+    """Whether the first line is an object of known fields that says what is asked."""
+    for line in head.split(b"\n", 5)[:5]:
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except ValueError:
+            return False
+        return isinstance(found, dict) and found.keys() <= set(FIELDS) and any(f in found for f in _SAYS_WHAT)
+    return False
+
+
+def frames(
+    path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
+) -> Iterator[pl.DataFrame]:
+    """Request frames of one file."""
+    groups: dict[str, int] = {}
+
+    def rows(record: dict[str, Any], place: str) -> list[tuple[Route, dict[str, Any]]]:
+        return _rows(record, groups)
+
+    yield from rows_to_frames(path, rows, routes, skips, options or ReadOptions(), name)
+
+
+def rows_to_frames(
+    path: str | Path,
+    rows_of: Callable[[dict[str, Any], str], list[tuple[Route, dict[str, Any]]]],
+    routes: Routes,
+    skips: Skips,
+    options: ReadOptions,
+    name: str,
+) -> Iterator[pl.DataFrame]:
+    """Frames of a JSON-lines file; ``rows_of(record, place)`` gives the requests of one line or raises ValueError."""
+    import polars as pl
+
+    from pkadvisor.observe.streams import LongLine, line_blocks
+
+    where = name or str(path)
+    schema = columns()
+    waiting: dict[str, list[Any]] = {column: [] for column in schema}
+    number = 0
+
+    def long_line(found: LongLine) -> None:
+        skips.lines += 1
+        skips.add("line too long", 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+
+    def frame() -> pl.DataFrame:
+        made = pl.DataFrame(waiting, schema=schema)
+        for values in waiting.values():
+            values.clear()
+        return made
+
+    for block in line_blocks(path, options.block_bytes, on_long_line=long_line, name=where):
+        for line in block.split(b"\n")[:-1]:
+            number += 1
+            skips.lines += 1
+            if not line.strip():
+                continue
+            try:
+                record = json.loads(line)
+                if not isinstance(record, dict):
+                    raise ValueError("no object")
+                rows = rows_of(record, f"{where}:{number}")
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                skips.add(NOT_PARSEABLE, 1, f"{where}:{number}", f"{_reason(error)}: {text_of(line)}", bad=True)
+                continue
+            for route, fields in rows:
+                if route.skip:
+                    bad = route.skip == NOT_PARSEABLE
+                    skips.add(route.skip, 1, f"{where}:{number}", text_of(line), bad=bad)
+                    continue
+                fields["route"] = routes.number(route)
+                for column, values in waiting.items():
+                    values.append(fields.get(column))
+            if len(waiting["route"]) >= _ROWS:
+                yield frame()
+    if waiting["route"]:
+        yield frame()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON at character {error.pos + 1}"
+    return f"no {error}" if isinstance(error, KeyError) else str(error)
+
+
+def _rows(record: dict[str, Any], groups: dict[str, int]) -> list[tuple[Route, dict[str, Any]]]:
+    unknown = sorted(record.keys() - set(FIELDS))
+    if unknown:
+        raise ValueError(f"unknown field '{unknown[0]}'")
+    if not any(f in record for f in _SAYS_WHAT):
+        raise ValueError("says neither op nor filter nor pk nor params")
+    op = Op(_text(record, "op") or "query")
+    if op is Op.BATCH:
+        raise ValueError("op is for one entity; give the parts the same 'group'")
+    pk, rk, text = _text(record, "pk"), _text(record, "rk"), _text(record, "filter")
+    shape = filter_shape(text) if text else ""
+    group = record.get("group")
+    order = record.get("order_by", [])
+    top = record.get("top")
+    params = record.get("params")
+    if not (isinstance(order, list) and all(isinstance(o, str) for o in order)):
+        raise ValueError("order_by is no list of texts")
+    if top is not None and (not isinstance(top, int) or isinstance(top, bool) or top < 1):
+        raise ValueError("top is no whole number above 0")
+    if params is not None and not isinstance(params, dict):
+        raise ValueError("params is no object")
+    select = record.get("select") or []
+    if isinstance(select, str):
+        select = select.split(",")
+    status = record.get("status", 0)
+    address = op.writes or (pk is not None and rk is not None and not shape)
+    latency, size = _number(record, "latency_ms"), _number(record, "bytes")
+    fields: dict[str, Any] = {
+        "at_us": _at_us(record.get("at")),
+        "op_number": 0,
+        "request_id": _text(record, "id"),
+        "client_request_id": _text(record, "client_id"),
+        "status": int(status) if str(status).isascii() and str(status).isdigit() and int(status) < 1000 else 0,
+        "throttled": str(status) in ("429", "503"),
+        "latency_us": None if latency is None else round(latency * 1000),
+        "response_bytes": None if size is None else round(size),
+        "pk": pk if pk is not None or not text else pk_of_plain(text),
+        "rk": rk,
+        "filter": text,
+        "params": None if params is None else json.dumps(params, sort_keys=True, ensure_ascii=False),
+    }
+    route = Route(
+        _text(record, "table") or "table",
+        op,
+        address=address,
+        grouped=group is not None,
+        shape=shape,
+        pk_equal=pk is not None or pins_partition(shape),
+        select=",".join(sorted(str(s).strip() for s in select)),
+        top=top,
+        order_by=tuple(order),
+        kind=_text(record, "kind") or "",
+    )
+    if group is None:
+        return [(route, fields)]
+    name = str(group)
+    if len(groups) >= _GROUPS_MAX and name not in groups:
+        groups.pop(next(iter(groups)))
+    groups[name] = groups.get(name, 0) + 1
+    fields |= {"request_id": f"group {name}", "op_number": groups[name]}
+    if groups[name] > 1:
+        return [(route, fields)]
+    whole = fields | {"op_number": 0, "pk": None, "rk": None, "filter": None, "params": None}
+    return [(Route("", Op.BATCH), whole), (route, fields)]
+
+
+def _text(record: dict[str, Any], name: str) -> str | None:
+    value = record.get(name)
+    if value is None or isinstance(value, str):
+        # Lone surrogates cannot be kept in UTF-8.
+        return value if value is None or value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, int | float) and not isinstance(value, bool) and name in ("id", "client_id", "pk", "rk"):
+        return str(value)
+    raise ValueError(f"{name} is no text")
+
+
+def _number(record: dict[str, Any], name: str) -> float | None:
+    value = record.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        raise ValueError(f"{name} is no number from 0 on")
+    return float(value)
+
+
+def _at_us(value: object) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        at = datetime.fromisoformat(value)
+        at = at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+        span = at - datetime(1970, 1, 1, tzinfo=UTC)
+        return (span.days * 86_400 + span.seconds) * 1_000_000 + span.microseconds
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 253_402_300_800:
+        return round(value * 1_000_000)
+    raise ValueError("at is neither a time nor seconds since 1970")

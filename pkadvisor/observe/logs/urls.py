@@ -1,0 +1,308 @@
+"""Table service URLs in bulk: shapes of URLs, percent-decoding of distinct values, keys out of addresses and filters.
+
+A million URLs have a few shapes. ``blanked`` takes the literals out with polars, ``UrlShape.of`` reads each distinct
+shape once in Python.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote, unquote_plus
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*(?P<host>[^/?#]*))?(?P<path>/?[^?]*)(?:\?(?P<query>.*))?$", re.S)
+_NAME = re.compile(r"^[A-Za-z][A-Za-z0-9]{2,62}$")
+_ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
+_LOCAL_HOST = re.compile(r"^(?:localhost|\[[0-9a-fA-F:]+\]|[0-9.]+|[^.:]+)(?::[0-9]+)?$")
+
+FILTER_OPTION: Final = r"[?&](?:\$|%24)filter=([^&#]*)"
+_SPACE: Final = r"(?:%20|\+|\s)"
+_QUOTED: Final = r"'((?:[^']|'')*)'"
+_PK_EQUAL: Final = rf"PartitionKey{_SPACE}+eq{_SPACE}+{_QUOTED}"
+_PK_EQUAL_SHAPE = re.compile(r"(?:^|[\s(])PartitionKey eq \{p[0-9]+:String\}(?:$|[\s)])")
+_NO_CONJUNCTION = re.compile(r"(?:^|[\s)(])(?:or|not)(?:$|[\s(])")
+
+
+def decoded_query(text: str) -> str:
+    """One value of a query string: ``+`` is a blank, percent-decoded as UTF-8."""
+    return unquote_plus(text)
+
+
+def html_decoded(text: str) -> str:
+    """Character references that end with ``;`` replaced; others (``&copy=1`` in a query string) stay as they are."""
+    return _ENTITY.sub(lambda found: html.unescape(found.group()), text)
+
+
+def map_distinct(values: pl.Series, needle: str, change: Callable[[str], str]) -> pl.Series:
+    """``change`` applied to the distinct values that contain ``needle``; the others are untouched."""
+    import polars as pl
+
+    hit = values.str.contains(needle, literal=True)
+    if not hit.any():
+        return values
+    old = values.filter(hit).unique()
+    return values.replace(old, pl.Series([change(text) for text in old], dtype=pl.String))
+
+
+@lru_cache(maxsize=1 << 16)
+def _unquoted(text: str) -> str:
+    return unquote(text)
+
+
+def decoded(values: pl.Series) -> pl.Series:
+    """Percent-decoded as UTF-8 (undecodable bytes become U+FFFD), ``+`` untouched: for paths."""
+    return map_distinct(values, "%", _unquoted)
+
+
+def decoded_literals(values: pl.Series) -> pl.Series:
+    """Literals of a query string: ``+`` is a blank, percent-decoded, ``''`` is one quote."""
+    values = map_distinct(values.str.replace_all("+", " ", literal=True), "%", unquote)
+    return values.str.replace_all("''", "'", literal=True)
+
+
+def blanked(url: pl.Expr) -> pl.Expr:
+    """URLs with every quoted literal, also several in a row, replaced by one ``'``."""
+    return url.str.replace_all("%27", "'", literal=True).str.replace_all(r"(?:'[^']*')+", "'")
+
+
+def coarse(shapes: pl.Series) -> pl.Series:
+    """Blanked URLs without what varies between requests of one kind: numbers in filters, tokens, signatures."""
+    start = r"((?:%20|%28|\+|\s|\()-?)"
+    return (
+        # The replacements keep the type: a double, an Int64 by its length; the suffix L stays by itself.
+        shapes.str.replace_all(start + r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]+", "${1}0.5")
+        .str.replace_all(start + r"[0-9]+\.[0-9]+", "${1}0.5")
+        .str.replace_all(start + r"[0-9]{10,}", "${1}9999999999")
+        .str.replace_all(start + r"[0-9]{1,9}([^0-9]|$)", "${1}0${2}")
+        .str.replace_all(r"(Next(?:PartitionKey|RowKey)=)[^&\n]*", "${1}")
+        .str.replace_all(
+            r"([?&])(?:timeout|api-version|s[prtveigk]|spr|sip|tn|[se][pr]k|sig|skoid|sktid|ske|skv)=[^&\n]*", "${1}"
+        )
+    )
+
+
+def keys_of_address(urls: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """PartitionKey and RowKey of ``Table(PartitionKey='..',RowKey='..')``, decoded; null where a URL names none."""
+    import polars as pl
+
+    plain = urls.str.replace_all("%27", "'", literal=True)
+
+    def key(name: str) -> pl.Series:
+        raw = plain.str.extract(rf"[(,](?:%20|\s)*{name}={_QUOTED}")
+        return decoded(raw).str.replace_all("''", "'", literal=True)
+
+    frame = pl.select(pk=key("PartitionKey"), rk=key("RowKey"))
+    return frame["pk"], frame["rk"]
+
+
+def filters_of(urls: pl.Series) -> pl.Series:
+    """The raw text of ``$filter`` of URLs with a query string; null without one."""
+    import polars as pl
+
+    # Two plain splits are six times as fast as the regular expression, which decides what they cannot.
+    halves = pl.col("u").str.splitn("filter=", 2).struct
+    frame = urls.to_frame("u").select(
+        "u",
+        raw=halves.field("field_1").str.splitn("&", 2).struct.field("field_0"),
+        plain=halves.field("field_0").str.ends_with("?$") | halves.field("field_0").str.ends_with("?%24"),
+    )
+    unclear = ~frame["plain"] & frame["raw"].is_not_null() | frame["raw"].str.contains("#", literal=True).fill_null(False)
+    if unclear.any():
+        found = spread(urls.filter(unclear).str.extract(FILTER_OPTION), unclear)
+        return pl.select(pl.when(unclear).then(found).otherwise(frame["raw"]))[:, 0]
+    return frame["raw"]
+
+
+def pk_of_filter(filters: pl.Series) -> pl.Series:
+    """The literal of the first ``PartitionKey eq '..'`` of percent-encoded filters, decoded; else null."""
+    import polars as pl
+
+    plain = filters.str.replace_all("%27", "'", literal=True)
+    halves = pl.col("f").str.splitn("'", 3).struct
+    frame = plain.to_frame("f").select(
+        "f",
+        pk=halves.field("field_1"),
+        usual=(halves.field("field_0") == "PartitionKey%20eq%20")
+        & ~halves.field("field_2").str.starts_with("'").fill_null(True),
+    )
+    unusual = (~frame["usual"] & frame["f"].is_not_null()).fill_null(False)
+    pk = frame["pk"]
+    if unusual.any():
+        found = spread(plain.filter(unusual).str.extract(_PK_EQUAL), unusual)
+        pk = pl.select(pl.when(unusual).then(found).otherwise(pk))[:, 0]
+    return decoded_literals(pk)
+
+
+def spread(values: pl.Series, mask: pl.Series) -> pl.Series:
+    """A column as long as ``mask`` with ``values`` in order where it is true and nulls elsewhere."""
+    import polars as pl
+
+    if not len(values):
+        return pl.Series([None], dtype=values.dtype).new_from_index(0, len(mask))
+    place = pl.select(pl.when(mask).then(mask.cum_sum() - 1))[:, 0]
+    return values.gather(place)
+
+
+def url_shapes(urls: pl.Series, asks: pl.Series) -> pl.Series:
+    """Blanked URLs; ``asks`` marks those with a query string.
+
+    Without one, what follows the opening bracket says only which keys are named, and is put in a standard form.
+    """
+    import polars as pl
+
+    plain = (
+        urls.to_frame("u")
+        .select(
+            head=pl.col("u").str.splitn("(", 2).struct.field("field_0"),
+            pk=pl.col("u").str.contains("(PartitionKey=", literal=True),
+            rk=pl.col("u").str.contains("RowKey=", literal=True),
+            bracket=pl.col("u").str.contains("(", literal=True),
+        )
+        .select(
+            pl.concat_str(
+                "head",
+                pl.when(pl.col("pk") & pl.col("rk"))
+                .then(pl.lit("(PartitionKey=',RowKey=')"))
+                .when(pl.col("pk"))
+                .then(pl.lit("(PartitionKey=')"))
+                .when("rk")
+                .then(pl.lit("(RowKey=')"))
+                .when("bracket")
+                .then(pl.lit("()"))
+                .otherwise(pl.lit("")),
+            )
+        )
+    )[:, 0]
+    if not asks.any():
+        return plain
+    asking = urls.filter(asks).to_frame("u").select(blanked(pl.col("u")))[:, 0]
+    return pl.select(pl.when(asks).then(spread(asking, asks)).otherwise(plain))[:, 0]
+
+
+def pins_partition(shape: str) -> bool:
+    """Whether a decoded filter shape is a conjunction with ``PartitionKey eq``."""
+    return _PK_EQUAL_SHAPE.search(shape) is not None and _NO_CONJUNCTION.search(shape) is None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlShape:
+    """What a URL without its literals says.
+
+    ``kind``: ``batch``, ``address`` (both keys), ``partition`` (address with a PartitionKey alone), ``set``
+    (``Table()``), ``collection`` (``Table``), ``definition`` (tables, policies, service), ``other``.
+    """
+
+    kind: str
+    table: str = ""
+    shape: str = ""
+    select: str = ""
+    top: int | None = None
+    continued: bool = False
+
+    @classmethod
+    def of(cls, blank: str) -> UrlShape:
+        """Read one blanked URL, with or without scheme and host."""
+        found = _HEAD.match(blank.strip())
+        if found is None:
+            return cls("other")
+        parts = [part for part in found["path"].split("/") if part]
+        options = _options(found["query"] or "")
+        if not parts or "comp" in options or "restype" in options:
+            return cls("definition")
+        local = found["host"] is not None and _LOCAL_HOST.match(found["host"]) is not None
+        if len(parts) == 2 and (local or found["host"] is None):
+            parts = parts[1:]
+        elif len(parts) == 1 and local:
+            return cls("definition")
+        if len(parts) != 1:
+            return cls("other")
+        name, bracket, address = unquote(parts[0]).partition("(")
+        name = name.strip()
+        if name == "$batch":
+            return cls("batch")
+        if name.lower() == "tables":
+            return cls("definition")
+        if not _NAME.match(name):
+            return cls("other")
+        top = options.get("$top", "").strip()
+        shape = filter_shape(options.get("$filter", "").replace("'", "''"))
+        select = ",".join(sorted(part.strip() for part in options.get("$select", "").split(",") if part.strip()))
+        kind = "collection"
+        if bracket:
+            has_pk, has_rk = "PartitionKey=" in address, "RowKey=" in address
+            kind = "address" if has_pk and has_rk else "partition" if has_pk else "set"
+        if kind == "partition":
+            rest = options.get("$filter", "").replace("'", "''")
+            shape = filter_shape(f"PartitionKey eq '' and ({rest})" if rest else "PartitionKey eq ''")
+        return cls(
+            kind,
+            name,
+            shape,
+            select,
+            int(top) if top.isascii() and top.isdigit() and len(top) < 9 else None,
+            "NextPartitionKey" in options or "NextRowKey" in options,
+        )
+
+
+def filter_shape(text: str) -> str:
+    """The shape of a decoded filter, whatever its literals are: constants become ``{p0:String}``, ``{p1:Int32}`` …"""
+    from pkadvisor.table.odata import normalise
+
+    return normalise(text)[0]
+
+
+def _options(query: str) -> dict[str, str]:
+    options: dict[str, str] = {}
+    for part in query.split("&"):
+        name, _, value = part.partition("=")
+        options.setdefault(unquote_plus(name), unquote_plus(value))
+    return options
+
+
+_LITERALS = re.compile(r"(?:'[^']*')+")
+_ADDRESS_KEY = {
+    name: re.compile(rf"[(,](?:%20|\s)*{name}='((?:[^']|'')*)'") for name in ("PartitionKey", "RowKey")
+}  # fmt: skip
+_FILTER_TEXT = re.compile(FILTER_OPTION)
+_PK_TEXT = re.compile(_PK_EQUAL)
+
+
+def blank_text(url: str) -> str:
+    """``blanked`` for one URL."""
+    return _LITERALS.sub("'", url.replace("%27", "'"))
+
+
+def address_keys(url: str) -> tuple[str | None, str | None]:
+    """``keys_of_address`` for one URL."""
+    plain = url.replace("%27", "'")
+    found = [pattern.search(plain) for pattern in _ADDRESS_KEY.values()]
+    pk, rk = (None if f is None else unquote(f[1]).replace("''", "'") for f in found)
+    return pk, rk
+
+
+def raw_filter(url: str) -> str | None:
+    """The raw text of ``$filter`` of one URL."""
+    found = _FILTER_TEXT.search(url)
+    return found[1] if found else None
+
+
+def pk_of_text(raw: str) -> str | None:
+    """``pk_of_filter`` for one filter."""
+    found = _PK_TEXT.search(raw.replace("%27", "'"))
+    return unquote(found[1].replace("+", " ")).replace("''", "'") if found else None
+
+
+_PK_PLAIN = re.compile(r"(?:^|[\s(])PartitionKey eq '((?:[^']|'')*)'")
+
+
+def pk_of_plain(text: str) -> str | None:
+    """The literal of the first ``PartitionKey eq '..'`` of a decoded filter."""
+    found = _PK_PLAIN.search(text)
+    return found[1].replace("''", "'") if found else None

@@ -1,0 +1,241 @@
+"""What the query logs say: requests by class, table and second, counted once each.
+
+``read_traffic`` is the way in; the values it returns are frozen and depend only on the bytes of the logs. A *request*
+is a demand of a client: an attempt that repeats a throttled one is a *retry*, a further part of a long answer is a
+*page*, a record that the service wrote twice is a *duplicate*, and none of these is demand again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.observe.logs.frame import Op, ReadOptions
+from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.table.filters import Filter
+
+__all__ = [
+    "ClassTraffic",
+    "Clock",
+    "Groups",
+    "HeavyKeys",
+    "Latency",
+    "Op",
+    "TableTraffic",
+    "Traffic",
+    "Window",
+    "read_traffic",
+]
+
+MAX_BAD_LINES: Final = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of the logs to look at: ``since_us`` ≤ time < ``until_us`` (µs since 1970), ``table`` alone."""
+
+    since_us: int | None = None
+    until_us: int | None = None
+    table: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Server latency of answered attempts; quantiles are within ``relative_error``, sum and maximum exact."""
+
+    attempts: int
+    sum_us: int
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    max_ms: float
+    relative_error: float
+
+    @property
+    def mean_ms(self) -> float:
+        """The mean."""
+        return self.sum_us / self.attempts / 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ClassTraffic:
+    """One class of requests of a table.
+
+    ``address``: the entity is named by both keys (for reads: a point read; writes name their entity always).
+    ``grouped``: parts of group transactions; then a request is one entity written, and time, latency and bytes are
+    those of the class with operation ``batch``. ``shape``: the filter as ``odata.normalise`` gives it (``""``: none);
+    ``filter``: that shape parsed (parameters p0, p1 …), None where there is none or ``filter_error`` says why not.
+    ``requests`` = attempts − retries − pages. ``peak_per_s``, ``peak_per_minute``: requests in the busiest second and
+    minute, 0 without times. ``mean_per_s``: over the seconds the log covers, None without times.
+    ``statuses``: HTTP status (0 unknown) and attempts, ascending.
+    ``sample``: at most 5,000 requests, uniform, by hash: at_us, op_number, pk, rk, filter, literals, params.
+    """
+
+    table: str
+    op: Op
+    address: bool
+    grouped: bool
+    shape: str
+    filter: Filter | None
+    filter_error: str
+    pk_equal: bool
+    select: str
+    top: int | None
+    order_by: tuple[str, ...]
+    kind: str
+    requests: int
+    attempts: int
+    throttled: int
+    retries: int
+    pages: int
+    statuses: tuple[tuple[int, int], ...]
+    response_bytes: int
+    latency: Latency | None
+    first_us: int | None
+    last_us: int | None
+    mean_per_s: float | None
+    peak_per_s: int
+    peak_per_minute: int
+    sample: pl.DataFrame = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class HeavyKeys:
+    """The PartitionKeys asked for most, the most frequent first.
+
+    Each count is too low by at most ``error`` (0: exact), of ``requests`` that named a PartitionKey.
+    """
+
+    keys: tuple[tuple[str, int], ...]
+    requests: int
+    error: int
+
+    @property
+    def basis(self) -> Basis:
+        """Counted while exact."""
+        return Basis.COUNTED if self.error == 0 else Basis.SKETCHED
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Group transactions of a table: how many with how many entities (ascending), and some of them.
+
+    A sampled transaction is a tuple of (operation, PartitionKey, RowKey) in the order of its parts.
+    """
+
+    transactions: int
+    entities: int
+    sizes: tuple[tuple[int, int], ...]
+    sample: tuple[tuple[tuple[Op, str | None, str | None], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableTraffic:
+    """One table: its classes by falling number of requests.
+
+    ``requests`` counts a group transaction once. ``share``: of all attempts of the account.
+    """
+
+    name: str
+    classes: tuple[ClassTraffic, ...]
+    requests: int
+    attempts: int
+    share: float
+    mean_per_s: float | None
+    peak_per_s: int
+    peak_per_minute: int
+    reads: HeavyKeys
+    writes: HeavyKeys
+    groups: Groups
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The time that the logs cover.
+
+    ``resolution_us``: the coarsest of 1 µs, 1 ms, 1 s, 1 min that all times are multiples of. ``missing_hours``: whole
+    clock hours between first and last without any request (a log file is missing, or nobody came); rates leave them
+    out. ``empty_minutes``: minutes without a request, those hours included. ``gaps``: the longest runs of such
+    minutes (start in µs, minutes), at most ten. ``untimed``: requests without a time.
+    """
+
+    first_us: int | None
+    last_us: int | None
+    covered_s: float
+    resolution_us: int
+    missing_hours: int
+    empty_minutes: int
+    gaps: tuple[tuple[int, int], ...]
+    untimed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """All logs of one account.
+
+    ``attempts``: what the service handled (a group transaction is one), the measure of the account's target, with its
+    busiest second and minute. ``groups_unlisted``: group transactions whose parts the log does not list.
+    ``basis``: *counted*; *estimated* where duplicates or retries may lie outside the window that was remembered
+    (``late`` records came after their hour was forgotten, or the window had to be cut).
+    ``outside``: records outside ``--since/--until`` or of other tables than ``--table``.
+    ``skipped``: lines left out by reason, with the first example. ``files``: name and format.
+    """
+
+    tables: tuple[TableTraffic, ...]
+    clock: Clock
+    attempts: int
+    mean_per_s: float | None
+    peak_per_s: int
+    peak_per_minute: int
+    duplicates: int
+    throttled: int
+    retries: int
+    pages: int
+    groups_unlisted: int
+    outside: int
+    late: int
+    basis: Basis
+    lines: int
+    skipped: tuple[tuple[str, int, str], ...]
+    files: tuple[tuple[str, str], ...]
+
+    def table(self, name: str) -> TableTraffic | None:
+        """The table of that name; case does not matter, as in the service."""
+        return next((t for t in self.tables if t.name.lower() == name.lower()), None)
+
+
+def read_traffic(
+    paths: Sequence[str | Path],
+    window: Window | None = None,
+    *,
+    max_bad_lines: float = MAX_BAD_LINES,
+    options: ReadOptions | None = None,
+) -> Traffic:
+    """Read query logs of any of the known formats, together; the order of ``paths`` does not matter.
+
+    Raises InputError (3) where a file is in no known format, where more than the share ``max_bad_lines`` of all lines
+    cannot be read, or where no line is a request of a table; and what opening a file raises.
+    """
+    from pkadvisor.observe.logs import in_time_order, no_requests, open_log, too_many_bad
+    from pkadvisor.observe.logs.frame import Routes, Skips
+    from pkadvisor.observe.traffic_fold import TrafficFold
+
+    logs = in_time_order([open_log(path) for path in paths])
+    routes, skips = Routes(), Skips()
+    fold = TrafficFold(routes, window)
+    rows = 0
+    for log in logs:
+        for frame in log.frames(routes, skips, options or ReadOptions()):
+            rows += frame.height
+            fold.add(frame)
+    if skips.lines and skips.bad / skips.lines > max_bad_lines:
+        raise too_many_bad(skips, max_bad_lines)
+    if not rows:
+        raise no_requests(logs, skips)
+    return fold.result(skips, tuple((log.name, log.format_name) for log in logs))

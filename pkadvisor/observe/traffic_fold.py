@@ -1,0 +1,757 @@
+"""Folding request frames into ``Traffic``.
+
+Frames are cut anew into pieces of a fixed number of rows before anything is counted, so that neither block size nor
+threads show in the result, sketches included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.logs.frame import OTHER_SHAPES, Op, Route, Routes, Skips
+from pkadvisor.observe.traffic import ClassTraffic, Clock, Groups, HeavyKeys, Latency, TableTraffic, Traffic, Window
+from pkadvisor.observe.traffic_parts import (
+    LATENCY_ERROR,
+    BottomK,
+    HeavyHitters,
+    Histogram,
+    Seconds,
+    mixed,
+    summed,
+    text_hashes,
+)
+from pkadvisor.observe.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    from pkadvisor.table.filters import Filter
+
+CHUNK_ROWS: Final = 1 << 17
+HOUR_US: Final = 3_600_000_000
+WINDOW_HASHES_MAX: Final = 16 << 20
+SAMPLE_PER_CLASS: Final = 5_000
+SAMPLE_PER_TABLE: Final = 20_000
+HEAVY_KEYS_MAX: Final = 100_000
+HEAVY_KEYS_SHOWN: Final = 1_000
+GROUPS_SAMPLED: Final = 200
+GROUPS_OPEN_MAX: Final = 2_000_000
+SECONDS_ROWS_MAX: Final = 4_000_000
+_NO_TIME: Final = -(1 << 62)
+_TIME_MAX_US: Final = 253_402_300_800_000_000  # the year 10 000
+_RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
+_ACCOUNT: Final = 0  # code of the account line among the per-second counters; tables and classes follow
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of one class."""
+
+    attempts: int = 0
+    throttled: int = 0
+    retries: int = 0
+    pages: int = 0
+    response_bytes: int = 0
+    latency_us: int = 0
+    latency_max_us: int = 0
+    first_us: int | None = None
+    last_us: int | None = None
+    statuses: dict[int, int] = field(default_factory=dict)
+    latency: Histogram = field(default_factory=Histogram)
+
+    @property
+    def requests(self) -> int:
+        return self.attempts - self.retries - self.pages
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassKey:
+    """What makes two routes one class: all but being a further page."""
+
+    table: str
+    op: Op
+    address: bool = False
+    grouped: bool = False
+    shape: str = ""
+    pk_equal: bool = False
+    select: str = ""
+    top: int | None = None
+    order_by: tuple[str, ...] = ()
+    kind: str = ""
+
+    @classmethod
+    def of(cls, route: Route) -> _ClassKey:
+        return cls(
+            route.table,
+            route.op,
+            route.address,
+            route.grouped,
+            route.shape,
+            route.pk_equal,
+            route.select,
+            route.top,
+            route.order_by,
+            route.kind,
+        )
+
+
+class TrafficFold:
+    """The accumulator: ``add`` frames in the order of the logs, then ``result``."""
+
+    def __init__(self, routes: Routes, window: Window | None = None, *, chunk_rows: int = CHUNK_ROWS) -> None:
+        self._routes = routes
+        self._window = window or Window()
+        self._chunk_rows = chunk_rows
+        self._waiting: list[pl.DataFrame] = []
+        self._waiting_rows = 0
+        self._ordinal = 0  # rows folded so far: the identity of requests without one
+        self._classes: dict[_ClassKey, int] = {}
+        self._keys: list[_ClassKey] = []
+        self._tables: dict[str, int] = {}
+        self._tallies: list[_Tally] = []
+        self._route_rows: list[tuple[int, int, int, bool, bool, bool, bool]] = []
+        self._seen = SeenWindow(WINDOW_HASHES_MAX)
+        self._throttled = SeenWindow(WINDOW_HASHES_MAX // 4)
+        self._nameless: dict[int, int] = {}  # throttled attempts without a client request id that wait for a retry
+        self._samples = BottomK(SAMPLE_PER_CLASS, SAMPLE_PER_TABLE)
+        self._heavy = HeavyHitters(HEAVY_KEYS_MAX)
+        self._seconds = Seconds(SECONDS_ROWS_MAX)
+        self._groups = _GroupFold()
+        self._resolution = 0
+        self._first: int | None = None
+        self._last: int | None = None
+        self.rows = self.outside = self.duplicates = self.late = self.untimed = self.headers = 0
+
+    # --- rows in ---------------------------------------------------------------------------------------------------
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take in a frame of requests (columns of ``logs.frame.columns()``)."""
+        import polars as pl
+
+        self._waiting.append(frame)
+        self._waiting_rows += frame.height
+        while self._waiting_rows >= self._chunk_rows:
+            whole = pl.concat(self._waiting) if len(self._waiting) > 1 else self._waiting[0]
+            rest = whole.slice(self._chunk_rows)
+            self._waiting, self._waiting_rows = ([rest] if rest.height else []), rest.height
+            self._fold(whole.slice(0, self._chunk_rows))
+
+    def _finish(self) -> None:
+        import polars as pl
+
+        if self._waiting_rows:
+            whole = pl.concat(self._waiting)
+            self._waiting, self._waiting_rows = [], 0
+            self._fold(whole)
+
+    def _class(self, key: _ClassKey) -> int:
+        code = self._classes.get(key)
+        if code is None:
+            code = self._classes[key] = len(self._keys)
+            self._keys.append(key)
+            self._tallies.append(_Tally())
+            self._tables.setdefault(key.table, len(self._tables))
+        return code
+
+    def _route_table(self) -> dict[str, npt.NDArray[np.int64]]:
+        """Per route: class, class of its group (or -1), table, and flags."""
+        import numpy as np
+
+        wanted = self._window.table.lower() if self._window.table is not None else None
+        for route in self._routes.all[len(self._route_rows) :]:
+            if route.op is Op.BATCH:
+                self._route_rows.append((-1, -1, -1, True, False, False, False))
+                continue
+            left_out = wanted is not None and route.table.lower() != wanted
+            code = self._class(_ClassKey.of(route)) if not left_out else -1
+            batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
+            table = self._tables.get(route.table, -1)
+            self._route_rows.append(
+                (code, batch, table, False, route.continued, route.op.writes, left_out)
+            )
+        columns = np.array(self._route_rows, dtype=np.int64).reshape(-1, 7).T
+        names = ("code", "batch", "table", "header", "page", "write", "out")
+        return dict(zip(names, columns, strict=True))
+
+    def _fold(self, frame: pl.DataFrame) -> None:
+        import numpy as np
+        import polars as pl
+
+        frame = frame.with_columns(ordinal=pl.int_range(pl.len(), dtype=pl.Int64) + self._ordinal)
+        self._ordinal += frame.height
+        self.rows += frame.height
+        table = self._route_table()
+        route = frame["route"].to_numpy()
+        keep = table["out"][route] == 0
+        since, until = self._window.since_us, self._window.until_us
+        at = frame["at_us"].fill_null(_NO_TIME).to_numpy()
+        if since is not None:
+            keep &= at >= since
+        if until is not None:
+            keep &= (at < until) & (at != _NO_TIME)
+        keep &= (at == _NO_TIME) | ((at >= 0) & (at < _TIME_MAX_US))
+        if not keep.all():
+            self.outside += int((~keep).sum())
+            frame = frame.filter(pl.Series(keep))
+            if not frame.height:
+                return
+            route, at = frame["route"].to_numpy(), at[keep]
+
+        requests, records = self._identities(frame)
+        timed = at != _NO_TIME
+        hour = int(at.max()) // HOUR_US if timed.any() else 0
+        first = self._first_records(records, hour, at, timed)
+        if not first.all():
+            self.duplicates += int((~first).sum())
+            frame = frame.filter(pl.Series(first))
+            route, at, timed = frame["route"].to_numpy(), at[first], timed[first]
+            requests, records = requests[first], records[first]
+        if not frame.height:
+            return
+
+        code, batch = table["code"][route], table["batch"][route]
+        page = table["page"][route] == 1
+        throttled = frame["throttled"].fill_null(False).to_numpy()
+        retry = self._retries(frame, code, throttled, at, hour)
+        retry &= ~page
+        demand = ~retry & ~page & (code >= 0)
+        lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
+        self.headers += int((table["header"][route] == 1).sum())
+
+        latency = frame["latency_us"].fill_null(-1).to_numpy()
+        size = frame["response_bytes"].fill_null(0).to_numpy()
+        status = frame["status"].fill_null(0).to_numpy().astype(np.int64)
+        single = (code >= 0) & (batch < 0)
+        entity = batch >= 0
+        self._count(code[single], *(x[single] for x in (throttled, retry, page, status, at, timed)), size[single], latency[single])
+        self._count(code[entity], *(x[entity] for x in (throttled, retry, page, status, at, timed)))
+        self._count(batch[lead], *(x[lead] for x in (throttled, retry, page, status, at, timed)), size[lead], latency[lead])
+        self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
+        self._count_times(at[timed], int((~timed).sum()))
+        self._take_sample(frame, code, table["table"][route], demand, records)
+        self._count_keys(frame, table, route, demand)
+        grouped = entity & demand
+        if grouped.any():
+            self._groups.add(frame, grouped, requests, table["table"][route], at // HOUR_US, hour)
+
+    # --- the steps of a fold -----------------------------------------------------------------------------------------
+
+    def _identities(self, frame: pl.DataFrame) -> tuple[Any, Any]:
+        """Hashes of request ids, and of records: request id and operation number."""
+        import numpy as np
+
+        requests = text_hashes(frame["request_id"])
+        nameless = (frame["request_id"].is_null() | (frame["request_id"] == "")).to_numpy()
+        if nameless.any():
+            requests[nameless] = mixed(frame["ordinal"].to_numpy()[nameless].astype(np.uint64) ^ np.uint64(1 << 63))
+        number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
+        return requests, mixed(requests ^ (number << np.uint64(32)))
+
+    def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
+        """Which records come for the first time."""
+        import numpy as np
+
+        known = self._seen.hour
+        if known > 0:
+            self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
+        order = np.argsort(records)
+        ordered = records[order]
+        first = np.ones(len(records), dtype=bool)
+        again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+        if len(again):
+            # Of equal records the earliest row counts; argsort says nothing about their order.
+            repeated = np.isin(records, np.unique(ordered[again]))
+            rows = np.flatnonzero(repeated)
+            _, leading = np.unique(records[rows], return_index=True)
+            first[rows] = False
+            first[rows[leading]] = True
+        first[order[self._seen.contains(ordered)]] = False
+        fresh = records[first]
+        fresh.sort()
+        self._seen.add(fresh, hour)
+        return first
+
+    def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, at: Any, hour: int) -> Any:
+        """Which attempts repeat a throttled one."""
+        import numpy as np
+        import polars as pl
+
+        retry = np.zeros(len(code), dtype=bool)
+        if not throttled.any() and not len(self._throttled) and not self._nameless:
+            return retry
+        client = frame["client_request_id"]
+        named = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
+        number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
+        identity = mixed(text_hashes(client) ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
+        if named.any():
+            stopped = np.unique(identity[named & throttled])
+            before = np.zeros(len(code), dtype=bool)
+            if len(self._throttled):
+                order = np.argsort(identity)
+                before[order] = self._throttled.contains(identity[order])
+            rows = np.flatnonzero(named & (before | np.isin(identity, stopped)))
+            if len(rows):
+                order = rows[np.argsort(identity[rows], kind="stable")]
+                same = np.r_[False, identity[order][1:] == identity[order][:-1]]
+                starts = np.flatnonzero(~same)
+                earlier = np.cumsum(throttled[order]) - throttled[order]
+                length = np.diff(np.r_[starts, len(order)])
+                earlier = earlier - np.repeat(earlier[starts], length)
+                retry[order] = (earlier > 0) | before[order]
+            self._throttled.add(stopped, hour)
+        if not named.all() and ((throttled & ~named).any() or self._nameless):
+            self._nameless_retries(frame, code, throttled, named, retry)
+        return retry
+
+    def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, named: Any, retry: Any) -> None:
+        """Without a client request id, each throttled attempt explains one later attempt at the same thing."""
+        import numpy as np
+        import polars as pl
+
+        rows = np.flatnonzero(~named)
+        some = frame[rows].select("pk", "rk", "filter")
+        identity = text_hashes(
+            some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]
+        ) ^ mixed(code[rows].astype(np.uint64))
+        waiting = self._nameless
+        concerned = np.isin(identity, np.unique(identity[throttled[rows]]))
+        if waiting:
+            concerned |= np.isin(identity, np.array(sorted(waiting), dtype=np.uint64))
+        for place in np.flatnonzero(concerned).tolist():
+            key, row = int(identity[place]), rows[place]
+            open_attempts = waiting.pop(key, 0)
+            if open_attempts:
+                retry[row] = True
+                open_attempts -= 1
+            if throttled[row]:
+                open_attempts += 1
+            if open_attempts:
+                waiting[key] = open_attempts
+        while len(waiting) > 1_000_000:
+            waiting.pop(next(iter(waiting)))
+            self._throttled.shortened = True
+
+    def _count(
+        self, code: Any, throttled: Any, retry: Any, page: Any, status: Any, at: Any, timed: Any,
+        size: Any = None, latency: Any = None,
+    ) -> None:  # fmt: skip
+        """Add rows to the tallies of their classes."""
+        import numpy as np
+
+        if not len(code):
+            return
+        n = len(self._tallies)
+        sums = {
+            "attempts": np.bincount(code, minlength=n),
+            "throttled": np.bincount(code[throttled], minlength=n),
+            "retries": np.bincount(code[retry], minlength=n),
+            "pages": np.bincount(code[page], minlength=n),
+        }
+        lowest = np.full(n, _TIME_MAX_US)
+        highest = np.full(n, -1)
+        np.minimum.at(lowest, code[timed], at[timed])
+        np.maximum.at(highest, code[timed], at[timed])
+        present = np.flatnonzero(sums["attempts"]).tolist()
+        if size is not None:
+            # Sums stay far below 2^53, so adding doubles is exact.
+            sums["response_bytes"] = np.bincount(code, weights=np.maximum(size, 0), minlength=n)
+            measured = (latency >= 0) & ~throttled
+            sums["latency_us"] = np.bincount(code[measured], weights=latency[measured], minlength=n)
+            most = np.zeros(n, dtype=np.int64)
+            np.maximum.at(most, code[measured], latency[measured])
+            buckets = (code[measured] << 16) | Histogram.buckets(latency[measured])
+            for key, count in zip(*(x.tolist() for x in np.unique(buckets, return_counts=True)), strict=True):
+                self._tallies[key >> 16].latency.add(key & 0xFFFF, count)
+            for c in present:
+                self._tallies[c].latency_max_us = max(self._tallies[c].latency_max_us, int(most[c]))
+        for c in present:
+            tally = self._tallies[c]
+            for name, values in sums.items():
+                setattr(tally, name, getattr(tally, name) + int(values[c]))
+            if highest[c] >= 0:
+                tally.first_us = int(lowest[c]) if tally.first_us is None else min(tally.first_us, int(lowest[c]))
+                tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
+        keys, counts = np.unique((code << 16) | np.clip(status, 0, 0xFFFF), return_counts=True)
+        for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+            statuses = self._tallies[key >> 16].statuses
+            statuses[key & 0xFFFF] = statuses.get(key & 0xFFFF, 0) + count
+
+    def _count_seconds(
+        self, code: Any, batch: Any, table: Any, demand: Any, lead: Any, single: Any, at: Any, timed: Any
+    ) -> None:
+        """Per-second counts: the account by attempts; tables and classes by requests.
+
+        Codes: 0 the account, odd numbers tables, even ones from 2 classes.
+        """
+        import numpy as np
+
+        second = at // 1_000_000
+        one = single | lead
+        parts = [
+            (np.zeros(int((one & timed).sum()), dtype=np.int64), second[one & timed]),
+            (2 * table + 1, one & demand & timed),
+            (2 * code + 2, demand & timed),
+            (2 * batch + 2, lead & demand & timed),
+        ]
+        classes = np.concatenate([parts[0][0], *(c[m] for c, m in parts[1:])])
+        seconds = np.concatenate([parts[0][1], *(second[m] for _, m in parts[1:])])
+        self._seconds.add(classes, seconds)
+
+    def _count_times(self, at: Any, untimed: int) -> None:
+        import numpy as np
+
+        self.untimed += untimed
+        if not len(at):
+            return
+        low, high = int(at.min()), int(at.max())
+        self._first = low if self._first is None else min(self._first, low)
+        self._last = high if self._last is None else max(self._last, high)
+        while self._resolution < len(_RESOLUTIONS_US) and np.any(at % _RESOLUTIONS_US[self._resolution]):
+            self._resolution += 1
+
+    def _take_sample(self, frame: pl.DataFrame, code: Any, table: Any, demand: Any, records: Any) -> None:
+        import numpy as np
+        import polars as pl
+
+        rows = np.flatnonzero(demand)
+        rows = rows[self._samples.wanted(code[rows].astype(np.int32), records[rows])]
+        if not len(rows):
+            return
+        some = frame[rows].select("at_us", "op_number", "pk", "rk", "filter", "params", "route")
+        self._samples.add(
+            some.with_columns(
+                pl.Series("class", code[rows], dtype=pl.UInt32),
+                pl.Series("table", table[rows], dtype=pl.UInt32),
+                pl.Series("hash", records[rows], dtype=pl.UInt64),
+            )
+        )
+
+    def _count_keys(self, frame: pl.DataFrame, table: Any, route: Any, demand: Any) -> None:
+        """PartitionKeys of reads and writes of each table."""
+        import numpy as np
+        import polars as pl
+
+        pinned = np.array([r.pk_equal for r in self._routes.all], dtype=bool)[route] & demand
+        if not pinned.any():
+            return
+        group = 2 * table["table"][route] + table["write"][route]
+        counts = (
+            frame.select(group=pl.Series(group).cast(pl.UInt32, strict=False), text="pk")
+            .filter(pl.Series(pinned) & pl.col("text").is_not_null())
+            .group_by("group", "text")
+            .agg(n=pl.len().cast(pl.Int64))
+        )
+        self._heavy.add(counts)
+
+    # --- result ------------------------------------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Assert what must hold between the counts."""
+        folded = self._ordinal - self.outside - self.duplicates - self.headers
+        rows = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if k.op is not Op.BATCH)
+        assert rows == folded, f"{rows} attempts counted of {folded} records"
+        for key, tally in zip(self._keys, self._tallies, strict=True):
+            assert 0 <= tally.requests <= tally.attempts, key
+            assert sum(tally.statuses.values()) == tally.attempts, key
+            assert tally.throttled <= tally.attempts, key
+
+    def result(self, skips: Skips, files: tuple[tuple[str, str], ...] = ()) -> Traffic:
+        """Everything that was counted; the accumulator is used up."""
+        self._finish()
+        self.check()
+        peak, minutes = self._seconds.result()
+        clock = self._clock(minutes.get(_ACCOUNT))
+        samples = self._sample_frames()
+        heavy = self._heavy_keys()
+        groups = self._groups.result(self._routes)
+        singles = [t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
+        attempts = sum(singles)
+        tables = []
+        for name, table in self._tables.items():
+            codes = [c for c, key in enumerate(self._keys) if key.table == name and self._tallies[c].attempts]
+            if not codes:
+                continue
+            classes = [self._class_traffic(c, peak, minutes, clock, samples) for c in codes]
+            classes.sort(key=lambda c: (-c.requests, c.op, c.shape, repr((c.address, c.grouped, c.select, c.top, c.order_by, c.kind))))
+            single = [c for c in classes if not c.grouped]
+            tables.append(
+                TableTraffic(
+                    name=name,
+                    classes=tuple(classes),
+                    requests=sum(c.requests for c in single),
+                    attempts=sum(c.attempts for c in single),
+                    share=sum(c.attempts for c in single) / attempts if attempts else 0.0,
+                    mean_per_s=_per_s(sum(c.requests for c in single), clock),
+                    peak_per_s=peak.get(2 * table + 1, 0),
+                    peak_per_minute=_most(minutes.get(2 * table + 1)),
+                    reads=heavy.get(2 * table, _NO_KEYS),
+                    writes=heavy.get(2 * table + 1, _NO_KEYS),
+                    groups=groups.get(table, Groups(0, 0, (), ())),
+                )
+            )
+        tables.sort(key=lambda t: (-t.attempts, t.name))
+        leads = sum(t.attempts for k, t in zip(self._keys, self._tallies, strict=True) if k.op is Op.BATCH)
+        kept = [t for k, t in zip(self._keys, self._tallies, strict=True) if not k.grouped]
+        certain = not (self.late or self._seen.shortened or self._throttled.shortened or self._groups.shortened)
+        return Traffic(
+            tables=tuple(tables),
+            clock=clock,
+            attempts=attempts,
+            mean_per_s=_per_s(attempts, clock),
+            peak_per_s=peak.get(_ACCOUNT, 0),
+            peak_per_minute=_most(minutes.get(_ACCOUNT)),
+            duplicates=self.duplicates,
+            throttled=sum(t.throttled for t in kept),
+            retries=sum(t.retries for t in kept),
+            pages=sum(t.pages for t in kept),
+            groups_unlisted=max(0, self.headers - leads),
+            outside=self.outside,
+            late=self.late,
+            basis=Basis.COUNTED if certain else Basis.ESTIMATED,
+            lines=skips.lines,
+            skipped=tuple(
+                (reason, count, skips.examples[reason])
+                for reason, count in sorted(skips.counts.items(), key=lambda item: (-item[1], item[0]))
+            ),
+            files=files,
+        )
+
+    def _clock(self, minutes: tuple[Any, Any] | None) -> Clock:
+        import numpy as np
+
+        if minutes is None or self._first is None or self._last is None:
+            return Clock(None, None, 0.0, 0, 0, 0, (), self.untimed)
+        resolution = (*_RESOLUTIONS_US, 1)[self._resolution]
+        present = minutes[0]
+        hours = np.unique(present // 60)
+        missing = int(hours[-1] - hours[0] + 1 - len(hours))
+        steps = np.diff(present)
+        order = np.argsort(-steps, kind="stable")[:10]
+        gaps = tuple((int(present[i] + 1) * 60_000_000, int(steps[i] - 1)) for i in order if steps[i] > 1)
+        covered = (self._last - self._first + resolution) / 1e6 - 3600 * missing
+        return Clock(
+            self._first,
+            self._last,
+            max(covered, 1.0),
+            resolution,
+            missing,
+            int((steps - 1).sum()),
+            gaps,
+            self.untimed,
+        )
+
+    def _class_traffic(
+        self, code: int, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, samples: dict[int, pl.DataFrame]
+    ) -> ClassTraffic:
+        key, tally = self._keys[code], self._tallies[code]
+        measured = sum(tally.latency.counts.values())
+        parsed, error = parsed_shape(key.shape)
+        return ClassTraffic(
+            table=key.table,
+            op=key.op,
+            address=key.address,
+            grouped=key.grouped,
+            shape=key.shape,
+            filter=parsed,
+            filter_error=error,
+            pk_equal=key.pk_equal,
+            select=key.select,
+            top=key.top,
+            order_by=key.order_by,
+            kind=key.kind,
+            requests=tally.requests,
+            attempts=tally.attempts,
+            throttled=tally.throttled,
+            retries=tally.retries,
+            pages=tally.pages,
+            statuses=tuple(sorted(tally.statuses.items())),
+            response_bytes=tally.response_bytes,
+            latency=None
+            if not measured
+            else Latency(
+                measured,
+                tally.latency_us,
+                *(round((tally.latency.quantile_us(q) or 0.0) / 1000, 6) for q in (0.5, 0.95, 0.99)),
+                tally.latency_max_us / 1000,
+                LATENCY_ERROR,
+            ),
+            first_us=tally.first_us,
+            last_us=tally.last_us,
+            mean_per_s=_per_s(tally.requests, clock) if tally.first_us is not None else None,
+            peak_per_s=peak.get(2 * code + 2, 0),
+            peak_per_minute=_most(minutes.get(2 * code + 2)),
+            sample=samples[code] if code in samples else sample_frame(None, self._routes),
+        )
+
+    def _sample_frames(self) -> dict[int, pl.DataFrame]:
+        rows = self._samples.rows()
+        if rows is None:
+            return {}
+        return {
+            int(code): sample_frame(part, self._routes)  # type: ignore[call-overload]
+            for (code,), part in rows.group_by("class", maintain_order=True)
+        }
+
+    def _heavy_keys(self) -> dict[int, HeavyKeys]:
+        held = self._heavy.held()
+        totals = self._heavy.totals
+        found = {}
+        for (group,), part in held.group_by("group", maintain_order=True):
+            top = part.head(HEAVY_KEYS_SHOWN)
+            number = int(group)  # type: ignore[call-overload]
+            found[number] = HeavyKeys(
+                tuple(zip(top["text"].to_list(), top["n"].to_list(), strict=True)),
+                totals.get(number, 0),
+                self._heavy.error.get(number, 0),
+            )
+        return found
+
+
+_NO_KEYS: Final = HeavyKeys((), 0, 0)
+
+
+def _per_s(requests: int, clock: Clock) -> float | None:
+    return requests / clock.covered_s if clock.first_us is not None else None
+
+
+def _most(minutes: tuple[Any, Any] | None) -> int:
+    return int(minutes[1].max()) if minutes is not None else 0
+
+
+def parsed_shape(shape: str) -> tuple[Filter | None, str]:
+    """The filter of a shape, or None and what is wrong with it."""
+    from pkadvisor.table.odata import parse_normalised
+
+    if not shape:
+        return None, ""
+    if shape == OTHER_SHAPES:
+        return None, "too many different filters to keep them apart"
+    try:
+        return parse_normalised(shape), ""
+    except (UsageError, ValueError) as error:
+        return None, error.what if isinstance(error, UsageError) else str(error)
+
+
+def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
+    """Sampled requests as shown: filters decoded, their literals as written in the filter."""
+    import polars as pl
+
+    from pkadvisor.observe.logs.urls import decoded_query
+    from pkadvisor.table.odata import normalise
+
+    schema = {
+        "at_us": pl.Int64,
+        "op_number": pl.Int32,
+        "pk": pl.String,
+        "rk": pl.String,
+        "filter": pl.String,
+        "literals": pl.List(pl.String),
+        "params": pl.String,
+    }
+    if rows is None:
+        return pl.DataFrame(schema=schema)
+    filters = [
+        None if text is None else decoded_query(text) if routes.all[route].encoded else text
+        for text, route in zip(rows["filter"], rows["route"], strict=True)
+    ]
+    literals = [None if text is None else list(normalise(text)[1]) for text in filters]
+    return rows.select(
+        "at_us",
+        "op_number",
+        "pk",
+        "rk",
+        pl.Series("filter", filters, dtype=pl.String),
+        pl.Series("literals", literals, dtype=pl.List(pl.String)),
+        "params",
+    )
+
+
+class _GroupFold:
+    """Group transactions: sizes once all parts have surely come, and a sample of whole transactions."""
+
+    def __init__(self) -> None:
+        self._open: pl.DataFrame | None = None
+        self._sizes: dict[int, dict[int, int]] = {}
+        self._sample: pl.DataFrame | None = None
+        self._limit: dict[int, int] = {}
+        self.shortened = False
+
+    def add(self, frame: pl.DataFrame, rows: Any, requests: Any, table: Any, hours: Any, hour: int) -> None:
+        """Add the parts at ``rows``; ``hour`` is the latest one."""
+        import numpy as np
+        import polars as pl
+
+        place = np.flatnonzero(rows)
+        parts = frame[place].select(
+            pl.Series("request", requests[place], dtype=pl.UInt64),
+            pl.Series("table", table[place], dtype=pl.UInt32),
+            pl.Series("hour", hours[place], dtype=pl.Int64),
+            "op_number",
+            "route",
+            "pk",
+            "rk",
+        )
+        counts = parts.group_by("request").agg(
+            pl.col("table").min(), pl.col("hour").max(), n=pl.len().cast(pl.Int64)
+        )
+        held = counts if self._open is None else pl.concat([self._open, counts])
+        held = held.group_by("request").agg(pl.col("table").min(), pl.col("hour").max(), pl.col("n").sum())
+        self._close(held.filter((pl.col("hour") < hour - 1) & (pl.col("hour") >= 0)))
+        held = held.filter((pl.col("hour") >= hour - 1) | (pl.col("hour") < 0))
+        if held.height > GROUPS_OPEN_MAX:
+            self.shortened = True
+            self._close(held)
+            held = held.clear()
+        self._open = held
+        self._take(parts)
+
+    def _close(self, done: pl.DataFrame) -> None:
+        import polars as pl
+
+        for table, n, count in done.group_by("table", "n").agg(count=pl.len()).sort("table", "n").iter_rows():
+            sizes = self._sizes.setdefault(table, {})
+            sizes[n] = sizes.get(n, 0) + count
+
+    def _take(self, parts: pl.DataFrame) -> None:
+        """Keep the parts of the transactions with the smallest hashes."""
+        import polars as pl
+
+        limits = parts["table"].replace_strict(self._limit, default=(1 << 64) - 1, return_dtype=pl.UInt64) if self._limit else None
+        if limits is not None:
+            parts = parts.filter(pl.col("request") <= limits)
+        if not parts.height:
+            return
+        held = parts.drop("hour")
+        if self._sample is not None:
+            held = pl.concat([self._sample, held])
+        rank = pl.col("request").rank("dense").over("table")
+        held = held.filter(rank <= GROUPS_SAMPLED).sort("table", "request", "op_number", maintain_order=True)
+        for (table,), part in held.group_by("table", maintain_order=True):
+            if part["request"].n_unique() >= GROUPS_SAMPLED:
+                self._limit[int(table)] = int(part["request"].max())  # type: ignore[call-overload, arg-type]
+        self._sample = held.rechunk()
+
+    def result(self, routes: Routes) -> dict[int, Groups]:
+        """Groups of each table code."""
+        if self._open is None or self._sample is None:
+            return {}
+        self._close(self._open)
+        found = {}
+        for table, sizes in sorted(self._sizes.items()):
+            mine = self._sample.filter(self._sample["table"] == table)
+            transactions: dict[int, list[tuple[Op, str | None, str | None]]] = {}
+            for request, route, pk, rk in mine.select("request", "route", "pk", "rk").iter_rows():
+                transactions.setdefault(request, []).append((routes.all[route].op, pk, rk))
+            found[table] = Groups(
+                sum(sizes.values()),
+                sum(n * count for n, count in sizes.items()),
+                tuple(sorted(sizes.items())),
+                tuple(tuple(parts) for parts in transactions.values()),
+            )
+        return found

@@ -1,0 +1,353 @@
+"""The pieces that ``traffic_fold`` is made of: hashes, a sliding window, a histogram, heavy hitters, samples.
+
+All work on numpy arrays or polars frames, hold bounded memory, and give the same result for the same rows in the same
+order. Sums are of integers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import polars as pl
+
+    U64 = npt.NDArray[np.uint64]
+    I64 = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+_MULTIPLY: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+_WORDS_BYTES: Final = 40
+
+
+def mixed(values: U64) -> U64:
+    """A bijection of 64-bit words whose results look random (the finaliser of splitmix64, Steele et al. 2014)."""
+    import numpy as np
+
+    z = values + np.uint64(_MULTIPLY[0])
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_MULTIPLY[1])
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_MULTIPLY[2])
+    return z ^ (z >> np.uint64(31))
+
+
+def text_hashes(texts: pl.Series) -> U64:
+    """A 64-bit hash of each text, the same on every machine and in every version; 0 for null.
+
+    Texts of up to 40 bytes (request ids are 36) are hashed as five words in bulk, longer ones by xxh3.
+    """
+    import numpy as np
+    import polars as pl
+
+    size = texts.str.len_bytes().fill_null(0)
+    longest = int(size.max() or 0)  # type: ignore[arg-type]
+    padded = pl.concat_str(pl.col("t"), pl.lit("\0" * _WORDS_BYTES)).cast(pl.Binary)
+    words = (
+        texts.fill_null("")
+        .to_frame("t")
+        .select(
+            padded.bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
+            for at in range(0, min(_WORDS_BYTES, max(8, longest)), 8)
+        )
+    )
+    hashed = size.to_numpy().astype(np.uint64)
+    for word in words:
+        hashed = mixed(hashed ^ word.to_numpy())
+    if longest > _WORDS_BYTES:
+        import xxhash
+
+        place = (size > _WORDS_BYTES).arg_true().to_numpy()
+        hashed[place] = [xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) for text in texts[place]]
+    if texts.null_count():
+        hashed[texts.is_null().to_numpy()] = 0
+    return hashed
+
+
+class Window:
+    """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number."""
+
+    def __init__(self, hashes_max: int) -> None:
+        self._runs: list[tuple[int, Any]] = []
+        self._hashes_max = hashes_max
+        self.shortened = False
+        self.hour = -(1 << 62)
+
+    def __len__(self) -> int:
+        return sum(len(run) for _, run in self._runs)
+
+    def contains(self, hashes: U64) -> Mask:
+        """Which of ``hashes`` (sorted) are held."""
+        import numpy as np
+
+        found = np.zeros(len(hashes), dtype=bool)
+        for _, run in self._runs:
+            place = np.searchsorted(run, hashes)
+            place[place == len(run)] = 0
+            found |= run[place] == hashes
+        return found
+
+    def add(self, hashes: U64, hour: int) -> None:
+        """Remember sorted ``hashes`` whose last hour is ``hour``; forget what ended before the hour before."""
+        import numpy as np
+
+        self.hour = max(self.hour, hour)
+        if len(hashes):
+            self._runs.append((hour, hashes))
+        self._runs = [run for run in self._runs if run[0] >= self.hour - 1]
+        while len(self._runs) > 1 and self._runs[-1][0] == self._runs[-2][0]:
+            if len(self._runs[-2][1]) > 2 * len(self._runs[-1][1]):
+                break
+            merged = np.concatenate([self._runs[-2][1], self._runs[-1][1]])
+            merged.sort()
+            self._runs[-2:] = [(self._runs[-1][0], merged)]
+        while len(self) > self._hashes_max and len(self._runs) > 1:
+            self._runs.pop(0)
+            self.shortened = True
+        if len(self) > self._hashes_max:
+            self._runs.clear()
+            self.shortened = True
+
+
+LATENCY_ERROR: Final = 0.01
+_GROWTH: Final = (1 + LATENCY_ERROR) / (1 - LATENCY_ERROR)
+BUCKETS: Final = 1600
+
+
+class Histogram:
+    """Counts of microseconds in buckets of equal ratio, for quantiles within ``LATENCY_ERROR`` (as DDSketch does).
+
+    Masson, Rim, Lee: DDSketch, VLDB 2019. Bucket 0 holds values below 1 µs. Merging adds the counts.
+    """
+
+    __slots__ = ("counts",)
+
+    def __init__(self) -> None:
+        self.counts: dict[int, int] = {}
+
+    @staticmethod
+    def buckets(latency_us: I64) -> I64:
+        """The bucket of each value."""
+        import numpy as np
+
+        wide = np.log(np.maximum(latency_us, 1).astype(np.float64)) / np.log(_GROWTH)
+        # The rounding keeps values on a border on one side whatever the last bit of the logarithm is.
+        bucket = np.ceil(np.round(wide, 9)).astype(np.int64) + 1
+        bucket[latency_us < 1] = 0
+        return np.minimum(bucket, BUCKETS - 1)
+
+    def add(self, bucket: int, count: int) -> None:
+        """Count ``count`` values in a bucket."""
+        self.counts[bucket] = self.counts.get(bucket, 0) + count
+
+    def quantile_us(self, q: float) -> float | None:
+        """The q-quantile in µs, within ``LATENCY_ERROR``; None without values."""
+        total = sum(self.counts.values())
+        if not total:
+            return None
+        rank, seen = q * (total - 1), 0
+        for bucket in sorted(self.counts):
+            seen += self.counts[bucket]
+            if seen > rank:
+                return 0.0 if bucket == 0 else 2 * _GROWTH ** (bucket - 1) / (_GROWTH + 1)
+        raise AssertionError("a rank is below the total")
+
+
+class HeavyHitters:
+    """The most frequent texts of each group with an error bound (Misra and Gries 1982, in batches).
+
+    Exact while a group has at most ``keys_max`` distinct texts. Beyond, every kept count is too low by at most the
+    group's ``error``, and a text that is missing occurred at most that often.
+    """
+
+    def __init__(self, keys_max: int) -> None:
+        import polars as pl
+
+        self._keys_max = keys_max
+        self._held = pl.DataFrame(schema={"group": pl.UInt32, "text": pl.String, "n": pl.Int64})
+        self._pending: list[pl.DataFrame] = []
+        self._pending_rows = 0
+        self.error: dict[int, int] = {}
+        self.totals: dict[int, int] = {}
+
+    def add(self, counts: pl.DataFrame) -> None:
+        """Add counts: group (UInt32), text (String), n (Int64); a text may come again."""
+        import polars as pl
+
+        for group, n in counts.group_by("group").agg(pl.col("n").sum()).iter_rows():
+            self.totals[group] = self.totals.get(group, 0) + n
+        self._pending.append(counts)
+        self._pending_rows += counts.height
+        if self._pending_rows > max(self._keys_max, self._held.height):
+            self._compact()
+
+    def _compact(self) -> None:
+        import polars as pl
+
+        if not self._pending:
+            return
+        held = pl.concat([self._held, *self._pending]).group_by("group", "text").agg(pl.col("n").sum())
+        self._pending, self._pending_rows = [], 0
+        sizes = held.group_by("group").len().filter(pl.col("len") > self._keys_max)["group"].sort()
+        for group in sizes:
+            counts = held.filter(pl.col("group") == group)["n"].sort(descending=True)
+            cut = int(counts[self._keys_max])
+            self.error[group] = self.error.get(group, 0) + cut
+            mine = pl.col("group") == group
+            held = held.with_columns(n=pl.when(mine).then(pl.col("n") - cut).otherwise(pl.col("n")))
+            held = held.filter(pl.col("n") > 0)
+        self._held = held.rechunk()
+
+    def held(self) -> pl.DataFrame:
+        """Group, text, n: by group, the most frequent first, ties in order of the text."""
+        self._compact()
+        return self._held.sort(["group", "n", "text"], descending=[False, True, False])
+
+
+class BottomK:
+    """A uniform sample of rows in each class: those with the smallest hashes.
+
+    At most ``per_class`` rows of a class, at most ``per_table`` of a table: where that binds, all its classes get the
+    same smaller bound. Which rows are kept depends on the rows alone.
+    """
+
+    def __init__(self, per_class: int, per_table: int) -> None:
+        self._per_class = per_class
+        self._per_table = per_table
+        self._held: pl.DataFrame | None = None
+        self._limit: dict[int, int] = {}  # of a class: the largest hash that can still enter
+
+    def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Mask:
+        """Which rows can still enter the sample."""
+        import numpy as np
+
+        if not self._limit:
+            return np.ones(len(hashes), dtype=bool)
+        limits = np.full(int(max(max(self._limit), classes.max(initial=0))) + 1, (1 << 64) - 1, dtype=np.uint64)
+        for code, limit in self._limit.items():
+            limits[code] = limit
+        kept: Mask = hashes < limits[classes]
+        return kept
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Offer rows: table (UInt32), class (UInt32), hash (UInt64) and whatever a sample should tell."""
+        import polars as pl
+
+        if not rows.height:
+            return
+        held = rows if self._held is None else pl.concat([self._held, rows])
+        held = held.sort("class", "hash", "op_number", maintain_order=True).with_columns(
+            place=pl.int_range(pl.len()).over("class")
+        )
+        held = held.filter(pl.col("place") < self._per_class)
+        sizes = held.group_by("table", "class").len().sort("table", "class")
+        bounds: dict[int, int] = {}
+        for (table,), part in sizes.group_by("table", maintain_order=True):
+            bounds[int(table)] = even_bound(part["len"].to_list(), self._per_table, self._per_class)  # type: ignore[call-overload]
+        held = held.filter(
+            pl.col("place") < pl.col("table").replace_strict(bounds, return_dtype=pl.Int64)
+        ).drop("place")
+        self._limit = {}
+        for (code,), part in held.group_by("class", maintain_order=True):
+            if part.height >= bounds[int(part["table"][0])]:
+                self._limit[int(code)] = int(part["hash"][-1])  # type: ignore[call-overload]
+        self._held = held.rechunk()
+
+    def rows(self) -> pl.DataFrame | None:
+        """The sample, by class and hash."""
+        return self._held
+
+
+def even_bound(sizes: list[int], total: int, most: int) -> int:
+    """The largest bound b ≤ ``most`` with Σ min(b, size) ≤ ``total``, at least 1."""
+    low, high = 1, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(middle, size) for size in sizes) <= total:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def summed(keys: I64, counts: I64) -> tuple[I64, I64]:
+    """Sorted distinct keys and the sums of their counts."""
+    import numpy as np
+
+    if not len(keys):
+        return keys, counts
+    order = np.argsort(keys, kind="stable")
+    keys, counts = keys[order], counts[order]
+    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]])
+    return keys[starts], np.add.reduceat(counts, starts)
+
+
+class Seconds:
+    """Requests per class and second.
+
+    Beyond ``rows_max`` pairs, the older half of the seconds is folded into minutes; the busiest second of a class stays
+    exact as long as no request comes later than half of what is held.
+    """
+
+    def __init__(self, rows_max: int) -> None:
+        import numpy as np
+
+        self._rows_max = rows_max
+        self._none = np.empty(0, dtype=np.int64)
+        self._seconds = (self._none, self._none)
+        self._minutes = (self._none, self._none)
+        self._pending: list[tuple[I64, I64]] = []
+        self._pending_rows = 0
+        self._peak: dict[int, int] = {}
+
+    def add(self, classes: I64, seconds: I64) -> None:
+        """Count one request of each class in each second (since 1970, before the year 10 000)."""
+        import numpy as np
+
+        found, counts = np.unique((classes << 38) | seconds, return_counts=True)
+        self._pending.append((found, counts.astype(np.int64)))
+        self._pending_rows += len(found)
+        if self._pending_rows > 200_000 + len(self._seconds[0]) // 2:
+            self._merge()
+
+    def _merge(self) -> None:
+        import numpy as np
+
+        if not self._pending:
+            return
+        parts = [self._seconds, *self._pending]
+        self._pending, self._pending_rows = [], 0
+        self._seconds = summed(np.concatenate([k for k, _ in parts]), np.concatenate([c for _, c in parts]))
+        if len(self._seconds[0]) > self._rows_max:
+            seconds = self._seconds[0] & ((1 << 38) - 1)
+            border = int(np.partition(seconds, len(seconds) // 2)[len(seconds) // 2]) // 60 * 60 + 60
+            self._fold(seconds < border)
+
+    def _fold(self, old: Mask) -> None:
+        import numpy as np
+
+        keys, counts = self._seconds[0][old], self._seconds[1][old]
+        self._seconds = (self._seconds[0][~old], self._seconds[1][~old])
+        if not len(keys):
+            return
+        classes = keys >> 38
+        starts = np.flatnonzero(np.r_[True, classes[1:] != classes[:-1]])
+        for code, most in zip(classes[starts].tolist(), np.maximum.reduceat(counts, starts).tolist(), strict=True):
+            self._peak[code] = max(self._peak.get(code, 0), most)
+        minutes = (classes << 38) | ((keys & ((1 << 38) - 1)) // 60)
+        self._minutes = summed(
+            np.concatenate([self._minutes[0], minutes]), np.concatenate([self._minutes[1], counts])
+        )
+
+    def result(self) -> tuple[dict[int, int], dict[int, tuple[I64, I64]]]:
+        """The busiest second of each class, and its minutes (since 1970, ascending) with their counts."""
+        import numpy as np
+
+        self._merge()
+        self._fold(np.ones(len(self._seconds[0]), dtype=bool))
+        keys, counts = self._minutes
+        classes = keys >> 38
+        minutes = {
+            code: (keys[classes == code] & ((1 << 38) - 1), counts[classes == code])
+            for code in np.unique(classes).tolist()
+        }
+        return self._peak, minutes
