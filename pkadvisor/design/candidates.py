@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations, permutations
 
 from pkadvisor.design.cost import Bench, CostEstimate
 from pkadvisor.design.demand import Demand
@@ -33,11 +33,15 @@ from pkadvisor.design.transforms import (
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 
-SEPARATOR = "_"
+SEPARATORS = ("_", ";", "|", "!")
+"""Tried in this order: the first that occurs in no value needs no escapes."""
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
-BUCKETS_MAX = 1024
-PERMUTED_MAX = 3
-"""Equality properties up to this many are tried in every order; more only in the order of their weight."""
+BUCKETS_MAX = 256
+"""A partition hotter than this many targets is scanned too much: buckets would only spread the waste."""
+BUCKET_MARGIN = 1.25
+"""Buckets are never equally full: assumed head-room over the even split."""
+SUBSETS_MAX = 4
+"""Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +49,11 @@ class Ground:
     """What the generators stand on: the bench and the order of importance of the properties."""
 
     bench: Bench
+    separator: str = "_"
+
+    def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
+        """Parts with this table's separator between them."""
+        return join(parts, self.separator, prefix)
 
     @property
     def population(self) -> Population:
@@ -74,7 +83,7 @@ class Ground:
 
 
 def digits(population: Population, name: str) -> int:
-    """Digits of the largest value, one more where the data already uses half of them: head-room of a factor 2 at least."""
+    """Digits of the largest value, one more where the data already uses four fifths of them: head-room of a quarter at least."""
     import polars as pl
 
     values = population.coded(name).values
@@ -83,7 +92,7 @@ def digits(population: Population, name: str) -> int:
         return max(1, int(text) if isinstance(text, int) else 1)
     largest = max(abs(int(values[0])), abs(int(values[-1])))
     width = len(str(largest))
-    return width + 1 if largest * 2 >= 10**width and name not in _CALENDAR else width
+    return width + 1 if largest * 5 >= 4 * 10**width and name not in _CALENDAR else width
 
 
 _CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})
@@ -101,22 +110,55 @@ def part_for(name: str, population: Population, *, descending: bool = False) -> 
     return Field(name)
 
 
-def join(parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
+def join(parts: Iterable[Part], separator: str, prefix: str = "") -> tuple[Part, ...]:
     """Parts with a separator between them, after a literal prefix."""
     out: list[Part] = [Literal(prefix)] if prefix else []
     for index, part in enumerate(parts):
         if index:
-            out.append(Literal(SEPARATOR))
+            out.append(Literal(separator))
         out.append(part)
     return tuple(out)
+
+
+def separator_for(population: Population) -> str:
+    """The first separator that no short text value contains."""
+    import polars as pl
+
+    texts = [n for n, e in population.types.items() if e is EdmType.STRING and population.has(n)]
+    short = [n for n in texts if _identifies(n, population, missing=True)]
+    for separator in SEPARATORS:
+        found = (
+            population.frame.select(
+                pl.any_horizontal([pl.col(n).str.contains(separator, literal=True).any() for n in short])
+            )
+            if short
+            else None
+        )
+        if found is None or not found.item():
+            return separator
+    return SEPARATORS[0]
 
 
 def _range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
     """The ordered parts that a class wants after its equalities: its sort order, else its range."""
     order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
     if not order:
-        order = [(name, False) for name in demand.conditions.ranges]
+        # One range can be served, a time before anything else; a constant bound (`x gt 300`) is a measurement, not a key.
+        moving = [n for n, r in demand.conditions.ranges.items() if _moves(r.low) or _moves(r.high)]
+        moving.sort(key=lambda n: population.types.get(n) is not EdmType.DATETIME)
+        order = [(name, False) for name in moving[:1]]
     return [part_for(n, population, descending=d) for n, d in order if population.has(n) and n not in used]
+
+
+def _moves(operand: object) -> bool:
+    from pkadvisor.table.odata import Parameter
+
+    return isinstance(operand, Parameter)
+
+
+def mutable(ground: Ground) -> frozenset[str]:
+    """Properties that some update changes: in a key they turn every such update into a delete and an insert."""
+    return frozenset(name for d in ground.bench.demands for name in d.query.sets)
 
 
 def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
@@ -126,9 +168,17 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
     if population.surplus(atoms) == 0:
         return row
     used = {p for part in (*partition, *row) for p in part.properties}
-    named = [n for d in ground.reading() for n in d.conditions.properties if population.has(n)]
-    spare = [n for n in population.types if n not in used and _identifies(n, population)]
-    ordered = list(dict.fromkeys([n for n in named if n in spare] + sorted(spare, key=lambda n: _tail_rank(n, population))))
+    named = [
+        n
+        for d in ground.reading()
+        for n in (*d.conditions.equal, *(o.property for o in d.query.order_by))
+        if population.has(n)
+    ]
+    changing = mutable(ground)
+    spare = [n for n in population.types if n not in used and n not in changing and _identifies(n, population)]
+    ordered = list(
+        dict.fromkeys([n for n in named if n in spare] + sorted(spare, key=lambda n: _tail_rank(n, population)))
+    )
     for name in ordered:
         if population.surplus([*atoms, ("p", name)]) == 0:
             return [*row, part_for(name, population)]
@@ -139,13 +189,13 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
     return [*row, Sequence(max(2, len(str(largest)) + 1))]
 
 
-def _identifies(name: str, population: Population) -> bool:
+def _identifies(name: str, population: Population, *, missing: bool = False) -> bool:
     """Whether a property may end a key: short, always present, not a measurement."""
     edm = population.types.get(name, EdmType.STRING)
     if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN) or name in ("Timestamp", "PartitionKey", "RowKey"):
         return False
     column = population.frame.get_column(name)[: population.rows]
-    if column.null_count():
+    if column.null_count() and not missing:
         return False
     if edm is EdmType.STRING:
         length = column.str.len_chars().mean()
@@ -164,14 +214,21 @@ def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
 # -- patterns: each yields main keys ---------------------------------------------------------------------------------
 
 
-def _equalities(demand: Demand, ground: Ground) -> list[tuple[str, ...]]:
-    """Orders of a class's equality properties worth trying, the most shared property first."""
+def _equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
+    """A class's equality properties, the most shared first; ties keep the order of the filter."""
     names = [n for n in (*demand.conditions.equal, *demand.conditions.any_of) if ground.population.has(n)]
-    names.sort(key=lambda n: (-ground.weight(n), list(ground.types).index(n)))
-    orders = [tuple(names)]
-    if 1 < len(names) <= PERMUTED_MAX:
-        orders += [p for p in permutations(names) if p != tuple(names)]
-    return orders
+    return tuple(sorted(names, key=lambda n: -ground.weight(n)))
+
+
+def _splits(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(PartitionKey, RowKey) divisions: every subset of few properties, every prefix of many."""
+    if len(names) <= SUBSETS_MAX:
+        for size in range(1, len(names) + 1):
+            for chosen in combinations(names, size):
+                yield chosen, tuple(n for n in names if n not in chosen)
+    else:
+        for cut in range(1, len(names) + 1):
+            yield names[:cut], names[cut:]
 
 
 def natural_key(ground: Ground) -> Iterator[Key]:
@@ -185,12 +242,12 @@ def natural_key(ground: Ground) -> Iterator[Key]:
 def compound_key(ground: Ground) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what identifies."""
     for demand in ground.reading():
-        for order in _equalities(demand, ground):
-            parts = [part_for(n, ground.population) for n in order]
-            tail = _range_parts(demand, ground.population, set(order))
-            for cut in range(1, len(parts) + 1):
-                row = complete(parts[:cut], [*parts[cut:], *tail], ground)
-                yield Key(join(parts[:cut]), join(row))
+        names = _equalities(demand, ground)
+        tail = _range_parts(demand, ground.population, set(names))
+        for first, second in _splits(names):
+            partition = [part_for(n, ground.population) for n in first]
+            row = complete(partition, [*(part_for(n, ground.population) for n in second), *tail], ground)
+            yield Key(ground.join(partition), ground.join(row))
 
 
 def time_bucket(ground: Ground) -> Iterator[Key]:
@@ -202,12 +259,12 @@ def time_bucket(ground: Ground) -> Iterator[Key]:
             if ground.types.get(n) is EdmType.DATETIME
         ]
         for name in dict.fromkeys(times):
-            equal = _equalities(demand, ground)[0]
+            equal = _equalities(demand, ground)
             parts = [part_for(n, ground.population) for n in equal if n != name]
             tail = _range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
             for pattern in PERIODS:
                 partition = [*parts, Time(name, pattern)]
-                yield Key(join(partition), join(complete(partition, tail, ground)))
+                yield Key(ground.join(partition), ground.join(complete(partition, tail, ground)))
 
 
 def arrival_bucket(ground: Ground) -> Iterator[Key]:
@@ -216,11 +273,13 @@ def arrival_bucket(ground: Ground) -> Iterator[Key]:
     if name is None or ground.types.get(name) is not EdmType.DATETIME:
         return
     for demand in ground.reading()[:2]:
-        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)[0] if n != name]
+        parts = [part_for(n, ground.population) for n in _equalities(demand, ground) if n != name]
         for pattern in ("yyyyMM", "yyyyMMdd"):
             partition = [*parts, Time(name, pattern)]
+            if parts and ground.population.distinct(atoms_of(partition)) == ground.population.distinct(atoms_of(parts)):
+                continue
             row = complete(partition, [part_for(name, ground.population)], ground)
-            yield Key(join(partition), join(row))
+            yield Key(ground.join(partition), ground.join(row))
 
 
 def transaction_key(ground: Ground) -> Iterator[Key]:
@@ -230,12 +289,16 @@ def transaction_key(ground: Ground) -> Iterator[Key]:
         if not names:
             continue
         partition = [part_for(n, ground.population) for n in names]
-        yield Key(join(partition), join(complete(partition, [], ground)))
+        yield Key(ground.join(partition), ground.join(complete(partition, [], ground)))
         for demand in ground.reading():
             used = set(names)
-            rest = [part_for(n, ground.population) for n in demand.conditions.equal if ground.population.has(n) and n not in used]
+            rest = [
+                part_for(n, ground.population)
+                for n in demand.conditions.equal
+                if ground.population.has(n) and n not in used
+            ]
             tail = _range_parts(demand, ground.population, used | set(demand.conditions.equal))
-            yield Key(join(partition), join(complete(partition, [*rest, *tail], ground)))
+            yield Key(ground.join(partition), ground.join(complete(partition, [*rest, *tail], ground)))
 
 
 def isolated_key(ground: Ground) -> Iterator[Key]:
@@ -245,30 +308,29 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
         return
     lead = part_for(name, ground.population)
     for demand in ground.reading():
-        others = [n for n in _equalities(demand, ground)[0] if n != name]
+        others = [n for n in _equalities(demand, ground) if n != name]
         parts = [lead, *(part_for(n, ground.population) for n in others)]
         tail = _range_parts(demand, ground.population, {name, *others})
         for cut in range(1, len(parts) + 1):
-            yield Key(join(parts[:cut]), join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
+            yield Key(ground.join(parts[:cut]), ground.join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
 
 
 def single_partition(ground: Ground) -> Iterator[Key]:
     """Everything under one PartitionKey: any set is atomic, one server bounds it all."""
     for demand in ground.reading()[:1]:
-        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)[0]]
+        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
         tail = _range_parts(demand, ground.population, set(demand.conditions.equal))
         partition: list[Part] = [Literal("all")]
-        yield Key(tuple(partition), join(complete(partition, [*parts, *tail], ground)))
+        yield Key(tuple(partition), ground.join(complete(partition, [*parts, *tail], ground)))
 
 
 def unique_partition(ground: Ground) -> Iterator[Key]:
     """Every entity is its own partition: the widest spread, no ranges and no group transactions."""
     for demand in ground.reading():
-        for order in _equalities(demand, ground)[:1]:
-            parts = [part_for(n, ground.population) for n in order]
-            whole = complete([], list(parts), ground)
-            if whole and not any(isinstance(p, Sequence) for p in whole):
-                yield Key(join(whole), ())
+        parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
+        whole = complete([], parts, ground)
+        if whole and not any(isinstance(p, Sequence) for p in whole):
+            yield Key(ground.join(whole), ())
 
 
 PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
@@ -299,7 +361,7 @@ def main_keys(ground: Ground) -> list[KeyScheme]:
 
 def bucket_count(load_per_s: float, target_per_s: float) -> int:
     """Buckets so that an even split of the load stays under the target; at least 2."""
-    return max(2, min(BUCKETS_MAX, math.ceil(1.25 * load_per_s / target_per_s)))
+    return max(2, min(BUCKETS_MAX, math.ceil(BUCKET_MARGIN * load_per_s / target_per_s)))
 
 
 def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
@@ -308,15 +370,17 @@ def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     key = found.scheme.main
     properties = _bucket_properties(key, ground)
     hot = found.hot.entities_per_s * horizon if found.hot else 0.0
-    if hot > limits.partition_entities_per_s:
+    if limits.partition_entities_per_s < hot <= limits.partition_entities_per_s * BUCKETS_MAX:
         count = bucket_count(hot, limits.partition_entities_per_s)
         for name in properties:
-            yield KeyScheme(Key((*key.partition, Literal(SEPARATOR), Hash(name, count)), key.row), (), "hash bucket")
+            yield KeyScheme(
+                Key((*key.partition, Literal(ground.separator), Hash(name, count)), key.row), (), "hash bucket"
+            )
     fronts = found.fronts.median
     if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
         count = bucket_count(found.inserts_per_s_peak * horizon, limits.range_entities_per_s)
         for name in (*properties, *(p for part in variable(key.partition) for p in part.properties)):
-            lead = (Hash(name, count), Literal(SEPARATOR)) if key.partition else (Hash(name, count),)
+            lead = (Hash(name, count), Literal(ground.separator)) if key.partition else (Hash(name, count),)
             yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 
 
@@ -348,9 +412,10 @@ def poorly_served(found: CostEstimate) -> list[str]:
     return [name for _, name in sorted(waste, key=lambda w: (-w[0], w[1]))]
 
 
-def _label(parts: Iterable[Part]) -> str:
-    """The prefix that tells kinds of rows apart: the first property's name in capitals."""
-    for part in parts:
+def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
+    """The prefix that tells kinds of rows apart: a property's name in capitals, one that the main key lacks if there is."""
+    ordered = list(parts)
+    for part in [p for p in ordered if not besides & set(p.properties)] + ordered:
         for name in part.properties:
             return "".join(ch for ch in name.upper() if ch.isalnum())[:12] + ":"
     return "ROW:"
@@ -359,7 +424,7 @@ def _label(parts: Iterable[Part]) -> str:
 def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or pointer)."""
     population = ground.population
-    equal = [n for n in _equalities(demand, ground)[0]]
+    equal = _equalities(demand, ground)
     partition_properties = {p for part in main.partition for p in part.properties}
     identity = [
         part
@@ -371,16 +436,18 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     tail_names = {p for t in tail for p in t.properties}
     rest = [p for p in identity if p.properties[0] not in tail_names]
     sequence = [p for p in main.row if isinstance(p, Sequence)]
-    if partition_properties <= set(equal) and not any(isinstance(p, Hash) and p.property not in equal for p in main.partition):
+    if partition_properties <= set(equal) and not any(
+        isinstance(p, Hash) and p.property not in equal for p in main.partition
+    ):
         inner = [p for p in fixed if p.properties[0] not in partition_properties]
         row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
         if row:
-            yield IndexRow(Key(main.partition, join(row, _label([*inner, *tail]))), "full")
+            yield IndexRow(Key(main.partition, ground.join(row, _label([*inner, *tail]))), "full")
     if fixed:
         row = [*tail, *rest, *sequence]
-        partition = join(fixed, _label(fixed))
-        yield IndexRow(Key(partition, join(row)), "full")
-        yield IndexRow(Key(partition, join(row)), "pointer")
+        partition = ground.join(fixed, _label(fixed, frozenset(main.properties)))
+        yield IndexRow(Key(partition, ground.join(row)), "full")
+        yield IndexRow(Key(partition, ground.join(row)), "pointer")
 
 
 def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:

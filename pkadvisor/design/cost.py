@@ -18,7 +18,7 @@ from pkadvisor.design.population import Atom, Population, atoms_of
 from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import Field, Literal, Part
-from pkadvisor.observe.workload import Basis, GrowthOf, Operation, Transaction, Workload
+from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
+BOUNDARY_REQUESTS = 1.0
+"""Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not public."""
 SECONDS_PER_MONTH = 30 * 86_400
 KEY_SAMPLE_ROWS = 500
 
@@ -210,7 +212,9 @@ def _class_cost(
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
-    candidates = [_read(p, demand, scheme, bench) for p in plan(query, demand.conditions, scheme, bench.population.types)]
+    candidates = [
+        _read(p, demand, scheme, bench) for p in plan(query, demand.conditions, scheme, bench.population.types)
+    ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
     peak = query.rate.peak_per_s
     key = list(scheme.keys())[best.plan.via][0]
@@ -225,7 +229,7 @@ def _class_cost(
             peak,
             best.entities,
             best.entities_max,
-            demand.mean(demand.returned),
+            best.returned,
             0.0,
             best.requests,
             best.fan_out,
@@ -241,6 +245,7 @@ class _Read:
     per_instance: Floats
     entities: float
     entities_max: float
+    returned: float
     requests: float
     fan_out: float
 
@@ -281,6 +286,8 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
     answer_bytes = returned / np.maximum(fan_out, 1) * (bench.property_bytes + 64)
     pages = np.maximum(np.ceil(per_request / limits.page_entities), np.ceil(answer_bytes / limits.page_bytes))
     requests = fan_out * np.maximum(pages, 1)
+    if found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        requests = requests + BOUNDARY_REQUESTS
     if found.pointer:
         requests = requests + returned
         scanned = scanned + returned
@@ -290,6 +297,7 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
         read,
         demand.mean(read) if len(read) else 1.0,
         float(read.max(initial=1.0)),
+        demand.mean(returned) if len(read) else 0.0,
         demand.mean(requests) if len(read) else 1.0,
         demand.mean(fan_out) if len(read) else 1.0,
     )
@@ -340,12 +348,19 @@ def _spread(best: _Read, demand: Demand, key: Key, population: Population, loads
     weights = demand.weights * rate_per_s
     single = best.plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     if single and best.plan.buckets == 1 and not best.plan.choices:
-        loads.at_instances(key.partition, demand.instances, weights * best.per_instance)
+        recent = _recent(demand, population)
+        loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
         return
     atoms = [a for a in best.plan.equal_atoms if a[0] != "m"]
     ids, size = population.groups(atoms)
     load = np.bincount(ids[demand.instances], weights=weights * best.per_instance, minlength=size)
     loads.at_rows(key.partition, ids, load, population.counts(atoms).astype(np.float64))
+
+
+def _recent(demand: Demand, population: Population) -> bool:
+    """Whether a class goes to the newest entities, and nothing but time says which those are."""
+    moving = demand.query.operation is Operation.INSERT or demand.query.draw.by is DrawBy.NEWEST
+    return moving and population.sampling == "slice"
 
 
 def _insert_cost(
@@ -360,7 +375,7 @@ def _insert_cost(
     query = demand.query
     weights = demand.weights * query.rate.peak_per_s * query.entities_per_request
     for key, _ in scheme.keys():
-        loads.at_instances(key.partition, demand.instances, weights)
+        loads.at_instances(key.partition, demand.instances, weights, recent=_recent(demand, bench.population))
     elsewhere = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
     requests = float(1 + elsewhere)
     for outcome, declared in zip(transactions, bench.workload.transactions, strict=True):
@@ -460,7 +475,9 @@ def encode_row(parts: tuple[Part, ...], population: Population, row: int) -> str
     return encode(parts, row_values(population, row, parts), population.types)
 
 
-def row_values(population: Population, row: int, parts: tuple[Part, ...]) -> dict[str, str | int | float | bool | bytes | None]:
+def row_values(
+    population: Population, row: int, parts: tuple[Part, ...]
+) -> dict[str, str | int | float | bool | bytes | None]:
     """The values of one row, as Python holds Edm values."""
     from pkadvisor.design.population import _python
 
@@ -516,7 +533,12 @@ def _violations(
                 when += f", ×{horizon:.3g} at the horizon"
             out.append(
                 Violation(
-                    code, f"{what}: {when}; target {limit:,.0f} ({measured / limit:.2f}x)", measured, limit, unit, measured * horizon / limit
+                    code,
+                    f"{what}: {when}; target {limit:,.0f} ({measured / limit:.2f}x)",
+                    measured,
+                    limit,
+                    unit,
+                    measured * horizon / limit,
                 )
             )
 
@@ -682,7 +704,12 @@ def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) ->
     if not rate:
         return 0.0
     useful = sum(
-        c.rate_per_s * min(1.0, max(1.0, c.entities_returned if c.operation is Operation.QUERY else 1.0) / max(1.0, c.entities_read + c.entities_written))
+        c.rate_per_s
+        * min(
+            1.0,
+            max(1.0, c.entities_returned if c.operation is Operation.QUERY else 1.0)
+            / max(1.0, c.entities_read + c.entities_written),
+        )
         for c in live
     )
     return 100 * useful / rate * min(1.0, break_factor / horizon)
@@ -701,17 +728,32 @@ def _remarks(
         if cost.plan is not None and cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
             shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
             out.append(
-                Remark("table-scan", f"{cost.name} {shown}: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned")
+                Remark(
+                    "table-scan",
+                    f"{cost.name} {shown}: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned",
+                )
             )
-        elif cost.plan is not None and cost.plan.access is Access.PARTITION_SCAN and cost.entities_read > 10 * max(1.0, cost.entities_returned):
+        elif (
+            cost.plan is not None
+            and cost.plan.access is Access.PARTITION_SCAN
+            and cost.entities_read > 10 * max(1.0, cost.entities_returned)
+        ):
             out.append(
-                Remark("partition-scan", f"{cost.name} scans its partition: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned")
+                Remark(
+                    "partition-scan",
+                    f"{cost.name} scans its partition: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned",
+                )
             )
     out += _order_remarks(scheme, bench)
     out += _missing_remarks(scheme, population)
     for outcome in transactions:
         if not outcome.kept and not outcome.required:
-            out.append(Remark("transaction-broken", f"'{outcome.name}' cannot be one group transaction: its entities spread over partitions"))
+            out.append(
+                Remark(
+                    "transaction-broken",
+                    f"'{outcome.name}' cannot be one group transaction: its entities spread over partitions",
+                )
+            )
         elif outcome.kept and outcome.too_large:
             out.append(
                 Remark(
@@ -720,11 +762,23 @@ def _remarks(
                     f"{bench.limits.group_transaction_entities} entities: several group transactions, not one",
                 )
             )
-    if fronts.median is not None and fronts.median < 2 and fronts.basis is Basis.COUNTED and population.distinct(atoms_of(scheme.main.partition)) > 1:
-        out.append(Remark("append-only", "inserts follow the key order: one range of partitions takes them all, however many servers there are"))
+    if (
+        fronts.median is not None
+        and fronts.median < 2
+        and fronts.basis is Basis.COUNTED
+        and population.distinct(atoms_of(scheme.main.partition)) > 1
+    ):
+        out.append(
+            Remark(
+                "append-only",
+                "inserts follow the key order: one range of partitions takes them all, however many servers there are",
+            )
+        )
     count = population.distinct(atoms_of(scheme.main.partition))
     if 1 <= count < 10 and population.rows >= 100:
-        out.append(Remark("few-partitions", f"{count} partition(s) in all: no more servers than that can share the load"))
+        out.append(
+            Remark("few-partitions", f"{count} partition(s) in all: no more servers than that can share the load")
+        )
     return tuple(out)
 
 
@@ -742,9 +796,13 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
                     continue
                 neighbour = parts[position + 1] if position + 1 < len(parts) else None
                 if neighbour is not None and not isinstance(neighbour, Literal):
-                    out.append(Remark("ambiguous", f"{{{part.property}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key"))
+                    out.append(
+                        Remark("ambiguous", f"{{{part.property}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key")
+                    )
                 if part.property in ordered or parts is key.row:
-                    out.append(Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2"))
+                    out.append(
+                        Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2")
+                    )
     return list(dict.fromkeys(out))
 
 
@@ -755,8 +813,23 @@ def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
             missing = population.frame.get_column(name)[: population.rows].null_count()
             if missing > population.rows * 0.005:
                 share = _percent(missing / population.rows)
-                out.append(Remark("missing-values", f"{name} is missing on {share} of the entities: they all share one PartitionKey"))
+                out.append(
+                    Remark(
+                        "missing-values",
+                        f"{name} is missing on {share} of the entities: they all share one PartitionKey",
+                    )
+                )
     return out
 
 
-__all__ = ["Atom", "Bench", "ClassCost", "CostEstimate", "HotPartition", "Remark", "Violation", "estimate", "property_bytes"]
+__all__ = [
+    "Atom",
+    "Bench",
+    "ClassCost",
+    "CostEstimate",
+    "HotPartition",
+    "Remark",
+    "Violation",
+    "estimate",
+    "property_bytes",
+]

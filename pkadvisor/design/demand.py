@@ -77,7 +77,9 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
     }
     masks = tuple(m for m in (_mask(f, population) for f in wanted.residual) if m is not None)
     if len(masks) < len(wanted.residual):
-        notes.append("a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound")
+        notes.append(
+            "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
+        )
     returned = _returned(wanted, population, instances, bounds, masks, notes)
     return Demand(query, wanted, instances, weights, bounds, masks, returned, basis, tuple(notes))
 
@@ -285,7 +287,8 @@ def _masked(
     keep = np.ones(population.rows, dtype=bool)
     for mask in masks:
         keep &= population.atom(mask)[0][: population.rows] == 1
-    factor = population.total / max(1, population.rows)
+    over = ("p", ranged[0]) if ranged else None
+    factor = 1.0 if population.whole(atoms, over) else population.total / max(1, population.rows)
     if ranged:
         codes, code_count = population.atom(("p", ranged[0]))
         low, high = code_bounds(population, ("p", ranged[0]), bounds[ranged[0]])

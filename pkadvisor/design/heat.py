@@ -61,7 +61,9 @@ def write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
             leading.properties and population.types.get(leading.properties[0]) is EdmType.DATETIME
         )
         if timed:
-            return Fronts(1.0, 1.0, Basis.ASSUMED, "the key leads with a time, which is assumed to rise with the inserts")
+            return Fronts(
+                1.0, 1.0, Basis.ASSUMED, "the key leads with a time, which is assumed to rise with the inserts"
+            )
         return Fronts(None, None, Basis.UNKNOWN, "insert order is unknown: declare `arrival`")
     keys = population.key_order(variable)
     rank_order = np.lexsort([k[: population.rows] for k in reversed(keys)])
@@ -108,12 +110,18 @@ class LoadMap:
             self._loads[parts] = np.zeros(size)
         return self._loads[parts], ids
 
-    def at_instances(self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats) -> None:
-        """Each instance's load falls on the partition of its own row."""
+    def at_instances(
+        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, recent: bool = False
+    ) -> None:
+        """Each instance's load falls on the partition of its own row.
+
+        ``recent`` load goes to what is newest: there is one newest period however many older ones are not at hand.
+        """
         import numpy as np
 
         vector, ids = self._vector(parts)
-        vector += np.bincount(ids[instances], weights=load, minlength=len(vector))
+        factor = 1.0 if recent else self._population.share_factor(atoms_of(parts))
+        vector += factor * np.bincount(ids[instances], weights=load, minlength=len(vector))
 
     def at_rows(self, parts: tuple[Part, ...], groups: NDArray[np.int64], group_load: Floats, counts: Floats) -> None:
         """Each group's load is spread evenly over its data rows, wherever their partitions are."""
@@ -122,7 +130,8 @@ class LoadMap:
         vector, ids = self._vector(parts)
         rows = self._population.rows
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]]
-        vector += np.bincount(ids[:rows], weights=per_row, minlength=len(vector))
+        factor = self._population.share_factor(atoms_of(parts))
+        vector += factor * np.bincount(ids[:rows], weights=per_row, minlength=len(vector))
 
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most, with its template; ties go to the first template."""

@@ -200,7 +200,9 @@ def walk(parts: tuple[Part, ...], wanted: Conditions, *, fan_out: bool = True) -
     return Walk(fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), prefix)
 
 
-def plan(query: QueryClass, wanted: Conditions, scheme: KeyScheme, types: Mapping[str, EdmType]) -> tuple[AccessPlan, ...]:
+def plan(
+    query: QueryClass, wanted: Conditions, scheme: KeyScheme, types: Mapping[str, EdmType]
+) -> tuple[AccessPlan, ...]:
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
     return tuple(_plan_on(query, wanted, scheme, key, row, via, types) for via, (key, row) in enumerate(scheme.keys()))
 
@@ -349,27 +351,43 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _bounds_text(name: str, prefix: str, part: Part | None, bounds: Range | None, types: Mapping[str, EdmType]) -> list[str]:
-    """Comparisons that bound one key string from its fixed prefix and, if any, a range on the next part."""
+def _bounds_text(
+    name: str, parts: tuple[Part, ...], found: Walk, wanted: Conditions, types: Mapping[str, EdmType]
+) -> list[str]:
+    """Comparisons that bound one key string from its fixed prefix and, if any, a range on the next part.
+
+    Where the bounded part closes the key its bounds compare as they are; where more text follows, an upper bound that
+    includes its value must lie above every continuation, so it ends above the separator that follows.
+    """
+    part, prefix = found.range_part, found.prefix
+    bounds = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
     direction = sort_direction(part, dict(types)) if part is not None else 0
     if part is None or bounds is None or direction == 0:
-        if not prefix:
-            return []
-        return [f"{name} ge {_quote(prefix)}", f"{name} lt {_quote(successor(prefix))}"]
+        return [f"{name} ge {_quote(prefix)}", f"{name} lt {_quote(successor(prefix))}"] if prefix else []
+    following = parts[parts.index(part) + 1 :]
+    beyond = following[0].text[0] if following and isinstance(following[0], Literal) and following[0].text else ""
     low, high = (bounds.low, bounds.high) if direction > 0 else (bounds.high, bounds.low)
     low_in, high_in = bounds.low_inclusive, bounds.high_inclusive
     if direction < 0:
         low_in, high_in = high_in, low_in
-    coarse = isinstance(part, Time)
+    if isinstance(part, Time):  # a period holds values on both sides of the bound: whole periods are read
+        low_in = high_in = True
+    above = successor(beyond) if beyond else ("" if not following else "\uffff")
     out = []
     if low is not None:
         text = prefix + _hole(part, low)
-        out.append(f"{name} ge {_quote(text if low_in or coarse else successor(text))}")
+        if low_in:
+            out.append(f"{name} ge {_quote(text)}")
+        else:
+            out.append(f"{name} {'ge' if above else 'gt'} {_quote(text + above)}")
     elif prefix:
         out.append(f"{name} ge {_quote(prefix)}")
     if high is not None:
         text = prefix + _hole(part, high)
-        out.append(f"{name} lt {_quote(successor(text) if high_in or coarse else text)}")
+        if high_in:
+            out.append(f"{name} {'lt' if above else 'le'} {_quote(text + above)}")
+        else:
+            out.append(f"{name} lt {_quote(text)}")
     elif prefix:
         out.append(f"{name} lt {_quote(successor(prefix))}")
     return out
@@ -389,19 +407,13 @@ def _filters(
 ) -> tuple[str, ...]:
     terms: list[str] = []
     if exact:
-        prefix = partition.prefix + (str(periods) if periods else "")
-        terms.append(f"PartitionKey eq {_quote(prefix)}")
-    elif access is Access.PARTITION_RANGE_SCAN:
-        part = partition.range_part
-        bounds = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
-        terms += _bounds_text("PartitionKey", partition.prefix, part, bounds, types)
-    if exact:
+        terms.append(f"PartitionKey eq {_quote(partition.prefix + (str(periods) if periods else ''))}")
         if row.complete:
             terms.append(f"RowKey eq {_quote(row.prefix)}")
         else:
-            part = row.range_part
-            bounds = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
-            terms += _bounds_text("RowKey", row.prefix, part, bounds, types)
+            terms += _bounds_text("RowKey", key.row, row, wanted, types)
+    elif access is Access.PARTITION_RANGE_SCAN:
+        terms += _bounds_text("PartitionKey", key.partition, partition, wanted, types)
     rest = [_condition_text(name, wanted) for name in unserved]
     terms += [t for t in dict.fromkeys(rest) if t]
     return (" and ".join(terms),)

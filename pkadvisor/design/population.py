@@ -88,10 +88,14 @@ class Population:
         complete: bool = True,
         arrival: str | None = None,
         ghosts: pl.DataFrame | None = None,
+        sampling: str = "random-rows",
+        sampled_by: tuple[str, ...] = (),
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
         ``total`` is the number of entities that ``frame`` stands for; ``complete`` says that ``frame`` is all of it.
+        ``sampling`` says how it was taken: ``random-rows``, ``random-keys`` (all rows of some values of ``sampled_by``) or
+        ``slice`` (a stretch of time, where the arrival is a time).
         """
         import numpy as np
         import polars as pl
@@ -101,6 +105,8 @@ class Population:
         self.total = frame.height if total is None else max(total, frame.height)
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
+        self.sampling = sampling
+        self._whole_groups = self._whole(sampling, sampled_by, arrival)
         if ghosts is not None and ghosts.height:
             frame = pl.concat([frame, ghosts], how="diagonal_relaxed")
         self.frame = frame
@@ -222,8 +228,9 @@ class Population:
 
     def matching(self, atoms: Iterable[Atom], instances: Ints) -> Floats:
         """For each instance row: data rows that agree with it on the atoms, scaled to the whole population."""
+        atoms = tuple(atoms)
         ids, _ = self.groups(atoms)
-        return self.scale(self.counts(atoms)[ids[instances]], instances)
+        return self.scale(self.counts(atoms)[ids[instances]], instances, self.whole(atoms))
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
@@ -239,20 +246,46 @@ class Population:
         base = ids[instances] * (size + 1)
         upper = np.searchsorted(ordered, base + np.maximum(high, low), side="left")
         found = upper - np.searchsorted(ordered, base + low, side="left")
-        return self.scale(found, instances)
+        return self.scale(found, instances, self.whole(key[0], over))
 
-    def scale(self, found: Ints, instances: Ints) -> Floats:
-        """Counts in the sample → expected counts in the population.
+    def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
+        """Properties that, once fixed, name a group of which every row is at hand; None where no group is whole."""
+        if sampling == "random-keys" and sampled_by:
+            return frozenset(sampled_by)
+        if sampling == "slice" and arrival is not None and self.types.get(arrival) is EdmType.DATETIME:
+            return frozenset({arrival})
+        return None
 
-        An instance that is itself a counted row is certain; the others stand for (total - 1) ÷ (rows - 1) each.
+    def whole(self, atoms: Iterable[Atom], over: Atom | None = None) -> bool:
+        """Whether the groups of these atoms (and this range) are at hand with all their rows."""
+        if self.rows == self.total:
+            return True
+        names = {a[1] for a in (*atoms, *([over] if over else [])) if a[0] in ("p", "t")}
+        return self._whole_groups is not None and self._whole_groups <= names
+
+    def scale(self, found: Ints, instances: Ints, whole: bool = False) -> Floats:
+        """Counts at hand → expected counts in the population.
+
+        A whole group counts as it is. Otherwise an instance that is itself a counted row is certain, and each other row
+        stands for (total - 1) ÷ (rows - 1).
         """
         import numpy as np
 
-        if self.rows == self.total or self.rows < 2:
+        if whole or self.rows == self.total or self.rows < 2:
             return found.astype(np.float64)
         itself = self.is_data[instances] & (found > 0)
         own = 1 + (found - 1) * ((self.total - 1) / (self.rows - 1))
         return np.where(itself, own, found * (self.total / self.rows))
+
+    def share_factor(self, atoms: Iterable[Atom]) -> float:
+        """What one group's share of the load at hand is in the population: there are more groups than are at hand."""
+        key = tuple(atoms)
+        if self.rows == self.total or not key:
+            return 1.0
+        if self._whole_groups is not None:
+            return self.rows / self.total if self.whole(key) else 1.0
+        # A random sample shows heavy groups at their true share; where every group has one row, the sample says nothing.
+        return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
 
     # -- order ---------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pkadvisor.design.candidates import Ground, index_rows, main_keys, poorly_served, refine, with_index_rows
+from pkadvisor.design.candidates import (
+    Ground,
+    index_rows,
+    main_keys,
+    poorly_served,
+    refine,
+    separator_for,
+    with_index_rows,
+)
 from pkadvisor.design.cost import Bench, CostEstimate, estimate
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 
@@ -155,7 +163,7 @@ class Advice:
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
     """Search the candidates and choose; ``extra`` schemes take part in the ranking (named by a user)."""
-    ground = Ground(bench)
+    ground = Ground(bench, separator_for(bench.population))
     pool: dict[str, CostEstimate] = {}
 
     def add(scheme: KeyScheme) -> CostEstimate:
@@ -170,7 +178,8 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     for found in _worth_extending(mains):
         _extend(found, ground, add)
-    everything = list(pool.values())
+    named = {id(c) for c in given}
+    everything = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
     order = ranked(everything)
     recommended = order[0]
     now = given[0] if current else None
@@ -183,6 +192,12 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
     return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding)
+
+
+def _idle_rows(found: CostEstimate) -> bool:
+    """Whether some index row serves no class: it would be stored and written for nothing."""
+    used = {c.plan.via for c in found.classes if c.plan is not None}
+    return any(via not in used for via in range(1, len(found.scheme.index_rows) + 1))
 
 
 def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
@@ -201,7 +216,11 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
 def _worth_extending(mains: Sequence[CostEstimate]) -> list[CostEstimate]:
     """Main keys that get index rows: the best by the goals, and the best by each of requests and entities."""
     distinct = list({c.scheme.text: c for c in mains}.values())
-    usable = [c for c in distinct if not any(v.code in ("not-unique", "transaction-broken", "isolation") for v in c.violations)]
+    usable = [
+        c
+        for c in distinct
+        if not any(v.code in ("not-unique", "transaction-broken", "isolation") for v in c.violations)
+    ]
     chosen = ranked(usable or distinct, MAINS_EXTENDED)
     lean = sorted(usable or distinct, key=lambda c: (len(poorly_served(c)), c.requests_per_s, c.scheme.text))
     return list({c.scheme.text: c for c in [*chosen, *lean[:MAINS_EXTENDED]]}.values())
@@ -224,4 +243,8 @@ def _extend(found: CostEstimate, ground: Ground, add: object) -> None:
         step = best_of(options)
         if poorly_served(step) == poorly_served(best) and step.entities_per_s >= best.entities_per_s:
             return
+        if _idle_rows(step):
+            used = {c.plan.via for c in step.classes if c.plan is not None}
+            rows = tuple(r for via, r in enumerate(step.scheme.index_rows, 1) if via in used)
+            step = add(with_index_rows(found.scheme, rows))
         best, rows = step, step.scheme.index_rows

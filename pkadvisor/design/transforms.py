@@ -236,9 +236,7 @@ class ReversePad(_Unary):
 
         number = 10**self.width - 1 - pl.col(self.property).cast(pl.Int64)
         below = "-" + (number + 10**self.width).cast(pl.String).str.pad_start(self.width, "0")
-        return (
-            pl.when(number >= 0).then(number.cast(pl.String).str.pad_start(self.width, "0")).otherwise(below)
-        )
+        return pl.when(number >= 0).then(number.cast(pl.String).str.pad_start(self.width, "0")).otherwise(below)
 
     def __str__(self) -> str:
         return f"{{reverse_pad({self.property},{self.width})}}"

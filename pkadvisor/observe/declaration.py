@@ -98,6 +98,7 @@ class TableDeclaration:
     properties: tuple[tuple[str, EdmType], ...]
     entities_total: int | None
     sampling: Sampling
+    sampled_by: tuple[str, ...]
     arrival: str | None
     kinds: tuple[KindDeclaration, ...]
     workload: Workload

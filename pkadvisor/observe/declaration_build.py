@@ -64,6 +64,7 @@ class TableBuilder:
             properties=tuple((n, p.type) for n, p in table.properties.items()),
             entities_total=self.entities_total(kinds),
             sampling=Sampling(table.sampling),
+            sampled_by=tuple(table.sampled_by),
             arrival=table.arrival,
             kinds=kinds,
             workload=self.workload(),
@@ -186,6 +187,8 @@ class TableBuilder:
         for role in ("isolation", "erase_by"):
             if (name := getattr(table, role)) is not None:
                 self.mention(name, role, (*at, role), None)
+        for i, name in enumerate(table.sampled_by):
+            self.mention(name, "sampled_by", (*at, "sampled_by", i), None)
         return Workload(
             table=self.name,
             classes=tuple(classes),

@@ -260,6 +260,9 @@ class TableModel(_Part):
     sampling: Literal["complete", "random-rows", "random-keys", "slice"] = Field(
         default="complete", description="How the data set was taken from the table."
     )
+    sampled_by: Texts = Field(
+        default_factory=list, description="With random-keys: the properties whose values were drawn, e.g. [station]."
+    )
     arrival: str | None = Field(
         default=None, description="A time column, 'timestamp' (the system property) or 'file_order'."
     )
