@@ -164,14 +164,14 @@ def listen(shared: Shared) -> Iterator[Progress]:
     """Who hears of the progress: nobody, a log, or a terminal."""
 
     def note(text: str) -> None:
-        say(text, label="note: ", style="yellow", color=shared.color)
+        say(text, label="note: ", style="yellow", color=shared.color, console=console)
 
+    console = None
     if shared.quiet or sys.stderr is None:
         yield SilentProgress()
     elif shared.no_progress or not is_terminal(sys.stderr) or not may_move_the_cursor():
         yield NoteProgress(note)
     else:
-        color = wants_color(shared.color, terminal=True)
-        console = make_console(sys.stderr, color=color, terminal=True)
+        console = make_console(sys.stderr, color=wants_color(shared.color, terminal=True), terminal=True)
         with BarProgress(console, note) as progress:
             yield progress

@@ -145,18 +145,19 @@ def make_console(stream: TextIO, *, color: bool, terminal: bool = False) -> Cons
     )
 
 
-def say(text: str, *, label: str = "", style: str = "", color: str = "auto") -> None:
-    """A message on standard error, one line, whatever it contains."""
+def say(text: str, *, label: str = "", style: str = "", color: str = "auto", console: Console | None = None) -> None:
+    """A message on standard error, one line, whatever it contains; above the bar of ``console``, if one is given."""
     stream = sys.stderr
     if stream is None:
         return
     line = escape(redact(text))
-    if not wants_color(color, terminal=is_terminal(stream)):
+    colored = wants_color(color, terminal=is_terminal(stream))
+    if console is None and not colored:
         stream.write(f"{label}{line}\n")
         return
     from rich.text import Text
 
-    make_console(stream, color=True).print(Text.assemble((label, style), line))
+    (console or make_console(stream, color=colored)).print(Text.assemble((label, style), line))
 
 
 def write_text(text: str) -> None:

@@ -13,6 +13,7 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
 
 STDIN = "-"
+FLAGS = ("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "-h", "--help")  # options without a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,43 @@ def settle(data: list[str] | None, reading: Reading, *, command: str) -> Inputs:
         if single is not None:
             _check(single, where)
     return given
+
+
+def spread_logs(arguments: list[str]) -> list[str]:
+    """``--log a.log b.log`` as ``--log a.log --log b.log``: what a shell makes of ``--log logs/*.log``.
+
+    A file after ``--log LOG`` is a further log if the data is named elsewhere or if it ends like LOG;
+    otherwise it is DATA, as in ``--log requests.log orders.csv``. ``kind=PATH`` is always DATA.
+    """
+    if not arguments or arguments[0] not in ("analyze", "profile"):
+        return arguments
+    pieces: list[tuple[str, str]] = []  # each word with the log that it follows, if any
+    log, takes_value, data_elsewhere, literal = "", "", False, False
+    for word in arguments[1:]:
+        if takes_value:
+            log = word if takes_value == "--log" else ""
+            takes_value = ""
+            pieces.append((word, ""))
+        elif not literal and word.startswith("-") and word != STDIN:
+            literal = word == "--"
+            log = ""
+            takes_value = "" if word in (*FLAGS, "--") or "=" in word else word
+            data_elsewhere = data_elsewhere or word.partition("=")[0] in ("--sample", "--profile")
+            pieces.append((word, ""))
+        else:
+            data_elsewhere = data_elsewhere or not log
+            pieces.append((word, log))
+    spread = [arguments[0]]
+    for word, before in pieces:
+        further = before and path_text(word) == word and (data_elsewhere or _ending(word) == _ending(before))
+        spread += ["--log", word] if further else [word]
+    return spread
+
+
+def _ending(name: str) -> str:
+    """The suffix that tells what is in a file, without that of its compression."""
+    path = Path(name)
+    return Path(path.stem).suffix if path.suffix in (".gz", ".zst", ".bz2", ".xz") else path.suffix
 
 
 def path_text(text: str) -> str:

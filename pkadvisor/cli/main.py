@@ -59,11 +59,12 @@ def _run(arguments: list[str]) -> int:
     import typer.main
 
     from pkadvisor.cli.app import app
+    from pkadvisor.cli.inputs import spread_logs
 
     command = typer.main.get_command(app)
     try:
         # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
-        with command.make_context("advisor", list(arguments)) as context:
+        with command.make_context("advisor", spread_logs(arguments)) as context:
             command.invoke(context)
     except typer.Exit as stop:
         return stop.exit_code

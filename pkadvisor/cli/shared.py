@@ -54,11 +54,11 @@ class Reading:
 
     log: Annotated[
         list[str] | None,
-        option("--log", metavar="LOG", help="A query log: file, glob or '-'. Repeatable."),
+        option("--log", metavar="LOG...", help="Query logs: files, globs or '-'. Repeatable."),
     ] = None
     design: Annotated[
         str | None,
-        option("--design", metavar="FILE", help="Design file: current keys, declared workload.", env="DESIGN"),
+        option("--design", metavar="FILE", help="Design file: current keys, declared workload."),
     ] = None
     profile: Annotated[
         list[str] | None,

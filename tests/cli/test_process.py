@@ -185,3 +185,59 @@ def test_a_closed_standard_output_is_no_crash(tmp_path: Path) -> None:
     done = subprocess.run(["sh", "-c", program], stderr=subprocess.PIPE, env=clean_environment(), check=False)
     assert done.returncode == 0
     assert done.stderr == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo terminal")
+def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() -> None:
+    import pty
+
+    program = (
+        "import sys, time, types\n"
+        "import pkadvisor, pkadvisor.report\n"
+        "def analyze(request, progress):\n"
+        "    progress.phase('reading', 100)\n"
+        "    time.sleep(0.9)\n"
+        "    progress.advance(60)\n"
+        "    progress.note('2 lines skipped \\x1b[2J')\n"
+        "    return {}\n"
+        "advisor = types.ModuleType('pkadvisor.advisor')\n"
+        "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, analyze\n"
+        "result = types.ModuleType('pkadvisor.report.result')\n"
+        "result.dump_json = lambda document: b'{}'\n"
+        "sys.modules['pkadvisor.advisor'] = pkadvisor.advisor = advisor\n"
+        "sys.modules['pkadvisor.report.result'] = pkadvisor.report.result = result\n"
+        "from pkadvisor.cli.main import main\n"
+        "sys.exit(main(['analyze', '--sample', 'footrace', '--format', 'json', *sys.argv[1:]]))\n"
+    )
+
+    def on_terminal(*arguments: str, **env: str) -> str:
+        ours, theirs = pty.openpty()
+        done = subprocess.run(
+            [sys.executable, "-c", program, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=theirs,
+            stdin=subprocess.DEVNULL,
+            env=clean_environment(TERM="xterm", **env),
+            check=True,
+        )
+        os.close(theirs)
+        assert done.stdout == b"{}\n"
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # Linux reports the end of a terminal so
+                break
+            if not piece:
+                break
+            seen += piece
+        os.close(ours)
+        return seen.decode()
+
+    shown = on_terminal()
+    assert "reading" in shown
+    assert "note: " in shown
+    assert "2 lines skipped \\x1b[2J" in shown
+    assert on_terminal("--no-progress", "--color", "never") == "note: 2 lines skipped \\x1b[2J\r\n"
+    assert on_terminal(NO_COLOR="1") == "note: 2 lines skipped \\x1b[2J\r\n"
+    assert on_terminal("--quiet") == ""
