@@ -27,7 +27,7 @@ from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.edm_text import TypeCounts, polars_type, typed_expr
 from pkadvisor.observe.records import Chunk, Source, Tally
 from pkadvisor.observe.sniff import source_of
-from pkadvisor.observe.streams import locate, spool_stdin
+from pkadvisor.observe.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -221,10 +221,17 @@ def _open(
     row_count = 0
     for path, where in files:
         tally = Tally()
-        source = source_of(path, where, input_format, tally)
-        for chunk in source.chunks(tally):
-            _count(chunk, seen)
-        _judge(source, tally, max_bad_share, notes)
+        try:
+            source = source_of(path, where, input_format, tally)
+            for chunk in source.chunks(tally):
+                _count(chunk, seen)
+            _judge(source, tally, max_bad_share, notes)
+        except EmptyFileError as error:
+            # Exports in parts often have empty ones; a set of nothing but these is an error.
+            if row_count == 0 and (path, where) == files[-1]:
+                raise
+            notes[f"{where}: {error.what}"] = None
+            continue
         row_count += tally.rows
         sources.append(source)
     columns: list[Column] = []
@@ -284,7 +291,7 @@ def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, 
             fix="correct or remove these rows, or check the delimiter and quotes",
         )
     if not tally.rows:
-        raise InputError(
+        raise EmptyFileError(
             f"there are no rows (read as {source.format})", where=source.where, fix="give a file with at least one row"
         )
     if tally.skipped:

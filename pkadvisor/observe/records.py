@@ -6,11 +6,13 @@ Rows that cannot be read are skipped and counted in a ``Tally``, with the first 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Protocol
 
@@ -170,7 +172,7 @@ class CsvSource:
                 block = self._even(raw, line, tally)
                 frame = self._parse(block, schema, read)
             if frame is None:
-                frame = self._parse_leniently(block, read)
+                frame = self._parse_leniently(block, read, tally)
             tally.rows += frame.height
             stated: dict[str, dict[EdmType, int]] = {}
             for i in wanted:
@@ -186,6 +188,9 @@ class CsvSource:
 
         if not block:
             return pl.DataFrame(schema={f"column_{i}": pl.String() for i in read})
+        if block.startswith((b"x", codecs.BOM_UTF8)):
+            # polars takes text that begins with "x^" (and others) for zlib data, and drops one byte order mark.
+            block = codecs.BOM_UTF8 + block
         try:
             return pl.read_csv(
                 block,
@@ -198,15 +203,25 @@ class CsvSource:
         except pl.exceptions.PolarsError:
             return None
 
-    def _parse_leniently(self, block: bytes, read: list[int]) -> pl.DataFrame:
-        """For the rare block with a quote in the wrong place: text after a closing quote belongs to the field."""
+    def _parse_leniently(self, block: bytes, read: list[int], tally: Tally) -> pl.DataFrame:
+        """For the rare block with a quote in the wrong place: such a quote is text."""
         import polars as pl
 
         width = len(self.names)
-        rows = []
+        rows: list[list[str | None]] = []
         for record in split_records(block, self.quoted):
-            cells = parse_header(record, self.separator, self.quoted)
-            rows.append([*(cell or None for cell in cells), *[None] * width][:width])
+            try:
+                text = io.StringIO(record.decode(), newline="")
+                found = list(csv.reader(text, delimiter=self.separator)) if self.quoted else []
+            except csv.Error as error:
+                tally.skip(f"a row cannot be split into fields ({error})")
+                continue
+            for cells in found or [record.decode().rstrip("\r\n").split(self.separator)]:
+                if len(cells) == width or (len(cells) < width and self.type_columns):
+                    rows.append([*(cell or None for cell in cells), *[None] * (width - len(cells))])
+                elif cells:
+                    tally.skip(f"a row beginning {escape_name(cells[0][:40])!r} has {len(cells)} fields, not {width}")
+        tally.remarks["quotes in the wrong place are taken as text"] = None
         return pl.DataFrame({f"column_{i}": pl.Series([row[i] for row in rows], dtype=pl.String) for i in read})
 
     def _blocks(self, tally: Tally) -> Iterator[tuple[int, bytes]]:
@@ -269,10 +284,24 @@ class CsvSource:
                 pass
             elif fields == width or (fields < width and self.type_columns):
                 kept.append(record)
+            elif self.quoted and record.count(b"\n") > 1:
+                self._even_lines(record, line, kept, tally)
             else:
                 tally.skip(f"line {line:,} has {fields} fields where the header has {width}")
             line += record.count(b"\n")
         return b"".join(kept)
+
+    def _even_lines(self, record: bytes, line: int, kept: list[bytes], tally: Tally) -> None:
+        """Lines that two stray quotes joined into one record: those that fit by themselves are rows after all."""
+        separator, width = self.separator.encode(), len(self.names)
+        for number, text in enumerate(record.splitlines(), line):
+            cells = text.split(separator)
+            if len(cells) == width:
+                tally.remarks["quotes in the wrong place are taken as text"] = None
+                quoted = (b'"' + cell.replace(b'"', b'""') + b'"' if b'"' in cell else cell for cell in cells)
+                kept.append(separator.join(quoted) + b"\n")
+            else:
+                tally.skip(f"line {number:,} has {len(cells)} fields where the header has {width}")
 
     def _stated(self, frame: pl.DataFrame, value: int, kind: int, carried: dict[int, str]) -> dict[EdmType, int] | None:
         """Counts per stated type; the last type seen goes on for rows that state none. None if none is known yet."""
@@ -407,8 +436,6 @@ class _JsonCursor:
     """A position in a JSON text that is read piece by piece; values are decoded one array element at a time."""
 
     def __init__(self, stream: BinaryIO, where: str, tally: Tally) -> None:
-        import codecs
-
         self._stream, self._where, self._tally = stream, where, tally
         self._decode = codecs.getincrementaldecoder("utf-8")("surrogatepass")
         self._text, self._at, self._bytes, self._ended = "", 0, 0, False
@@ -522,6 +549,24 @@ class _JsonCursor:
             yield other
 
 
+def _transposed(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Lists of values by key, in order of first appearance; None where an object lacks the key."""
+    first = rows[0] if rows else {}
+    if all(map(len(first).__eq__, map(len, rows))):
+        try:  # objects with the same keys, which most files have, need no look at each value
+            return {key: list(map(itemgetter(key), rows)) for key in first}
+        except KeyError:
+            pass
+    values: dict[str, list[Any]] = {}
+    for i, row in enumerate(rows):
+        for key, value in row.items():
+            column = values.get(key)
+            if column is None:
+                column = values[key] = [None] * len(rows)
+            column[i] = value
+    return values
+
+
 def _flatten(row: Mapping[str, Any], prefix: str, out: dict[str, Any]) -> None:
     for key, value in row.items():
         if type(value) is dict:
@@ -541,17 +586,13 @@ def columnar(rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] |
     import polars as pl
 
     height = len(rows)
-    values: dict[str, list[Any]] = {}
-    for i, row in enumerate(rows):
-        if any(type(value) is dict for value in row.values()):
-            flat: dict[str, Any] = {}
-            _flatten(row, "", flat)
-            row = flat
-        for key, value in row.items():
-            column = values.get(key)
-            if column is None:
-                column = values[key] = [None] * height
-            column[i] = value
+    values = _transposed(rows)
+    if any(dict in set(map(type, column)) for column in values.values()):
+        flat: list[dict[str, Any]] = []
+        for row in rows:
+            flat.append({})
+            _flatten(row, "", flat[-1])
+        values = _transposed(flat)
     series: dict[str, pl.Series] = {}
     stated: dict[str, dict[EdmType, int]] = {}
     temporal: set[str] = set()
@@ -645,4 +686,7 @@ def parse_header(record: bytes, separator: str, quoted: bool) -> list[str]:
     text = record.decode("utf-8", "backslashreplace").rstrip("\r\n")
     if not quoted:
         return text.split(separator)
-    return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
+    except csv.Error:  # a cell beyond the csv module's limit
+        return text.split(separator)

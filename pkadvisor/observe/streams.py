@@ -29,6 +29,10 @@ _FEED_BYTES_ZSTD: Final = 8 << 10  # its decompressor has no output limit, so th
 _PIECE_BYTES: Final = 1 << 20
 
 
+class EmptyFileError(InputError):
+    """A file without a byte of content: whoever reads several files may pass over it."""
+
+
 class _Decompressor(Protocol):
     """One member of a compressed file; ``push(b"")`` goes on with what is pending."""
 
@@ -316,7 +320,7 @@ def open_bytes(path: str | Path, *, name: str = "") -> ByteStream:
     try:
         stream = ByteStream(raw, where)
         if not stream.head:
-            raise InputError("the file is empty", where=where, fix="export it again, or leave it out")
+            raise EmptyFileError("the file is empty", where=where, fix="export it again, or leave it out")
     except BaseException:
         raw.close()
         raise

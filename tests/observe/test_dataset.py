@@ -18,7 +18,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe import records
 from pkadvisor.observe.dataset import Dataset, open_datasets
 from pkadvisor.table.edm import EdmType
@@ -369,3 +369,30 @@ def test_hostile_key_values_pass_untouched(tmp_path: Path) -> None:
     assert rows(load(tmp_path, text.getvalue())) == [(v, v) for v in values]
     lines = "".join(json.dumps({"v": v}) + "\n" for v in values)
     assert rows(load(tmp_path, lines)) == [(v,) for v in values]
+
+
+@pytest.mark.parametrize("start", ["x^", "x\x01", "\ufeffx", "#", "PAR", "{", "'"])
+def test_rows_that_begin_like_something_else(tmp_path: Path, start: str) -> None:
+    """polars takes text that begins with x^ for compressed data."""
+    text = "a,b\n" + f"{start}one,1\n" * 3
+    assert rows(load(tmp_path, text)) == [(f"{start}one", 1)] * 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "_CSV_BLOCK_BYTES", 4)
+        assert rows(load(tmp_path, text)) == [(f"{start}one", 1)] * 3
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    lines=st.lists(
+        st.lists(st.text(st.sampled_from('x^",\n;1 '), max_size=4), min_size=1, max_size=4).map(",".join), max_size=12
+    )
+)
+def test_any_text_gives_rows_or_an_error_and_both_passes_agree(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    path = write(tmp_path_factory.mktemp("d"), "one,two\n" + "\n".join(lines))
+    try:
+        (dataset,) = open_datasets([path], max_bad_share=1.0)
+    except InputError:
+        return
+    assert len(rows(dataset)) == dataset.row_count == len(rows(dataset, "two"))

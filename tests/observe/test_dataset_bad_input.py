@@ -141,3 +141,35 @@ def test_errors_are_errors_of_the_advisor_for_any_damage(tmp_path: Path) -> None
                 assert sum(f.height for f in dataset.batches()) == dataset.row_count
             except AdvisorError as error:
                 assert len(error.lines()) <= 4
+
+
+def test_stray_quotes_lose_no_row(tmp_path: Path) -> None:
+    """Two of them join the lines between; whether or not the joined line has the right width."""
+    for lines in (['5" pipe,1', "b,2", '3" tube,4'], ['5" pipe,1', '3" tube,4']):
+        path = tmp_path / "x.csv"
+        path.write_text('a,b\n"quoted",0\n' + "".join(line + "\n" for line in lines))
+        (dataset,) = open_datasets([str(path)])
+        wanted = [("quoted", 0), *((line.split(",")[0], int(line.split(",")[1])) for line in lines)]
+        assert [row for f in dataset.batches() for row in f.rows()] == wanted
+        assert any("quotes in the wrong place" in note for note in dataset.notes)
+
+
+def test_empty_parts_among_others_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "part-0.csv").write_bytes(b"")
+    (tmp_path / "part-1.csv").write_text("a,b\n")
+    (tmp_path / "part-2.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "part-3.csv").write_bytes(b"")
+    (dataset,) = open_datasets([str(tmp_path / "part-*.csv")])
+    assert (dataset.row_count, len(dataset.notes)) == (1, 2 + 1)
+    assert sum(f.height for f in dataset.batches()) == 1
+    with pytest.raises(InputError, match=r"no rows|empty"):
+        open_datasets([str(tmp_path / "part-[01].csv")])
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(GOOD.encode()))))
+    (dataset,) = open_datasets(["Thing=-"])
+    assert (dataset.kind, dataset.row_count) == ("Thing", 1000)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    with pytest.raises(InputError, match=r"^standard input: the file is empty"):
+        open_datasets(["-"])
