@@ -44,7 +44,7 @@ EPILOG = examples(
 def analyze(
     data: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DATA]...", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
     ] = None,
     *,
     reading: Reading,

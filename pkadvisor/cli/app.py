@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from pkadvisor.cli import analyze, config, profile, samples
 from pkadvisor.cli.console import write_text
@@ -23,6 +24,13 @@ class LightGroup(TyperGroup):
         if option is not None:
             option.default = False
         return option
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help leaves out that an argument is a ``<list[str]>``."""
+
+    def get_help(self, ctx: Any) -> str:
+        return re.sub(r" <(?:list\[)?str\]?>(?=  )", lambda match: " " * len(match[0]), super().get_help(ctx))
 
 
 def _group(about: str, epilog: str) -> typer.Typer:
@@ -96,14 +104,16 @@ def root(
     show_help_alone(ctx)
 
 
-app.command("analyze", epilog=analyze.EPILOG, context_settings=SETTINGS)(analyze.analyze)
-app.command("profile", epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
+app.command("analyze", cls=PlainCommand, epilog=analyze.EPILOG, context_settings=SETTINGS)(analyze.analyze)
+app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
 _samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)
-_samples.command("list", epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
-_samples.command("write", epilog=samples.WRITE_EPILOG, context_settings=SETTINGS)(samples.write_sample)
+_samples.command("list", cls=PlainCommand, epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
+_samples.command("write", cls=PlainCommand, epilog=samples.WRITE_EPILOG, context_settings=SETTINGS)(
+    samples.write_sample
+)
 app.add_typer(_samples, name="samples")
 
 _config = _group("Print the schemas of what is read and written.", config.EPILOG)
-_config.command("schema", epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
+_config.command("schema", cls=PlainCommand, epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
 app.add_typer(_config, name="config")

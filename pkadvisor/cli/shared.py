@@ -98,13 +98,15 @@ class Reading:
     ] = Redact.none
     input_format: Annotated[
         str | None,
-        option("--input-format", metavar="NAME", help="Do not guess the format.", show_default="by content"),
+        option("--input-format", metavar="NAME", help="The format of the data, instead of a look at its content."),
     ] = None
     stdin_name: Annotated[
         str | None,
         option("--stdin-name", metavar="NAME", help="What messages call standard input."),
     ] = None
-    seed: Annotated[int, option("--seed", metavar="N", min=0, help="Seed.", env="SEED", show_default=True)] = 0
+    seed: Annotated[
+        int, option("--seed", metavar="N", min=0, help="Seed of random draws.", env="SEED", show_default=True)
+    ] = 0
 
 
 def unfold(command: Callable[..., None]) -> Callable[..., None]:

@@ -79,12 +79,17 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
 
 @pytest.fixture
 def advise(
-    use_cases: UseCases, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    use_cases: UseCases,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., tuple[int, str, str]]:
     """Runs a command line in this process: exit code, standard output, standard error."""
     from pkadvisor.cli.main import main
 
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path_factory.mktemp("traceback")))
     (tmp_path / "data.csv").write_text("a,b\n1,2\n")
 
     def invoke(*arguments: str) -> tuple[int, str, str]:
