@@ -6,7 +6,6 @@ threads show in the result, sketches included.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,13 +13,14 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Op, Route, Routes, Skips
 from pkadvisor.observe.traffic import ClassTraffic, Clock, Groups, HeavyKeys, Latency, TableTraffic, Traffic, Window
 from pkadvisor.observe.traffic_parts import (
+    BUCKETS,
     LATENCY_ERROR,
     BottomK,
     HeavyHitters,
     Histogram,
     Seconds,
+    counted,
     mixed,
-    summed,
     text_hashes,
 )
 from pkadvisor.observe.traffic_parts import Window as SeenWindow
@@ -172,9 +172,7 @@ class TrafficFold:
             code = self._class(_ClassKey.of(route)) if not left_out else -1
             batch = self._class(_ClassKey(route.table, Op.BATCH, kind="")) if route.grouped and not left_out else -1
             table = self._tables.get(route.table, -1)
-            self._route_rows.append(
-                (code, batch, table, False, route.continued, route.op.writes, left_out)
-            )
+            self._route_rows.append((code, batch, table, False, route.continued, route.op.writes, left_out))
         columns = np.array(self._route_rows, dtype=np.int64).reshape(-1, 7).T
         names = ("code", "batch", "table", "header", "page", "write", "out")
         return dict(zip(names, columns, strict=True))
@@ -229,9 +227,16 @@ class TrafficFold:
         status = frame["status"].fill_null(0).to_numpy().astype(np.int64)
         single = (code >= 0) & (batch < 0)
         entity = batch >= 0
-        self._count(code[single], *(x[single] for x in (throttled, retry, page, status, at, timed)), size[single], latency[single])
+        self._count(
+            code[single],
+            *(x[single] for x in (throttled, retry, page, status, at, timed)),
+            size[single],
+            latency[single],
+        )
         self._count(code[entity], *(x[entity] for x in (throttled, retry, page, status, at, timed)))
-        self._count(batch[lead], *(x[lead] for x in (throttled, retry, page, status, at, timed)), size[lead], latency[lead])
+        self._count(
+            batch[lead], *(x[lead] for x in (throttled, retry, page, status, at, timed)), size[lead], latency[lead]
+        )
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed], int((~timed).sum()))
         self._take_sample(frame, code, table["table"][route], demand, records)
@@ -280,7 +285,6 @@ class TrafficFold:
     def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, at: Any, hour: int) -> Any:
         """Which attempts repeat a throttled one."""
         import numpy as np
-        import polars as pl
 
         retry = np.zeros(len(code), dtype=bool)
         if not throttled.any() and not len(self._throttled) and not self._nameless:
@@ -288,7 +292,8 @@ class TrafficFold:
         client = frame["client_request_id"]
         named = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
         number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
-        identity = mixed(text_hashes(client) ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
+        # Only equality within this run matters here, so the machine's own hash will do.
+        identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
         if named.any():
             stopped = np.unique(identity[named & throttled])
             before = np.zeros(len(code), dtype=bool)
@@ -365,9 +370,9 @@ class TrafficFold:
             sums["latency_us"] = np.bincount(code[measured], weights=latency[measured], minlength=n)
             most = np.zeros(n, dtype=np.int64)
             np.maximum.at(most, code[measured], latency[measured])
-            buckets = (code[measured] << 16) | Histogram.buckets(latency[measured])
-            for key, count in zip(*(x.tolist() for x in np.unique(buckets, return_counts=True)), strict=True):
-                self._tallies[key >> 16].latency.add(key & 0xFFFF, count)
+            buckets = code[measured] * BUCKETS + Histogram.buckets(latency[measured])
+            for key, count in zip(*(x.tolist() for x in counted(buckets, n * BUCKETS)), strict=True):
+                self._tallies[key // BUCKETS].latency.add(key % BUCKETS, count)
             for c in present:
                 self._tallies[c].latency_max_us = max(self._tallies[c].latency_max_us, int(most[c]))
         for c in present:
@@ -377,10 +382,10 @@ class TrafficFold:
             if highest[c] >= 0:
                 tally.first_us = int(lowest[c]) if tally.first_us is None else min(tally.first_us, int(lowest[c]))
                 tally.last_us = int(highest[c]) if tally.last_us is None else max(tally.last_us, int(highest[c]))
-        keys, counts = np.unique((code << 16) | np.clip(status, 0, 0xFFFF), return_counts=True)
+        keys, counts = counted(code * 1000 + np.clip(status, 0, 999), n * 1000)
         for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
-            statuses = self._tallies[key >> 16].statuses
-            statuses[key & 0xFFFF] = statuses.get(key & 0xFFFF, 0) + count
+            statuses = self._tallies[key // 1000].statuses
+            statuses[key % 1000] = statuses.get(key % 1000, 0) + count
 
     def _count_seconds(
         self, code: Any, batch: Any, table: Any, demand: Any, lead: Any, single: Any, at: Any, timed: Any
@@ -478,7 +483,14 @@ class TrafficFold:
             if not codes:
                 continue
             classes = [self._class_traffic(c, peak, minutes, clock, samples) for c in codes]
-            classes.sort(key=lambda c: (-c.requests, c.op, c.shape, repr((c.address, c.grouped, c.select, c.top, c.order_by, c.kind))))
+            classes.sort(
+                key=lambda c: (
+                    -c.requests,
+                    c.op,
+                    c.shape,
+                    repr((c.address, c.grouped, c.select, c.top, c.order_by, c.kind)),
+                )
+            )
             single = [c for c in classes if not c.grouped]
             tables.append(
                 TableTraffic(
@@ -697,9 +709,7 @@ class _GroupFold:
             "pk",
             "rk",
         )
-        counts = parts.group_by("request").agg(
-            pl.col("table").min(), pl.col("hour").max(), n=pl.len().cast(pl.Int64)
-        )
+        counts = parts.group_by("request").agg(pl.col("table").min(), pl.col("hour").max(), n=pl.len().cast(pl.Int64))
         held = counts if self._open is None else pl.concat([self._open, counts])
         held = held.group_by("request").agg(pl.col("table").min(), pl.col("hour").max(), pl.col("n").sum())
         self._close(held.filter((pl.col("hour") < hour - 1) & (pl.col("hour") >= 0)))
@@ -722,7 +732,11 @@ class _GroupFold:
         """Keep the parts of the transactions with the smallest hashes."""
         import polars as pl
 
-        limits = parts["table"].replace_strict(self._limit, default=(1 << 64) - 1, return_dtype=pl.UInt64) if self._limit else None
+        limits = (
+            parts["table"].replace_strict(self._limit, default=(1 << 64) - 1, return_dtype=pl.UInt64)
+            if self._limit
+            else None
+        )
         if limits is not None:
             parts = parts.filter(pl.col("request") <= limits)
         if not parts.height:

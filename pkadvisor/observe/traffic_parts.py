@@ -34,33 +34,51 @@ def mixed(values: U64) -> U64:
 def text_hashes(texts: pl.Series) -> U64:
     """A 64-bit hash of each text, the same on every machine and in every version; 0 for null.
 
-    Texts of up to 40 bytes (request ids are 36) are hashed as five words in bulk, longer ones by xxh3.
+    Texts of 8 to 40 bytes (request ids are 36) are hashed in bulk, as words of 8 bytes, the last of which may overlap
+    the one before; shorter and longer ones by xxh3.
     """
     import numpy as np
     import polars as pl
+    import xxhash
 
-    size = texts.str.len_bytes().fill_null(0)
-    longest = int(size.max() or 0)  # type: ignore[arg-type]
-    padded = pl.concat_str(pl.col("t"), pl.lit("\0" * _WORDS_BYTES)).cast(pl.Binary)
-    words = (
-        texts.fill_null("")
-        .to_frame("t")
-        .select(
-            padded.bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
-            for at in range(0, min(_WORDS_BYTES, max(8, longest)), 8)
+    size = texts.str.len_bytes()
+    hashed = np.zeros(len(texts), dtype=np.uint64)
+    lengths = [] if texts.null_count() == len(texts) else size.unique().drop_nulls().sort().to_list()
+    for length in lengths:
+        if not 8 <= length <= _WORDS_BYTES:
+            continue
+        everything = len(lengths) == 1 and not texts.null_count()
+        mine = None if everything else (size == length).fill_null(False)
+        part = texts if mine is None else texts.filter(mine)
+        places = [*range(0, length - 7, 8), *([length - 8] if length % 8 else [])]
+        words = part.cast(pl.Binary).to_frame("t").select(
+            pl.col("t").bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
+            for at in places
         )
-    )
-    hashed = size.to_numpy().astype(np.uint64)
-    for word in words:
-        hashed = mixed(hashed ^ word.to_numpy())
-    if longest > _WORDS_BYTES:
-        import xxhash
-
-        place = (size > _WORDS_BYTES).arg_true().to_numpy()
-        hashed[place] = [xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) for text in texts[place]]
-    if texts.null_count():
-        hashed[texts.is_null().to_numpy()] = 0
+        found = np.full(len(part), length, dtype=np.uint64)
+        for word in words:
+            found = mixed(found ^ word.to_numpy())
+        if mine is None:
+            return found
+        hashed[mine.to_numpy()] = found
+    rest = ((size < 8) | (size > _WORDS_BYTES)).fill_null(False)
+    if rest.any():
+        hashed[rest.to_numpy()] = [
+            xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) for text in texts.filter(rest)
+        ]
     return hashed
+
+
+def counted(keys: I64, size: int) -> tuple[I64, I64]:
+    """Distinct keys (all in 0 … size − 1), ascending, and how often each occurs."""
+    import numpy as np
+
+    if 0 < size <= 1 << 21:
+        counts = np.bincount(keys, minlength=size)
+        present = np.flatnonzero(counts)
+        return present, counts[present]
+    found, often = np.unique(keys, return_counts=True)
+    return found, often.astype(np.int64)
 
 
 class Window:
@@ -243,9 +261,9 @@ class BottomK:
         bounds: dict[int, int] = {}
         for (table,), part in sizes.group_by("table", maintain_order=True):
             bounds[int(table)] = even_bound(part["len"].to_list(), self._per_table, self._per_class)  # type: ignore[call-overload]
-        held = held.filter(
-            pl.col("place") < pl.col("table").replace_strict(bounds, return_dtype=pl.Int64)
-        ).drop("place")
+        held = held.filter(pl.col("place") < pl.col("table").replace_strict(bounds, return_dtype=pl.Int64)).drop(
+            "place"
+        )
         self._limit = {}
         for (code,), part in held.group_by("class", maintain_order=True):
             if part.height >= bounds[int(part["table"][0])]:
@@ -301,10 +319,12 @@ class Seconds:
 
     def add(self, classes: I64, seconds: I64) -> None:
         """Count one request of each class in each second (since 1970, before the year 10 000)."""
-        import numpy as np
-
-        found, counts = np.unique((classes << 38) | seconds, return_counts=True)
-        self._pending.append((found, counts.astype(np.int64)))
+        if not len(classes):
+            return
+        first, last = int(seconds.min()), int(seconds.max())
+        span = last - first + 1
+        found, counts = counted(classes * span + (seconds - first), (int(classes.max()) + 1) * span)
+        self._pending.append((((found // span) << 38) | (found % span + first), counts))
         self._pending_rows += len(found)
         if self._pending_rows > 200_000 + len(self._seconds[0]) // 2:
             self._merge()
@@ -334,9 +354,7 @@ class Seconds:
         for code, most in zip(classes[starts].tolist(), np.maximum.reduceat(counts, starts).tolist(), strict=True):
             self._peak[code] = max(self._peak.get(code, 0), most)
         minutes = (classes << 38) | ((keys & ((1 << 38) - 1)) // 60)
-        self._minutes = summed(
-            np.concatenate([self._minutes[0], minutes]), np.concatenate([self._minutes[1], counts])
-        )
+        self._minutes = summed(np.concatenate([self._minutes[0], minutes]), np.concatenate([self._minutes[1], counts]))
 
     def result(self) -> tuple[dict[int, int], dict[int, tuple[I64, I64]]]:
         """The busiest second of each class, and its minutes (since 1970, ascending) with their counts."""

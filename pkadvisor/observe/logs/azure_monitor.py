@@ -1,4 +1,336 @@
-"""stub"""
-NAME="Azure Monitor"
-def claims(head): return False
-def frames(*a): return iter(())
+"""Azure Monitor resource logs of the table service, as exported or as queried.
+
+* JSON lines (``time, operationName, uri, properties{objectKey …}``), one record a line or ``{"records": […]}``;
+* exports of the Log Analytics table ``StorageTableLogs``: CSV with its columns as header, or JSON (lines or one list).
+
+Fields may be absent. Which write a write is, is told by the operation name; reads are classified by their URL.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines, text_of
+from pkadvisor.observe.logs.storage_analytics import requests, route_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAME: Final = "Azure Monitor"
+
+# Where each field of a request is: in a resource log record, in its properties, in Log Analytics.
+# The names on the left are those of the columns that ``storage_analytics.requests`` takes.
+_TOP: Final = {"f1": "time", "f2": "operationName", "f3": "statusText", "f4": "statusCode", "f11": "uri"}
+_TOP_OTHER: Final = ("correlationId", "durationMs", "resourceType")
+_PROPERTIES: Final = {
+    "f6": "serverLatencyMs",
+    "f10": "serviceType",
+    "f12": "objectKey",
+    "f14": "operationCount",
+    "f20": "responseBodySize",
+    "f29": "clientRequestId",
+}
+_ANALYTICS: Final = {
+    "f1": "TimeGenerated",
+    "f2": "OperationName",
+    "f3": "StatusText",
+    "f4": "StatusCode",
+    "f6": "ServerLatencyMs",
+    "f10": "ServiceType",
+    "f11": "Uri",
+    "f12": "ObjectKey",
+    "f13": "CorrelationId",
+    "f14": "OperationCount",
+    "f20": "ResponseBodySize",
+    "f29": "ClientRequestId",
+}
+_USED: Final = ("f1", "f2", "f3", "f4", "f6", "f10", "f11", "f12", "f13", "f14", "f20", "f29")
+_SMALL_BYTES: Final = 256 << 10
+_HEADER_BYTES: Final = 16 << 10
+_RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
+_LIST = re.compile(rb"^\s*\[\s*\{")
+_UNIT = re.compile(r"\s*\[[A-Za-z]+\]$")
+
+
+def claims(head: bytes) -> bool:
+    """Whether the beginning is a resource log record, a Log Analytics header or a list of either."""
+    text = head.lstrip()
+    if text[:1] in (b"{", b"["):
+        inner = text
+        for pattern in (_RECORDS, _LIST):
+            if found := pattern.match(inner):
+                inner = inner[found.end() - (pattern is _LIST) :].lstrip()
+        return _keys_of_first_object(inner) is not None
+    header = _csv_names(text.split(b"\n", 1)[0])
+    return header is not None
+
+
+def _keys_of_first_object(text: bytes) -> dict[str, Any] | None:
+    try:
+        found, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    exported = {"time", "operationName"} <= found.keys() and ("uri" in found or "properties" in found)
+    queried = {"TimeGenerated", "OperationName"} <= found.keys() or {"TimeGenerated", "Uri"} <= found.keys()
+    return found if exported or queried else None
+
+
+def _csv_names(line: bytes) -> list[str] | None:
+    """The columns of a Log Analytics CSV, without the unit that the portal adds to times; None for another header."""
+    if len(line) > _HEADER_BYTES:
+        return None
+    try:
+        names = next(csv.reader([line.decode("utf-8", "replace").strip()]), [])
+    except csv.Error:
+        return None
+    names = [_UNIT.sub("", name.strip()) for name in names]
+    return names if "TimeGenerated" in names and ("Uri" in names or "ObjectKey" in names) else None
+
+
+def frames(
+    path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
+) -> Iterator[pl.DataFrame]:
+    """Request frames of one file."""
+    from pkadvisor.observe.logs.pipeline import classified
+    from pkadvisor.observe.streams import open_text
+
+    chosen = options or ReadOptions()
+    where = name or str(path)
+    with open_text(path, name=where) as stream:
+        head = stream.read(64 << 10)
+    if head.lstrip()[:1] not in (b"{", b"["):
+        names = _csv_names(head.lstrip().split(b"\n", 1)[0]) or []
+        parts = _csv_parts(path, names, chosen, where)
+        yield from classified(parts, route_of, routes, skips, where)
+    elif _RECORDS.match(head) or _LIST.match(head):
+        yield from classified(_document_parts(path, chosen, where), route_of, routes, skips, where)
+    else:
+        yield from read_lines(path, parse, route_of, routes, skips, chosen, where)
+
+
+def parse(block: bytes) -> Parsed:
+    """Parse a block of JSON lines."""
+    skips: list[Skip] = []
+    frame = _fields(block, skips, 0)
+    return Parsed(block.count(b"\n"), requests(frame, skips), skips)
+
+
+def _fields(block: bytes, skips: list[Skip], offset: int) -> pl.DataFrame:
+    import polars as pl
+
+    frame = fast(block)
+    if frame is not None:
+        return frame.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32)) if offset else frame
+    if len(block) > _SMALL_BYTES:
+        cut = block.find(b"\n", len(block) // 2) + 1
+        if 0 < cut < len(block):
+            left = _fields(block[:cut], skips, offset)
+            return pl.concat([left, _fields(block[cut:], skips, offset + block.count(b"\n", 0, cut))])
+    return exact(enumerate(block.split(b"\n")[:-1], offset), skips)
+
+
+def fast(block: bytes) -> pl.DataFrame | None:
+    """The block through polars' JSON reader, or None where it finds something that it does not understand."""
+    import polars as pl
+
+    text = pl.String
+    schema = {column: text for column in (*_TOP.values(), *_TOP_OTHER, "TimeGenerated", "records")}
+    properties = pl.Struct({column: text for column in _PROPERTIES.values()})
+    try:
+        frame = pl.read_ndjson(block, schema=schema | {"properties": properties})  # type: ignore[dict-item]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    if frame.height != block.count(b"\n") or frame["time"].null_count() or frame["operationName"].null_count():
+        return None
+    inner = pl.col("properties").struct
+    frame = frame.select(
+        pl.int_range(pl.len(), dtype=pl.UInt32).alias("line"),
+        *(pl.col(source).alias(column) for column, source in _TOP.items()),
+        pl.col("correlationId").alias("f13"),
+        *(inner.field(source).alias(column) for column, source in _PROPERTIES.items()),
+        pl.col("durationMs"),
+        pl.col("resourceType"),
+    )
+    return _filled(frame)
+
+
+def _filled(frame: pl.DataFrame) -> pl.DataFrame:
+    """Absent fields made good: the service by type of resource or host, texts that later steps expect."""
+    import polars as pl
+
+    table = pl.col("resourceType").str.contains("tableServices", literal=True) | pl.col("f11").str.contains(
+        ".table.", literal=True
+    )
+    if frame["f10"].null_count():
+        frame = frame.with_columns(
+            f10=pl.coalesce("f10", pl.when(table).then(pl.lit("table")), pl.lit("unknown service"))
+        )
+    return frame.select("line", *(pl.col(c).fill_null("") if c in ("f2", "f3", "f11", "f12") else c for c in _USED))
+
+
+def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
+    """The same columns line by line; ``lines`` are (place, bytes)."""
+    rows: list[tuple[int, dict[str, Any]]] = []
+    for place, raw in lines:
+        if not raw.strip():
+            continue
+        try:
+            record = json.loads(raw)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict) and isinstance(record.get("records"), list):
+            rows.extend((place, inner) for inner in record["records"])
+        else:
+            rows.append((place, record))
+    return _frame([(place, *_picked(record, place, skips)) for place, record in rows], skips)
+
+
+def _picked(record: Any, place: int, skips: list[Skip]) -> tuple[dict[str, str | None] | None]:
+    """The used fields of one record, or None (counted) where it is no log record."""
+    if isinstance(record, dict) and isinstance(record.get("TimeGenerated"), str):
+        return (_queried(record),)
+    if (
+        isinstance(record, dict)
+        and isinstance(record.get("time"), str)
+        and isinstance(record.get("operationName"), str)
+    ):
+        properties = record.get("properties")
+        properties = properties if isinstance(properties, dict) else {}
+        fields = {column: _text(record.get(source)) for column, source in _TOP.items()}
+        fields |= {column: _text(properties.get(source)) for column, source in _PROPERTIES.items()}
+        fields["f13"] = _text(record.get("correlationId"))
+        fields["resourceType"] = _text(record.get("resourceType"))
+        return (fields,)
+    shown = json.dumps(record, ensure_ascii=True)[:200] if record is not None else "no JSON"
+    skips.append(Skip(NOT_PARSEABLE, 1, place, shown, bad=True))
+    return (None,)
+
+
+def _queried(record: dict[str, Any]) -> dict[str, str | None]:
+    fields = {column: _text(record.get(source)) for column, source in _ANALYTICS.items()}
+    if fields["f10"] is None and _text(record.get("Type")) == "StorageTableLogs":
+        fields["f10"] = "table"
+    return fields
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
+    return json.dumps(value)
+
+
+def _frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Skip]) -> pl.DataFrame:
+    import polars as pl
+
+    good = [(place, fields) for place, fields in rows if fields is not None]
+    frame = pl.DataFrame(
+        {"line": pl.Series([place for place, _ in good], dtype=pl.UInt32)}
+        | {
+            column: pl.Series([fields.get(column) for _, fields in good], dtype=pl.String)
+            for column in (*_USED, "resourceType")
+        }
+    )
+    return _filled(frame)
+
+
+def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: str) -> Iterator[Parsed]:
+    """A Log Analytics CSV, record by record: fields may hold line ends."""
+    from pkadvisor.observe.streams import open_text
+
+    with open_text(path, name=where) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
+        reader = csv.reader(text)
+        next(reader, None)
+
+        def records() -> Iterator[tuple[Any, str | None]]:
+            while True:
+                try:
+                    row = next(reader)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    yield None, str(error)
+                    continue
+                if not row:
+                    continue
+                yield (dict(zip(names, row, strict=True)), None) if len(row) == len(names) else (
+                    None,
+                    f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}",
+                )
+
+        first = Parsed(1, None)  # the header
+        yield first
+        yield from _batched(records(), _queried)
+
+
+def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Iterator[Parsed]:
+    """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
+    from pkadvisor.observe.streams import open_text
+
+    decoder = json.JSONDecoder()
+
+    def records() -> Iterator[tuple[Any, str | None]]:
+        with open_text(path, name=where) as stream:
+            text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
+            buffer, ended, started = "", False, False
+            while True:
+                buffer = buffer.lstrip(" \t\r\n,")
+                if not started:
+                    found = re.match(r'(?:\{\s*"records"\s*:\s*)?\[', buffer)
+                    if found:
+                        buffer, started = buffer[found.end() :], True
+                        continue
+                if buffer.startswith(("]", "}")):
+                    buffer, started = buffer[1:], False
+                    continue
+                try:
+                    if not buffer:
+                        raise ValueError
+                    record, end = decoder.raw_decode(buffer)
+                    buffer = buffer[end:]
+                    yield record, None
+                except (ValueError, RecursionError):
+                    more = text.read(1 << 20)
+                    if not more:
+                        if buffer:
+                            yield None, f"the JSON is cut or broken at: {buffer[:120]}"
+                        return
+                    buffer += more
+
+    def pick(record: Any) -> dict[str, str | None] | None:
+        return _picked(record, 0, [])[0]
+
+    yield from _batched(records(), pick)
+
+
+def _batched(
+    records: Iterator[tuple[Any, str | None]], pick: Callable[[Any], dict[str, str | None] | None]
+) -> Iterator[Parsed]:
+    """Blocks of 20,000 records; a record counts as a line."""
+    rows: list[tuple[int, dict[str, str | None] | None]] = []
+    skips: list[Skip] = []
+    count = 0
+    for record, trouble in records:
+        fields = None if trouble is not None else pick(record)
+        if fields is None:
+            shown = trouble if trouble is not None else json.dumps(record)[:200]
+            skips.append(Skip(NOT_PARSEABLE, 1, count, shown, bad=True))
+        else:
+            rows.append((count, fields))
+        count += 1
+        if count == 20_000:
+            yield Parsed(count, requests(_frame(rows, skips), skips), skips)
+            rows, skips, count = [], [], 0
+    if count:
+        yield Parsed(count, requests(_frame(rows, skips), skips), skips)

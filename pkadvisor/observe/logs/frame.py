@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     import polars as pl
 
-BLOCK_BYTES: Final = 16 << 20
+BLOCK_BYTES: Final = 24 << 20
 EXAMPLE_CHARACTERS: Final = 160
 ROUTES_MAX: Final = 20_000
 

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse
-from pkadvisor.observe.streams import LongLine, line_blocks
+from pkadvisor.observe.streams import LongLine, line_blocks, locate, open_bytes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,26 +48,79 @@ def text_of(line: bytes) -> str:
 
 
 def ahead(
-    blocks: Iterator[bytes], parse: Callable[[bytes], Parsed], options: ReadOptions
+    blocks: Iterator[Callable[[], bytes]], parse: Callable[[bytes], Parsed], options: ReadOptions
 ) -> Iterator[Parsed]:
-    """``parse`` of every block, in order; up to ``options.threads`` blocks are worked on at a time."""
+    """``parse`` of every block, in order; up to ``options.threads`` blocks are fetched and worked on at a time."""
     if options.threads <= 1:
-        for block in blocks:
-            yield parse(block)
+        for fetch in blocks:
+            yield parse(fetch())
         return
     with ThreadPoolExecutor(options.threads, thread_name_prefix="log") as pool:
         waiting: deque[Future[Parsed]] = deque()
         try:
-            for block in blocks:
-                waiting.append(pool.submit(parse, block))
-                del block
-                if len(waiting) >= options.threads:
+            for fetch in blocks:
+                waiting.append(pool.submit(lambda fetch=fetch: parse(fetch())))
+                if len(waiting) > options.threads:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
             for future in waiting:
                 future.cancel()
+
+
+_EDGE_BYTES: Final = 1 << 20
+
+
+def block_fetchers(
+    path: str | Path, block_bytes: int, on_long_line: Callable[[LongLine], None], name: str
+) -> Iterator[Callable[[], bytes]]:
+    """One function for each block of whole lines, to be called in any thread.
+
+    Plain UTF-8 files are read where the blocks are parsed; others, and files with very long lines, as one stream.
+    """
+    cuts = _cuts(path, block_bytes, name)
+    if cuts is None:
+        for block in line_blocks(path, block_bytes, on_long_line=on_long_line, name=name):
+            yield lambda block=block: block  # type: ignore[misc]
+        return
+    found = locate(path)
+    for start, end in pairwise(cuts):
+        yield lambda start=start, end=end: _piece(found, start, end)  # type: ignore[misc]
+
+
+def _piece(path: Path, start: int, end: int) -> bytes:
+    with path.open("rb", buffering=0) as file:
+        file.seek(start)
+        parts = []
+        left = end - start
+        while left and (part := file.read(left)):
+            parts.append(part)
+            left -= len(part)
+    block = parts[0] if len(parts) == 1 else b"".join(parts)
+    return block if block.endswith(b"\n") else block + b"\n"
+
+
+def _cuts(path: str | Path, block_bytes: int, name: str) -> list[int] | None:
+    """Offsets behind line ends, about ``block_bytes`` apart; None where the file has to be read as a stream."""
+    found = locate(path)
+    with open_bytes(path, name=name) as stream:
+        if stream.compression or stream.head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return None
+        start = 3 if stream.head.startswith(b"\xef\xbb\xbf") else 0
+    size = found.stat().st_size
+    cuts = [start]
+    with found.open("rb", buffering=0) as file:
+        while size - cuts[-1] > block_bytes:
+            at = cuts[-1] + block_bytes
+            file.seek(at)
+            line_end = file.read(_EDGE_BYTES).find(b"\n")
+            if line_end < 0:
+                return None  # a line of a megabyte: the stream knows what to do about it
+            cuts.append(at + line_end + 1)
+    if cuts[-1] < size:
+        cuts.append(size)
+    return cuts
 
 
 def read_lines(
@@ -85,7 +139,7 @@ def read_lines(
         skips.lines += 1
         skips.add("line too long", 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
 
-    blocks = line_blocks(path, options.block_bytes, on_long_line=long_line, name=where)
+    blocks = block_fetchers(path, options.block_bytes, long_line, where)
     yield from classified(ahead(blocks, parse, options), route_of, routes, skips, where)
 
 
@@ -112,16 +166,17 @@ def classified(
                         numbers.clear()
                     numbers[kind] = routes.number(route_of(kind))
             codes = pl.Series([numbers[kind] for kind in kinds], dtype=pl.UInt32)
-            frame = frame.with_columns(
-                route=pl.col("what").replace_strict(seen, codes, return_dtype=pl.UInt32)
-            )
+            frame = frame.with_columns(route=pl.col("what").replace_strict(seen, codes, return_dtype=pl.UInt32))
             for code in sorted(set(codes.to_list())):
                 reason = routes.all[code].skip
                 if reason:
                     left_out = frame.filter(pl.col("route") == code)
                     line = first + int(left_out["line"][0])
                     skips.add(
-                        reason, left_out.height, f"{where}:{line}", left_out["what"][0].replace("\n", " "),
+                        reason,
+                        left_out.height,
+                        f"{where}:{line}",
+                        left_out["what"][0].replace("\n", " "),
                         bad=reason == NOT_PARSEABLE,
                     )
                     frame = frame.filter(pl.col("route") != code)

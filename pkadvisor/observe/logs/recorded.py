@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TABLE_OPERATION, Op, ReadOptions, Route, Routes, Skips
 from pkadvisor.observe.logs.storage_analytics import read_route
-from pkadvisor.observe.logs.urls import UrlShape, blank_text, address_keys, raw_filter, pk_of_text
+from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_of_text, raw_filter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -80,7 +80,11 @@ def _request(method: str, uri: str, *, grouped: bool) -> tuple[Route, dict[str, 
     shape = UrlShape.of(blank_text(uri))
     pk, rk = address_keys(uri)
     text = raw_filter(uri)
-    fields: dict[str, Any] = {"pk": pk if pk is not None or text is None else pk_of_text(text), "rk": rk, "filter": text}
+    fields: dict[str, Any] = {
+        "pk": pk if pk is not None or text is None else pk_of_text(text),
+        "rk": rk,
+        "filter": text,
+    }
     if shape.kind == "definition":
         return Route("", Op.QUERY, skip=TABLE_OPERATION), fields
     if shape.kind in ("other", "batch"):

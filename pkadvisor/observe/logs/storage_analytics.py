@@ -42,12 +42,12 @@ if TYPE_CHECKING:
 NAME: Final = "Storage Analytics"
 
 FIELDS: Final = {"1.0": 30, "2.0": 38}
-_WIDTH: Final = 39
+_WIDTH: Final = 31
 _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT = (
     1, 2, 3, 4, 6, 10, 11, 12, 13, 14, 20, 29,
 )  # fmt: skip
 _USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT)
-_LAST: Final = (30, 37, 38)
+_LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
 
 _CLAIM = re.compile(rb'^[12]\.0;[0-9]{4}-[0-9]{2}-[0-9]{2}T[^;"]*;[A-Za-z]+;[A-Za-z]*;[^;"]*;[0-9.]*;[0-9.]*;')
@@ -121,10 +121,10 @@ def frames(
 
 def parse(block: bytes) -> Parsed:
     """Parse a block of whole lines."""
-    lines = block.count(b"\n")
     tidy = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     skips: list[Skip] = []
-    frame = _fields(tidy, skips)
+    lines = tidy.count(b"\n")
+    frame = _fields(tidy, lines, skips)
     return Parsed(lines, requests(frame, skips), skips)
 
 
@@ -134,14 +134,15 @@ def _schema() -> dict[str, pl.DataType]:
     return {f"f{i}": pl.String() for i in range(_WIDTH)}
 
 
-def _fields(block: bytes, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
+def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
     """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``."""
     import polars as pl
 
     frame = fast(block)
-    if frame is not None:
-        wrong = frame.filter(~pl.col("whole"))
-        good = frame.filter("whole") if wrong.height else frame
+    if frame is not None and frame.height == lines:
+        whole = frame["whole"].all()
+        wrong = frame.clear() if whole else frame.filter(~pl.col("whole"))
+        good = frame if whole else frame.filter("whole")
         good = good.select("line", *(f"f{i}" for i in _USED))
         if wrong.height:
             texts = block.split(b"\n")
@@ -151,14 +152,15 @@ def _fields(block: bytes, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
     if len(block) > _SMALL_BYTES:
         cut = block.index(b"\n", len(block) // 2) + 1
         if cut < len(block):
-            left = _fields(block[:cut], skips, offset)
-            return pl.concat([left, _fields(block[cut:], skips, offset + block.count(b"\n", 0, cut))])
+            above = block.count(b"\n", 0, cut)
+            left = _fields(block[:cut], above, skips, offset)
+            return pl.concat([left, _fields(block[cut:], lines - above, skips, offset + above)])
     rest = exact(list(enumerate(block.split(b"\n")[:-1])), skips, offset)
     return rest.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32))
 
 
 def fast(block: bytes) -> pl.DataFrame | None:
-    """The block through polars' CSV reader, or None where its rows are not the block's lines.
+    """The block through polars' CSV reader, or None where it gives up; its rows may be other than the lines.
 
     Column ``whole`` is false for rows that the line-by-line parser has to look at: a wrong number of fields, or a
     quote left inside a field that is used.
@@ -183,23 +185,14 @@ def fast(block: bytes) -> pl.DataFrame | None:
         )
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
-    if frame.height != block.count(b"\n"):
-        return None
-    version = pl.col("f0")
-    # A missing field is null or empty, so the field after the last one is what tells.
-    beyond1 = pl.col("f30").is_null() | (pl.col("f30") == "")
+    # An absent last field reads like an empty one: only the other parser can tell them apart.
+    quoted = (pl.col(f"f{i}").str.contains('"', literal=True) for i in (_URL, _KEY, _CLIENT))
     return frame.with_columns(
+        pl.col("line").cast(pl.UInt32),
         whole=(
-            (version == "1.0")
-            & beyond1
-            & (pl.col("f37").is_null() | (pl.col("f37") == ""))
-            & (pl.col("f38").is_null() | (pl.col("f38") == ""))
-            & (pl.col("f29") != "")
-            & ~pl.any_horizontal(
-                pl.col(f"f{i}").str.contains('"', literal=True) for i in (_OPERATION, _URL, _KEY, _REQUEST, _CLIENT)
-            )
-        ).fill_null(False)
-    ).with_columns(pl.col("line").cast(pl.UInt32))
+            (pl.col("f0") == "1.0") & (pl.col("f30") == "") & (pl.col(f"f{_CLIENT}") != "") & ~pl.any_horizontal(quoted)
+        ),
+    )
 
 
 def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) -> pl.DataFrame:
@@ -213,7 +206,8 @@ def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) ->
         if not text.strip():
             continue
         fields = split(text)
-        if FIELDS.get(fields[0]) == len(fields):
+        expected = FIELDS.get(fields[0], 0)
+        if len(fields) == expected or (len(fields) > expected == 30 and not fields[30]):
             rows.append([fields[i] for i in _USED])
             places.append(place)
         else:
@@ -258,9 +252,7 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
     frame = frame.select(
         "line",
         at.alias("at_us"),
-        pl.concat_str(
-            shapes, pl.lit("\n"), f"f{_OPERATION}", pl.lit("\n"), table.fill_null("")
-        ).alias("what"),
+        pl.concat_str(shapes, pl.lit("\n"), f"f{_OPERATION}", pl.lit("\n"), table.fill_null("")).alias("what"),
         pl.col(f"f{_COUNT}").cast(pl.Int32, strict=False).fill_null(0).alias("op_number"),
         pl.col(f"f{_REQUEST}").alias("request_id"),
         pl.col(f"f{_CLIENT}").alias("client_request_id"),
@@ -290,7 +282,9 @@ def with_keys_of_url(frame: pl.DataFrame, url: pl.Series, asks: pl.Series) -> pl
     else:
         frame = frame.with_columns(pl.lit(None, pl.String).alias("filter"))
     unsure = (
-        frame["rk"].is_null() | frame["pk"].str.contains("%", literal=True) | frame["rk"].str.contains("%", literal=True)
+        frame["rk"].is_null()
+        | frame["pk"].str.contains("%", literal=True)
+        | frame["rk"].str.contains("%", literal=True)
     ).fill_null(True)
     if unsure.any():
         some = url.filter(unsure)
@@ -328,14 +322,11 @@ def at_us(times: pl.Series) -> pl.Series:
     text = times.str.strip_chars().str.replace(" ", "T", literal=True)
     base = text.str.slice(0, 19)
     rest = text.str.slice(19)
-    fraction = (
-        rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
-    )
+    fraction = rest.str.extract(r"^\.([0-9]{1,12})").str.pad_end(6, "0").str.slice(0, 6).cast(pl.Int64).fill_null(0)
     zone = rest.str.extract_groups(r"^(?:\.[0-9]{1,12})?(?:(Z|z)|([+-])([0-9]{2}):?([0-9]{2}))?$").struct.unnest()
     sign = zone["2"].replace_strict({"+": 1, "-": -1}, default=0, return_dtype=pl.Int64)
     shift = sign * (
-        zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60
-        + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
+        zone["3"].cast(pl.Int64, strict=False).fill_null(0) * 60 + zone["4"].cast(pl.Int64, strict=False).fill_null(0)
     )
     known = rest.str.contains(r"^(?:\.[0-9]{1,12})?(?:[Zz]|[+-][0-9]{2}:?[0-9]{2})?$")
     found = seconds(base) + fraction - shift.fill_null(0) * 60_000_000

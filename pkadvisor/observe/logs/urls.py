@@ -51,14 +51,33 @@ def map_distinct(values: pl.Series, needle: str, change: Callable[[str], str]) -
     return values.replace(old, pl.Series([change(text) for text in old], dtype=pl.String))
 
 
-@lru_cache(maxsize=1 << 16)
-def _unquoted(text: str) -> str:
-    return unquote(text)
+@lru_cache(maxsize=1)
+def _ascii_escapes() -> tuple[list[str], list[str]]:
+    pairs = {form % code: chr(code) for code in range(128) for form in ("%%%02X", "%%%02x")}
+    return list(pairs), list(pairs.values())
 
 
 def decoded(values: pl.Series) -> pl.Series:
-    """Percent-decoded as UTF-8 (undecodable bytes become U+FFFD), ``+`` untouched: for paths."""
-    return map_distinct(values, "%", _unquoted)
+    """Percent-decoded as UTF-8 (undecodable bytes become U+FFFD), ``+`` untouched: for paths.
+
+    One pass over all escapes of ASCII characters is exact for texts that hold no other escape; the distinct texts that
+    do go through ``urllib.parse.unquote``.
+    """
+    import polars as pl
+
+    hit = values.str.contains("%", literal=True)
+    if not hit.any():
+        return values
+    some = values.filter(hit)
+    escapes, texts = _ascii_escapes()
+    plain = some.str.replace_many(escapes, texts)
+    wide = some.str.contains("%[89A-Fa-f][0-9A-Fa-f]")
+    if wide.any():
+        exact = map_distinct(some.filter(wide), "%", unquote)
+        plain = pl.select(pl.when(wide).then(spread(exact, wide)).otherwise(plain))[:, 0]
+    if len(some) == len(values):
+        return plain
+    return pl.select(pl.when(hit).then(spread(plain, hit)).otherwise(values))[:, 0]
 
 
 def decoded_literals(values: pl.Series) -> pl.Series:
@@ -113,7 +132,9 @@ def filters_of(urls: pl.Series) -> pl.Series:
         raw=halves.field("field_1").str.splitn("&", 2).struct.field("field_0"),
         plain=halves.field("field_0").str.ends_with("?$") | halves.field("field_0").str.ends_with("?%24"),
     )
-    unclear = ~frame["plain"] & frame["raw"].is_not_null() | frame["raw"].str.contains("#", literal=True).fill_null(False)
+    unclear = ~frame["plain"] & frame["raw"].is_not_null() | frame["raw"].str.contains("#", literal=True).fill_null(
+        False
+    )
     if unclear.any():
         found = spread(urls.filter(unclear).str.extract(FILTER_OPTION), unclear)
         return pl.select(pl.when(unclear).then(found).otherwise(frame["raw"]))[:, 0]
