@@ -19,11 +19,12 @@ class AdvisorError(Exception):
     ``what`` is one sentence; ``where`` names a file, line or option; ``fix`` says what to do.
     ``excerpt`` holds at most two lines (a source line and the caret line under it).
     All four may carry text from user data: whoever prints them escapes it.
+    ``skeleton`` is a whole file to start from, where that helps more than a sentence; it is a page of its own.
     """
 
     exit_code: ClassVar[int] = 4
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "", excerpt: str = "") -> None:
+    def __init__(self, what: str, *, where: str = "", fix: str = "", excerpt: str = "", skeleton: str = "") -> None:
         assert what, "an error without a sentence helps nobody"
         assert excerpt.count("\n") <= 1, "an excerpt is a line and its caret"
         super().__init__(what)
@@ -31,6 +32,7 @@ class AdvisorError(Exception):
         self.where = where
         self.fix = fix
         self.excerpt = excerpt
+        self.skeleton = skeleton
 
     def lines(self) -> list[str]:
         """The message as printed: one to four lines."""

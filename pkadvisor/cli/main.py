@@ -121,9 +121,10 @@ def version_text(*, machine: bool) -> str:
 
 def _explain(error: BaseException, arguments: list[str]) -> int:
     """Say on standard error what happened, in one to four lines; returns the exit code."""
-    from pkadvisor.cli.console import say
+    from pkadvisor.cli.console import escape_page, say, write_text
 
-    color, debug = _color_asked(arguments), _debug_asked(arguments)
+    color, debug = _choice(arguments, "--color"), _debug_asked(arguments)
+    color = color if color in ("always", "never") else "auto"
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, KeyboardInterrupt):
@@ -138,6 +139,9 @@ def _explain(error: BaseException, arguments: list[str]) -> int:
     say(first, label="error: ", style="bold red", color=color)
     for line in excerpt_and_fix:
         say(line, label="  ", color=color)
+    if known.skeleton and _choice(arguments, "--format") != "json":
+        # On standard output, so that  advisor analyze data.csv > design.yaml  begins a design file.
+        write_text(escape_page(known.skeleton, color=False))
     return known.exit_code
 
 
@@ -181,7 +185,7 @@ def _escaped_lines(error: AdvisorError) -> list[str]:
     """The lines of an error as they will be printed; a caret stays below its character after escaping."""
     from pkadvisor.cli.console import escape, redact
 
-    lines = [line.replace("\r", "\\r") for line in error.lines()]
+    lines = error.lines()
     if "\n" in error.excerpt:
         source, marks = error.excerpt.split("\n")
         column = len(marks) - len(marks.lstrip(" "))
@@ -236,23 +240,17 @@ def _is_ours(filename: object) -> bool:
     return any(path.startswith(str(resource(place)) + os.sep) for place in ("schemas", "rules", "templates", "samples"))
 
 
-def _color_asked(arguments: list[str]) -> str:
-    """``--color`` as given, also when the command line could not be parsed."""
-    choice = os.environ.get("PKADVISOR_COLOR", "auto")
+def _choice(arguments: list[str], option: str) -> str:
+    """A shared option as given or as its variable says, also when the command line could not be parsed."""
+    choice = os.environ.get(f"PKADVISOR_{option.removeprefix('--').upper()}", "")
     for before, argument in zip(["", *arguments], arguments, strict=False):
-        if before == "--color":
+        if before == option:
             choice = argument
-        elif argument.startswith("--color="):
-            choice = argument.removeprefix("--color=")
-    return choice if choice in ("always", "never") else "auto"
+        elif argument.startswith(f"{option}="):
+            choice = argument.partition("=")[2]
+    return choice
 
 
 def _debug_asked(arguments: list[str]) -> bool:
-    return "--debug" in arguments or os.environ.get("PKADVISOR_DEBUG", "").lower() in (
-        "1",
-        "true",
-        "yes",
-        "on",
-        "t",
-        "y",
-    )
+    said = os.environ.get("PKADVISOR_DEBUG", "").lower()
+    return "--debug" in arguments or said in ("1", "true", "yes", "on", "t", "y")

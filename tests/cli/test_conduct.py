@@ -125,6 +125,18 @@ def test_hostile_text_in_an_error_is_shown_and_moves_nothing(advise: Advise, use
     assert source[caret.index("^")] == "d"
 
 
+def test_a_file_to_start_from_goes_to_standard_output_unless_that_carries_json(
+    advise: Advise, use_cases: UseCases
+) -> None:
+    use_cases.behave = raising(
+        UsageError("no workload", fix="fill in the design below", skeleton="schema: 1\na: \x1b\n")
+    )
+    for line, expected in (([], "schema: 1\na: \\x1b\n"), (["--format", "json"], "")):
+        code, out, err = advise("analyze", "data.csv", *line)
+        assert (code, out) == (2, expected)
+        assert err == "error: no workload\n  fill in the design below\n"
+
+
 def test_a_bug_is_confessed_in_a_line_and_its_traceback_kept_in_a_file(
     advise: Advise, use_cases: UseCases, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

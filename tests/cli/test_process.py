@@ -241,3 +241,30 @@ def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() 
     assert on_terminal("--no-progress", "--color", "never") == "note: 2 lines skipped \\x1b[2J\r\n"
     assert on_terminal(NO_COLOR="1") == "note: 2 lines skipped \\x1b[2J\r\n"
     assert on_terminal("--quiet") == ""
+
+
+def test_a_terminal_without_unicode_gets_ascii_and_never_an_error() -> None:
+    program = (
+        "import sys, types\n"
+        "import pkadvisor, pkadvisor.report\n"
+        "advisor = types.ModuleType('pkadvisor.advisor')\n"
+        "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, lambda request, progress: {}\n"
+        "console = types.ModuleType('pkadvisor.report.console')\n"
+        "console.render_text = lambda result, **o: f'{o[\"ascii_only\"]} Zürich \\ud800\\n'\n"
+        "sys.modules['pkadvisor.advisor'] = pkadvisor.advisor = advisor\n"
+        "sys.modules['pkadvisor.report.console'] = pkadvisor.report.console = console\n"
+        "from pkadvisor.cli.main import main\n"
+        "sys.exit(main(['analyze', '--sample', 'footrace']))\n"
+    )
+    for encoding, expected in (
+        ("ascii", b"True Z\\xfcrich \\ud800\n"),
+        ("latin-1", b"True Z\xfcrich \\ud800\n"),
+        ("utf-8", b"False Z\xc3\xbcrich \\ud800\n"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            env=clean_environment(PYTHONIOENCODING=encoding),
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, b"")
