@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Final
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.edm_text import TypeCounts, polars_type, typed_expr
 from pkadvisor.observe.records import Chunk, Source, Tally
-from pkadvisor.observe.sniff import source_of
+from pkadvisor.observe.sniff import FORMATS, source_of
 from pkadvisor.observe.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import EdmType
 
@@ -288,7 +288,9 @@ def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, 
             f"{tally.skipped:,} of {tally.rows + tally.skipped:,} rows cannot be read as {source.format};"
             f" the first: {tally.first_skipped}",
             where=source.where,
-            fix="correct or remove these rows, or check the delimiter and quotes",
+            fix="correct or remove these rows, or check the delimiter and quotes"
+            if tally.skipped < tally.rows
+            else f"known formats: {', '.join(FORMATS)}; query logs are given with --log",
         )
     if not tally.rows:
         raise EmptyFileError(

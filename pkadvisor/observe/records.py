@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 import json
+import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -73,12 +74,15 @@ class Source(Protocol):
 
 
 def escape_name(name: str) -> str:
-    """A property name with control characters and lone surrogates written as escapes."""
+    """A property name with control characters and lone surrogates written as escapes; anything else stays."""
     if name.isprintable():
         return name
-    return "".join(c if c.isprintable() or c == " " else c.encode("unicode_escape").decode("ascii") for c in name)
+    return "".join(
+        c.encode("unicode_escape").decode("ascii") if unicodedata.category(c) in _UNSEEN else c for c in name
+    )
 
 
+_UNSEEN: Final = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 _KEYS: Final = {"partitionkey": "PartitionKey", "rowkey": "RowKey"}
 
 
@@ -310,7 +314,7 @@ class CsvSource:
         kinds = frame[f"column_{kind}"]
         pair = pl.DataFrame({"v": frame[f"column_{value}"], "t": kinds.replace("", None)})
         last = carried.get(value)
-        pair = pair.with_columns(pl.col("t").forward_fill().fill_null(last or ""))
+        pair = pair.with_columns(pl.col("t").forward_fill().fill_null(pl.lit(last, dtype=pl.String)).backward_fill().fill_null(""))
         if pair.height:
             carried[value] = pair["t"][-1]
         present = pair.drop_nulls("v")
@@ -406,7 +410,10 @@ class JsonLinesSource:
 
 def is_page(row: Mapping[str, Any]) -> bool:
     """Whether an object is a REST answer with a list of entities."""
-    return isinstance(row.get("value"), list) and all(key == "value" or "odata." in key for key in row)
+    listed = row.get("value")
+    if not isinstance(listed, list) or not all(key == "value" or "odata." in key for key in row):
+        return False
+    return all(isinstance(entity, dict) for entity in listed)
 
 
 @dataclass(slots=True, eq=False)
@@ -606,13 +613,12 @@ def columnar(rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] |
             name += "_2"
         kinds = values.get(key + _ANNOTATION)
         if kinds is not None:
-            texts = _texts(name, [_as_text(value) for value in column], tally)
-            stated[name] = _annotated(texts, column, kinds)
-            series[name] = texts
+            series[name] = _texts(name, [_as_text(value) for value in column], tally)
+            stated[name] = _annotated(series[name], column, kinds)
             continue
         types = set(map(type, column)) - {type(None)}
-        if types == {int} and all(-(2**63) <= v < 2**63 for v in column if v is not None):
-            numbers = pl.Series(name, column, dtype=pl.Int64)
+        numbers = _int64(name, column) if types == {int} else None
+        if numbers is not None:
             small = int(numbers.is_between(-(2**31), 2**31 - 1).sum() or 0)
             stated[name] = {EdmType.INT32: small, EdmType.INT64: height - numbers.null_count() - small}
             series[name] = numbers
@@ -622,12 +628,23 @@ def columnar(rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] |
             edm = EdmType.DOUBLE if floats else EdmType.BOOLEAN
             stated[name] = {edm: height - series[name].null_count()}
         else:
-            series[name] = _texts(name, [_as_text(value) for value in column], tally)
+            texts = column if types <= {str} else [_as_text(value) for value in column]
+            series[name] = _texts(name, texts, tally)
             if types <= {str} and not annotated:
                 temporal.add(name)
             else:
                 stated[name] = _json_types(column)
     return Chunk(height, pl.DataFrame(series), stated, frozenset(temporal))
+
+
+def _int64(name: str, column: list[Any]) -> pl.Series | None:
+    """Whole numbers as a column; None if one of them is beyond 64 bits."""
+    import polars as pl
+
+    try:
+        return pl.Series(name, column, dtype=pl.Int64, strict=True)
+    except (OverflowError, TypeError, pl.exceptions.PolarsError):
+        return None
 
 
 def _json_type(value: Any) -> EdmType:

@@ -8,6 +8,10 @@ import gzip
 import io
 import json
 import lzma
+import os
+import subprocess
+import sys
+import threading
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -203,6 +207,12 @@ def test_typed_csv_carries_types_on(tmp_path: Path) -> None:
     ]
 
 
+def test_typed_csv_whose_first_rows_lack_the_property(tmp_path: Path) -> None:
+    text = "PartitionKey,RowKey,v,v@type\na,1,,\na,2,3,\na,3,5,Edm.Double\na,4,7,\n"
+    column = load(tmp_path, text).column("v")
+    assert (column.edm, column.types) == (EdmType.DOUBLE, ((EdmType.DOUBLE, 3),))
+
+
 def test_typed_csv_with_two_types_for_one_property(tmp_path: Path) -> None:
     text = "PartitionKey,RowKey,v,v@type\na,1,5,Int32\na,2,five,String\na,3,6,Edm.Int32\na,4,x,Int32\n"
     column = load(tmp_path, text).column("v")
@@ -292,6 +302,12 @@ def test_json_values_of_two_types_are_shown_as_such(tmp_path: Path) -> None:
     column = dataset.column("v")
     assert column.types == ((EdmType.INT32, 2), (EdmType.BOOLEAN, 1), (EdmType.STRING, 1))
     assert rows(dataset) == [("1",), ("1",), ("true",), ("2",)]
+
+
+def test_json_numbers_beyond_64_bits_keep_their_digits(tmp_path: Path) -> None:
+    dataset = load(tmp_path, '{"v": 1}\n{"v": 18446744073709551616}\n{"v": -9223372036854775808}\n')
+    assert dataset.column("v").types == ((EdmType.INT32, 1), (EdmType.INT64, 1), (EdmType.STRING, 1))
+    assert rows(dataset) == [("1",), ("18446744073709551616",), ("-9223372036854775808",)]
 
 
 def test_large_json_arrays_are_streamed_over_chunk_edges(tmp_path: Path) -> None:
@@ -396,3 +412,42 @@ def test_any_text_gives_rows_or_an_error_and_both_passes_agree(
     except InputError:
         return
     assert len(rows(dataset)) == dataset.row_count == len(rows(dataset, "two"))
+
+
+def test_a_list_named_value_is_a_property(tmp_path: Path) -> None:
+    assert rows(load(tmp_path, '{"value": [1, 2]}\n{"value": [3]}\n')) == [("[1,2]",), ("[3]",)]
+
+
+def test_names_keep_all_but_control_characters(tmp_path: Path) -> None:
+    dataset = load(tmp_path, json.dumps([{"größe\u00a0m²": 1, "a b": 2, "x\ny": 3, "\ud800": 4, "\u202e": 5}]))
+    assert [c.name for c in dataset.columns] == ["größe\u00a0m²", "a b", "x\\ny", "\\ud800", "\\u202e"]
+    assert rows(dataset) == [(1, 2, 3, 4, 5)]
+
+
+def test_a_pipe_is_read_twice_all_the_same(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    feeder = threading.Thread(target=pipe.write_text, args=("a,b\n1,2\n",))
+    feeder.start()
+    (dataset,) = open_datasets([str(pipe)])
+    feeder.join()
+    assert rows(dataset) == [(1, 2)]
+
+
+def test_results_do_not_depend_on_time_zone_or_hash_seed(tmp_path: Path) -> None:
+    path = write(tmp_path, TYPED)
+    code = (
+        "import sys\nfrom pkadvisor.observe import dataset, kinds\nassert 'polars' not in sys.modules\n"
+        f"d, = dataset.open_datasets([{path!r}])\n"
+        "print(d.columns, d.notes, [f.rows() for f in d.batches()])"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "TZ": zone, "PYTHONHASHSEED": seed, "POLARS_MAX_THREADS": threads, "LC_ALL": "C"},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for zone, seed, threads in (("UTC", "1", "1"), ("Asia/Tokyo", "2", "2"))
+    }
+    assert len(outputs) == 1
