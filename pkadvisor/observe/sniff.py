@@ -8,21 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.observe.csv_records import CsvSource, field_count, parse_header, split_records
 from pkadvisor.observe.edm_text import TypeCounts
+from pkadvisor.observe.json_records import JsonLinesSource, JsonSource, is_page
 from pkadvisor.observe.parquet import ParquetSource
-from pkadvisor.observe.records import (
-    CsvSource,
-    JsonLinesSource,
-    JsonSource,
-    Source,
-    Tally,
-    canonical_name,
-    escape_name,
-    field_count,
-    is_page,
-    parse_header,
-    split_records,
-)
+from pkadvisor.observe.records import Source, Tally, canonical_name, escape_name
 from pkadvisor.observe.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
 

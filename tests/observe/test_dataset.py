@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.observe import records
+from pkadvisor.observe import csv_records
 from pkadvisor.observe.dataset import Dataset, open_datasets
 from pkadvisor.table.edm import EdmType
 
@@ -163,7 +163,7 @@ def test_rows_survive_any_block_size(
     text = io.StringIO()
     csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows([("one", "two", "three"), *cells])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "_CSV_BLOCK_BYTES", block)
+        patch.setattr(csv_records, "_CSV_BLOCK_BYTES", block)
         dataset = load(tmp_path_factory.mktemp("d"), text.getvalue())
         assert dataset.row_count == len(cells)
         assert rows(dataset) == cells
@@ -393,7 +393,7 @@ def test_rows_that_begin_like_something_else(tmp_path: Path, start: str) -> None
     text = "a,b\n" + f"{start}one,1\n" * 3
     assert rows(load(tmp_path, text)) == [(f"{start}one", 1)] * 3
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records, "_CSV_BLOCK_BYTES", 4)
+        patch.setattr(csv_records, "_CSV_BLOCK_BYTES", 4)
         assert rows(load(tmp_path, text)) == [(f"{start}one", 1)] * 3
 
 

@@ -1,0 +1,376 @@
+"""The readers of JSON: one object per line, REST answers, arrays; decoded an element or a block of lines at a time."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from pkadvisor.errors import InputError
+from pkadvisor.observe.edm_text import count_stated, edm_of
+from pkadvisor.observe.records import MAX_RECORD_BYTES, Chunk, Tally, canonical_name, clean_utf8, escape_name
+from pkadvisor.observe.streams import LongLine, lines_of, open_text
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_JSON_BLOCK_BYTES: Final = 2 << 20
+_JSON_ROWS: Final = 10_000
+
+_ANNOTATION: Final = "@odata.type"
+
+
+def _no_number(_: str) -> None:
+    """NaN and the infinities, which JSON does not have, are missing values."""
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_number)
+
+
+@dataclass(slots=True, eq=False)
+class JsonLinesSource:
+    """One JSON object per line; a line that is a REST page (``{"value": [...]}``) gives its entities."""
+
+    path: Path
+    where: str
+    annotated: bool = False
+    format: str = "jsonl"
+
+    def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
+        def too_long(found: LongLine) -> None:
+            tally.skip(f"line {found.line:,} is {found.length_bytes:,} bytes long")
+
+        line, offset = 1, 0
+        with open_text(self.path, name=self.where) as stream:
+            for raw in lines_of(stream, self.where, block_bytes=_JSON_BLOCK_BYTES, on_long_line=too_long):
+                block = clean_utf8(raw, self.where, offset, tally)
+                offset += len(raw)
+                rows = self._rows(block, line, tally)
+                line += raw.count(b"\n")
+                tally.rows += len(rows)
+                yield columnar(rows, tally, columns, self.annotated)
+
+    def _rows(self, block: bytes, line: int, tally: Tally) -> list[dict[str, Any]]:
+        texts = block.decode().split("\n")
+        filled = [text for text in texts if text and not text.isspace()]
+        try:  # one call for the whole block is far cheaper than one per line
+            values: list[Any] = _DECODER.decode("[" + ",".join(filled) + "]")
+            whole = len(values) == len(filled)
+        except (ValueError, RecursionError):
+            whole = False
+        if whole and all(type(value) is dict for value in values):
+            rows = values
+        else:
+            rows = []
+            for number, text in enumerate(texts, line):
+                if not text or text.isspace():
+                    continue
+                try:
+                    value = _DECODER.decode(text)
+                except (ValueError, RecursionError) as error:
+                    tally.skip(f"line {number:,} is not valid JSON ({error})")
+                    continue
+                if isinstance(value, dict):
+                    rows.append(value)
+                else:
+                    tally.skip(f"line {number:,} is not a JSON object")
+        if any(type(row.get("value")) is list and is_page(row) for row in rows):
+            return [
+                entity
+                for row in rows
+                for entity in (row["value"] if is_page(row) else [row])
+                if isinstance(entity, dict)
+            ]
+        return rows
+
+
+def is_page(row: Mapping[str, Any]) -> bool:
+    """Whether an object is a REST answer with a list of entities."""
+    listed = row.get("value")
+    if not isinstance(listed, list) or not all(key == "value" or "odata." in key for key in row):
+        return False
+    return all(isinstance(entity, dict) for entity in listed)
+
+
+@dataclass(slots=True, eq=False)
+class JsonSource:
+    """REST JSON (``{"value": [...]}``), a JSON array of objects, or several of these one after the other."""
+
+    path: Path
+    where: str
+    annotated: bool = False
+    format: str = "json"
+
+    def chunks(self, tally: Tally, columns: frozenset[str] | None = None) -> Iterator[Chunk]:
+        rows: list[dict[str, Any]] = []
+        with open_text(self.path, name=self.where) as stream:
+            for row in _JsonCursor(stream, self.where, tally).entities():
+                rows.append(row)
+                if len(rows) == _JSON_ROWS:
+                    tally.rows += len(rows)
+                    yield columnar(rows, tally, columns, self.annotated)
+                    rows = []
+        tally.rows += len(rows)
+        if rows:
+            yield columnar(rows, tally, columns, self.annotated)
+
+
+class _JsonCursor:
+    """A position in a JSON text that is read piece by piece; values are decoded one array element at a time."""
+
+    def __init__(self, stream: BinaryIO, where: str, tally: Tally) -> None:
+        self._stream, self._where, self._tally = stream, where, tally
+        self._decode = codecs.getincrementaldecoder("utf-8")("surrogatepass")
+        self._text, self._at, self._bytes, self._ended = "", 0, 0, False
+        self._count = 0
+
+    def _more(self) -> bool:
+        if self._ended:
+            return False
+        data = self._stream.read(max(1 << 20, len(self._text) - self._at))
+        self._ended = not data
+        try:
+            text = self._decode.decode(data, final=self._ended)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"the text is not UTF-8 near byte {self._bytes + error.start:,}",
+                where=self._where,
+                fix="save it as UTF-8",
+            ) from None
+        self._bytes += len(data)
+        self._text, self._at = self._text[self._at :] + text, 0
+        return not self._ended
+
+    def _peek(self) -> str:
+        while True:
+            while self._at < len(self._text):
+                if not self._text[self._at].isspace():
+                    return self._text[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def _expect(self, char: str) -> None:
+        if self._peek() != char:
+            self._fail(f"'{char}' is missing")
+        self._at += 1
+
+    def _fail(self, what: str, *, early: bool = False) -> None:
+        at = f"after {self._count:,} entities, near byte {self._bytes - len(self._text) + self._at:,}"
+        kind = "the JSON ends early" if early or not self._peek() else f"the JSON is not valid: {what}"
+        raise InputError(f"{kind}, {at}", where=self._where, fix="correct this place, or export the file again")
+
+    def _value(self) -> Any:
+        self._peek()
+        while True:
+            left = len(self._text)  # end of what is decoded: reading on moves the text
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except RecursionError:
+                self._fail("it is nested too deeply")
+            except ValueError as error:
+                # What looks wrong may only be cut off, so it is judged with all of it at hand.
+                if len(self._text) - self._at <= MAX_RECORD_BYTES and self._more():
+                    continue
+                assert isinstance(error, json.JSONDecodeError)
+                cut = error.msg.startswith("Unterminated") or error.pos >= left - 1
+                self._fail(error.msg, early=self._ended and cut)
+            else:
+                if end - self._at > MAX_RECORD_BYTES:
+                    self._fail(f"a value is longer than {MAX_RECORD_BYTES >> 20} MiB")
+                if end < len(self._text) or not self._more():
+                    self._at = end
+                    return value
+
+    def entities(self) -> Iterator[dict[str, Any]]:
+        """Every entity of every top-level value."""
+        while char := self._peek():
+            if char == "[":
+                yield from self._elements()
+            elif char == "{":
+                yield from self._page()
+            else:
+                self._fail("neither an object nor an array")
+
+    def _elements(self) -> Iterator[dict[str, Any]]:
+        self._expect("[")
+        if self._peek() == "]":
+            self._at += 1
+            return
+        while True:
+            value = self._value()
+            if isinstance(value, dict):
+                self._count += 1
+                yield value
+            else:
+                self._tally.skip(f"array element {self._count + 1:,} is not an object")
+            if self._peek() == "]":
+                self._at += 1
+                return
+            self._expect(",")
+
+    def _page(self) -> Iterator[dict[str, Any]]:
+        """A REST answer; an object without a list ``value`` is itself an entity."""
+        other: dict[str, Any] = {}
+        listed = False
+        self._expect("{")
+        while self._peek() != "}":
+            key = self._value()
+            self._expect(":")
+            if key == "value" and self._peek() == "[":
+                listed = True
+                yield from self._elements()
+            else:
+                other[str(key)] = self._value()
+            if self._peek() != "}":
+                self._expect(",")
+        self._at += 1
+        if any("nextLink" in key for key in other):
+            self._tally.remarks["a page names a next page (odata.nextLink): check that all pages are given"] = None
+        if not listed and other:
+            self._count += 1
+            yield other
+
+
+def _transposed(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Lists of values by key, in order of first appearance; None where an object lacks the key."""
+    first = rows[0] if rows else {}
+    if all(map(len(first).__eq__, map(len, rows))):
+        try:  # objects with the same keys, which most files have, need no look at each value
+            return {key: list(map(itemgetter(key), rows)) for key in first}
+        except KeyError:
+            pass
+    values: dict[str, list[Any]] = {}
+    for i, row in enumerate(rows):
+        for key, value in row.items():
+            column = values.get(key)
+            if column is None:
+                column = values[key] = [None] * len(rows)
+            column[i] = value
+    return values
+
+
+def _flatten(row: Mapping[str, Any], prefix: str, out: dict[str, Any]) -> None:
+    for key, value in row.items():
+        if type(value) is dict:
+            _flatten(value, f"{prefix}{key}.", out)
+        else:
+            out[prefix + key] = value
+
+
+def _as_text(value: Any) -> str | None:
+    if value is None or type(value) is str:
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def columnar(rows: list[dict[str, Any]], tally: Tally, columns: frozenset[str] | None, annotated: bool) -> Chunk:
+    """Objects as columns: nested objects flattened to ``a.b``, lists as JSON text, ``X@odata.type`` obeyed."""
+    import polars as pl
+
+    height = len(rows)
+    values = _transposed(rows)
+    if any(dict in set(map(type, column)) for column in values.values()):
+        flat: list[dict[str, Any]] = []
+        for row in rows:
+            flat.append({})
+            _flatten(row, "", flat[-1])
+        values = _transposed(flat)
+    series: dict[str, pl.Series] = {}
+    stated: dict[str, dict[EdmType, int]] = {}
+    temporal: set[str] = set()
+    for key, column in values.items():
+        if "@odata." in key or key.startswith("odata."):
+            continue
+        name = canonical_name(escape_name(key), tally)
+        if columns is not None and name not in columns:
+            continue
+        while name in series:
+            name += "_2"
+        kinds = values.get(key + _ANNOTATION)
+        if kinds is not None:
+            series[name] = _texts(name, [_as_text(value) for value in column], tally)
+            stated[name] = _annotated(series[name], column, kinds)
+            continue
+        types = set(map(type, column)) - {type(None)}
+        numbers = _int64(name, column) if types == {int} else None
+        if numbers is not None:
+            small = int(numbers.is_between(-(2**31), 2**31 - 1).sum() or 0)
+            stated[name] = {EdmType.INT32: small, EdmType.INT64: height - numbers.null_count() - small}
+            series[name] = numbers
+        elif types == {float} or types == {bool}:
+            floats = float in types
+            series[name] = pl.Series(name, column, dtype=pl.Float64 if floats else pl.Boolean)
+            edm = EdmType.DOUBLE if floats else EdmType.BOOLEAN
+            stated[name] = {edm: height - series[name].null_count()}
+        else:
+            texts = column if types <= {str} else [_as_text(value) for value in column]
+            series[name] = _texts(name, texts, tally)
+            if types <= {str} and not annotated:
+                temporal.add(name)
+            else:
+                stated[name] = _json_types(column)
+    return Chunk(height, pl.DataFrame(series), stated, frozenset(temporal))
+
+
+def _int64(name: str, column: list[Any]) -> pl.Series | None:
+    """Whole numbers as a column; None if one of them is beyond 64 bits."""
+    import polars as pl
+
+    try:
+        return pl.Series(name, column, dtype=pl.Int64, strict=True)
+    except (OverflowError, TypeError, pl.exceptions.PolarsError):
+        return None
+
+
+def _json_type(value: Any) -> EdmType:
+    if type(value) is bool:
+        return EdmType.BOOLEAN
+    if type(value) is float:
+        return EdmType.DOUBLE
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return EdmType.INT32 if -(2**31) <= value < 2**31 else EdmType.INT64
+    return EdmType.STRING
+
+
+def _json_types(column: list[Any]) -> dict[EdmType, int]:
+    counts: dict[EdmType, int] = {}
+    for value in column:
+        if value is not None:
+            edm = _json_type(value)
+            counts[edm] = counts.get(edm, 0) + 1
+    return counts
+
+
+def _annotated(texts: pl.Series, column: list[Any], kinds: list[Any]) -> dict[EdmType, int]:
+    """Counts per type where some values carry an annotation and others have their JSON type."""
+    groups: dict[EdmType, list[int]] = {}
+    for i, (value, kind) in enumerate(zip(column, kinds, strict=True)):
+        if value is not None:
+            edm = (edm_of(kind) if type(kind) is str else None) or _json_type(value)
+            groups.setdefault(edm, []).append(i)
+    counts: dict[EdmType, int] = {}
+    for edm, rows in groups.items():
+        for found, n in count_stated(texts.gather(rows), edm).items():
+            counts[found] = counts.get(found, 0) + n
+    return counts
+
+
+def _texts(name: str, column: list[str | None], tally: Tally) -> pl.Series:
+    import polars as pl
+
+    try:
+        return pl.Series(name, column, dtype=pl.String)
+    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+        pass
+    clean: list[str | None] = []
+    for value in column:
+        lone = 0 if value is None else sum(1 for c in value if "\ud800" <= c <= "\udfff")
+        tally.surrogates += lone
+        clean.append(value.encode("utf-8", "backslashreplace").decode() if value is not None and lone else value)
+    return pl.Series(name, clean, dtype=pl.String)
