@@ -46,6 +46,8 @@ def source_of(path: Path, where: str, input_format: str | None, tally: Tally) ->
                     f"a Parquet file inside {stream.compression}", where=where, fix="decompress it and give it as it is"
                 )
             return ParquetSource(path, where, tally)
+        if stream.head[257:262] == b"ustar":
+            raise InputError("this is a tar archive, not a data file", where=where, fix="unpack it and name its files")
         for magic, what in _NO_DATA:
             if stream.head.startswith(magic):
                 raise InputError(f"this is {what}, not a data file", where=where, fix=_known())

@@ -29,6 +29,7 @@ CASES: dict[str, tuple[bytes, str]] = {
     "binary": (RANDOM.randbytes(5000), "binary file"),
     "elf": (b"\x7fELF\x02\x01\x01" + bytes(400), "binary file"),
     "zip": (b"PK\x03\x04" + RANDOM.randbytes(100), "zip archive"),
+    "tar.gz": (gzip.compress(b"name.csv" + bytes(249) + b"ustar\0" + GOOD.encode()), "tar archive"),
     "utf-16 without mark": (GOOD.encode("utf-16-le"), "binary file"),
     "latin-1": (GOOD.encode() + "1,Käse\n".encode("latin-1"), "not UTF-8: byte 0xe4 at offset"),
     "latin-1 late": ((GOOD + "1,xxxxxxx\n" * 60_000).encode() + b"2,K\xe4se\n", "offset 60"),
