@@ -84,13 +84,10 @@ class Ground:
 
 def digits(population: Population, name: str) -> int:
     """Digits of the largest value, one more where the data already uses four fifths of them: head-room of a quarter at least."""
-    import polars as pl
-
-    values = population.coded(name).values
-    if values.is_empty() or not values.dtype.is_integer():
-        text = population.frame.get_column(name).cast(pl.String).str.len_chars().max()
-        return max(1, int(text) if isinstance(text, int) else 1)
-    largest = max(abs(int(values[0])), abs(int(values[-1])))
+    sizes = population.sizes(name)
+    if not population.types.get(name, EdmType.STRING).integer:
+        return max(1, sizes.characters_max)
+    largest = sizes.largest
     width = len(str(largest))
     return width + 1 if largest * 5 >= 4 * 10**width and name not in _CALENDAR else width
 

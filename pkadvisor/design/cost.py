@@ -15,9 +15,21 @@ from pkadvisor.design.demand import Demand, group_sizes, range_count
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
 from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Atom, Population, atoms_of
-from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
+from pkadvisor.design.scheme import Key, KeyScheme, encode
 from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import Field, Literal, Part
+from pkadvisor.design.transforms import (
+    TICKS_DIGITS,
+    Field,
+    Hash,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Sequence,
+    Ticks,
+    Time,
+)
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -34,7 +46,8 @@ DEFAULT_HORIZON_FACTOR = 3.0
 BOUNDARY_REQUESTS = 1.0
 """Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not public."""
 SECONDS_PER_MONTH = 30 * 86_400
-KEY_SAMPLE_ROWS = 500
+POINTER_BYTES = 80.0
+"""Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,7 +392,11 @@ def _insert_cost(
     elsewhere = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
     requests = float(1 + elsewhere)
     for outcome, declared in zip(transactions, bench.workload.transactions, strict=True):
-        if query.name in declared.together and outcome.kept and query.entities_per_request == 1:
+        if query.name not in declared.together:
+            continue
+        if query.entities_per_request > 1 and not outcome.kept:
+            requests = query.entities_per_request * (1 + elsewhere)
+        elif query.entities_per_request == 1 and outcome.kept:
             fits = min(outcome.mean_entities, float(bench.limits.group_transaction_entities))
             requests = 1 / max(1.0, fits) + elsewhere
     return ClassCost(
@@ -634,67 +651,62 @@ def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
 
 
 def _longest(parts: tuple[Part, ...], population: Population) -> int:
-    """An upper bound of the key's length from the longest values (escapes can only lengthen what is bounded here by 5×)."""
-    import polars as pl
+    """An upper bound of the key's length without escapes, in UTF-16 units as far as texts have no astral characters."""
+    return sum(_length(part, population, longest=True) for part in parts).__ceil__()
 
-    total = 0
-    for part in parts:
-        if isinstance(part, Literal):
-            total += len(part.text)
-        elif isinstance(part, Field) and population.types.get(part.property) in (EdmType.STRING, EdmType.BINARY, None):
-            column = population.frame.get_column(part.property)
-            length = column.cast(pl.String).str.len_chars().max() if column.dtype == pl.String else 0
-            total += int(length) if isinstance(length, int) else 0
-        else:
-            total += 20
-    return total
+
+def _length(part: Part, population: Population, *, longest: bool = False) -> float:
+    """Characters that a part adds to a key: the mean, or the most."""
+    if isinstance(part, Literal):
+        return float(len(part.text))
+    if isinstance(part, Pad | ReversePad | Sequence):
+        return float(part.width)
+    if isinstance(part, Time):
+        return float(len(part.pattern))
+    if isinstance(part, Hash):
+        return float(part.digits)
+    if isinstance(part, Ticks | ReverseTicks):
+        return float(TICKS_DIGITS)
+    edm, sizes = population.types.get(part.property, EdmType.STRING), population.sizes(part.property)
+    if edm.integer:
+        return float(len(str(sizes.largest)))
+    if edm in _FIXED_LENGTHS:
+        return _FIXED_LENGTHS[edm]
+    return float(sizes.characters_max) if longest else sizes.characters_mean
+
+
+_FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}
 
 
 def _bytes(scheme: KeyScheme, bench: Bench) -> float:
-    """Stored bytes of one logical entity, all its rows together (published formula of 2010; key lengths from a sample)."""
-    population = bench.population
-    sample = population.frame.head(min(KEY_SAMPLE_ROWS, population.rows))
-    if sample.is_empty():
-        return 0.0
+    """Stored bytes of one logical entity, all its rows together (capacity formula of 2010, mean key lengths)."""
     total = 0.0
     for key, row in scheme.keys():
-        length = 0.0
-        for parts in (key.partition, key.row):
-            if _needs_sequence(parts):
-                length += sum(p.width for p in parts if hasattr(p, "width") and not p.properties)
-                parts = tuple(p for p in parts if p.properties or isinstance(p, Literal))
-            if parts:
-                mean = sample.select(key_expression(parts, population.types).str.len_chars().mean()).item()
-                length += float(mean or 0.0)
+        length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
         full = row is None or row.copy == "full"
-        total += 4 + 2 * length + (bench.property_bytes if full else 2 * 40)
+        total += 4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES)
     return total
 
 
-def _needs_sequence(parts: tuple[Part, ...]) -> bool:
-    from pkadvisor.design.transforms import Sequence
-
-    return any(isinstance(p, Sequence) for p in parts)
-
-
-def property_bytes(population: Population, types: Mapping[str, EdmType]) -> float:
-    """Mean stored bytes of an entity's properties, by the published formula."""
-    import polars as pl
-
+def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
+    """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured lengths."""
     from pkadvisor.table.edm import STORED_BYTES
 
-    rows = max(1, population.rows)
-    total = 0
-    frame = population.frame.head(population.rows)
-    for name, edm in types.items():
-        if name in ("PartitionKey", "RowKey", "Timestamp") or name not in frame.columns:
+    total = 0.0
+    for name, edm in population.types.items():
+        if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
             continue
-        column = frame.get_column(name)
-        present = rows - column.null_count()
-        total += present * (8 + 2 * len(name) + STORED_BYTES[edm])
-        if edm is EdmType.STRING and column.dtype == pl.String:
-            total += 2 * int(column.str.len_chars().sum() or 0)
-    return total / rows
+        sizes = population.sizes(name)
+        each = 8.0 + 2 * len(name) + STORED_BYTES[edm]
+        if edm is EdmType.STRING:
+            each += 2 * (declared or {}).get(name, sizes.characters_mean)
+        elif edm is EdmType.BINARY:
+            each += (declared or {}).get(name, sizes.characters_mean / 2)
+        total += sizes.present * each
+    for name, size in sorted((declared or {}).items()):
+        if name not in population.types:
+            total += 8.0 + 2 * len(name) + 4 + 2 * size
+    return total
 
 
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:

@@ -46,9 +46,8 @@ class Demand:
 
     def mean(self, values: Floats) -> float:
         """The mean over instances by weight."""
-        import numpy as np
-
-        return float(np.dot(values, self.weights))
+        # Not a dot product: BLAS splits it by thread count, and the sum must not depend on that.
+        return float((values * self.weights).sum())
 
 
 def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[int, int]]) -> tuple[Demand, ...]:

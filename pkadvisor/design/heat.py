@@ -65,6 +65,9 @@ def write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
                 1.0, 1.0, Basis.ASSUMED, "the key leads with a time, which is assumed to rise with the inserts"
             )
         return Fronts(None, None, Basis.UNKNOWN, "insert order is unknown: declare `arrival`")
+    hidden = sorted({p for part in variable for p in part.properties if p in population.hashed})
+    if hidden:
+        return Fronts(None, None, Basis.UNKNOWN, f"the profile hides the order of {', '.join(hidden)}")
     keys = population.key_order(variable)
     rank_order = np.lexsort([k[: population.rows] for k in reversed(keys)])
     stacked = np.stack([k[: population.rows][rank_order] for k in keys])
@@ -81,8 +84,15 @@ def write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
         bounds = np.unique(seen[(np.arange(1, RANGES) * start) // RANGES])
         landed = np.bincount(np.searchsorted(bounds, arriving[start:stop], side="right"), minlength=len(bounds) + 1)
         shares.append(landed.max() / max(1, stop - start))
-    fronts = 1 / np.array(shares)
+    fronts = np.minimum(1 / np.array(shares) * _interleaved(variable[0], population), RANGES)
     return Fronts(float(np.median(fronts)), float(fronts.min()), Basis.COUNTED)
+
+
+def _interleaved(leading: Part, population: Population) -> float:
+    """How many times more keys interleave in the table than at hand, where the sample is of the leading key's values."""
+    if population.sampling == "random-keys" and population.whole(atoms_of((leading,))):
+        return population.total / max(1, population.rows)
+    return 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,8 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass
-    from pkadvisor.table.odata import Filter
+    from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant
-    from pkadvisor.table.odata import Parameter
 
     Operand = Constant | Parameter
 
@@ -232,7 +231,7 @@ def _plan_on(
         range_atom = _range_atom(row.range_part, types) or (_range_atom(periods, types) if periods else None)
         if row.complete:
             access = Access.POINT
-        elif row.fixed or row.range_part is not None and range_atom or row.prefix:
+        elif row.fixed or (row.range_part is not None and range_atom) or row.prefix:
             access = Access.ROW_RANGE
         else:
             access = Access.PARTITION_SCAN
@@ -309,9 +308,8 @@ def _order_served(
 
 def _offset_text(operand: Operand) -> str:
     """``ts+24h`` for a parameter with an offset, its name otherwise."""
+    from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
     from pkadvisor.table.odata import Literal as Constant
-    from pkadvisor.table.odata import Parameter, format_filter
-    from pkadvisor.table.odata import Comparison, Operator
 
     assert not isinstance(operand, Constant)
     bare = Parameter(operand.name, None, operand.offset, operand.offset_ticks)

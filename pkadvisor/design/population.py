@@ -10,7 +10,7 @@ part in grouping and are never counted as data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,19 @@ class Coded:
         return len(self.values) + (1 if self.has_missing else 0)
 
 
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large a property's values are: mean and greatest length of texts, greatest magnitude of whole numbers.
+
+    ``present`` is the share of entities that have the property.
+    """
+
+    characters_mean: float
+    characters_max: int
+    largest: int
+    present: float
+
+
 class Population:
     """Rows, ghosts and the groupings computed so far."""
 
@@ -90,6 +103,8 @@ class Population:
         ghosts: pl.DataFrame | None = None,
         sampling: str = "random-rows",
         sampled_by: tuple[str, ...] = (),
+        sizes: Mapping[str, Sizes] | None = None,
+        hashed: frozenset[str] = frozenset(),
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -101,6 +116,8 @@ class Population:
         import polars as pl
 
         self.types = dict(types)
+        self.hashed = hashed
+        self._sizes = dict(sizes or {})
         self.rows = frame.height
         self.total = frame.height if total is None else max(total, frame.height)
         self.complete = complete and self.total == self.rows
@@ -124,6 +141,21 @@ class Population:
     def has(self, name: str) -> bool:
         """Whether the property exists."""
         return name in self.frame.columns
+
+    def sizes(self, name: str) -> Sizes:
+        """Lengths and magnitude of a property's values: from the profile, else from the rows at hand."""
+        import polars as pl
+
+        if name not in self._sizes:
+            column = self.frame.get_column(name)[: self.rows].drop_nulls()
+            mean, longest, largest = 0.0, 0, 0
+            if column.dtype == pl.String and len(column):
+                lengths = column.str.len_chars()
+                mean, longest = int(lengths.sum()) / len(column), int(lengths.max())  # type: ignore[arg-type]
+            elif column.dtype.is_integer() and len(column):
+                largest = max(abs(int(column.min())), abs(int(column.max())))  # type: ignore[arg-type]
+            self._sizes[name] = Sizes(mean, longest, largest, len(column) / max(1, self.rows))
+        return self._sizes[name]
 
     def coded(self, name: str) -> Coded:
         """The property as codes."""
@@ -361,6 +393,20 @@ def _python(value: object, edm: EdmType) -> str | int | float | bool | bytes:
         return (delta.days * 86_400_000_000 + delta.seconds * 1_000_000 + delta.microseconds) * 10 + TICKS_UNIX_EPOCH
     assert isinstance(value, str | int | float | bool | bytes)
     return value
+
+
+def polars_type(edm: EdmType) -> pl.DataType:
+    """The polars type that holds a property of this type."""
+    import polars as pl
+
+    return {
+        EdmType.INT32: pl.Int32(),
+        EdmType.INT64: pl.Int64(),
+        EdmType.DOUBLE: pl.Float64(),
+        EdmType.BOOLEAN: pl.Boolean(),
+        EdmType.DATETIME: pl.Datetime("us", "UTC"),
+        EdmType.BINARY: pl.Binary(),
+    }.get(edm, pl.String())
 
 
 def numeric(values: pl.Series) -> Ints | Floats:

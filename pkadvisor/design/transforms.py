@@ -229,6 +229,8 @@ class ReversePad(_Unary):
 
     def text_of(self, value: Value, context: Context) -> str:
         assert value is not None
+        if isinstance(value, str) and not value.lstrip("-").isdigit():
+            return escape(value, context.separators)  # a hidden value of a profile
         return _pad(10**self.width - 1 - int(value), self.width)
 
     def column(self, context: Context) -> pl.Expr:

@@ -1,0 +1,443 @@
+"""From requests over PartitionKey and RowKey back to queries over properties, through the templates of the current design.
+
+A log knows only keys. Under a design, ``PartitionKey eq 'X'`` fixes the properties that the PartitionKey is made of, and a
+RowKey range fixes those in its common prefix and bounds the next. Without a design the two keys are the properties.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.population import Atom
+from pkadvisor.design.scheme import Key, KeyScheme
+from pkadvisor.design.template import decoder
+from pkadvisor.design.transforms import (
+    MISSING,
+    Field,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Ticks,
+    unescape,
+)
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction, Workload
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
+    from pkadvisor.table.odata import Filter
+
+LOW, HIGH = "__low", "__high"
+"""Suffixes of the columns that hold a logged range's bounds."""
+KEYS = ("PartitionKey", "RowKey")
+_OPERATIONS = {
+    "query": Operation.QUERY,
+    "insert": Operation.INSERT,
+    "update": Operation.UPDATE,
+    "merge": Operation.UPDATE,
+    "upsert": Operation.UPSERT,
+    "delete": Operation.DELETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A workload read from a log: ``undecoded`` counts sampled requests whose key fits no template of the design."""
+
+    workload: Workload
+    undecoded: int
+    sampled: int
+    notes: tuple[str, ...]
+
+
+def key_reader(parts: tuple[Part, ...]) -> re.Pattern[str]:
+    """The pattern that takes a whole key apart."""
+    return decoder(parts)
+
+
+def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
+    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read."""
+    if text == MISSING:
+        return None
+    if isinstance(part, Ticks | ReverseTicks):
+        ticks = int(text) if isinstance(part, Ticks) else TICKS_MAX - int(text)
+        return _moment(ticks)
+    if isinstance(part, Pad | ReversePad):
+        number = int(text) if not text.startswith("-") else int(text[1:]) - 10**part.width
+        value = number if isinstance(part, Pad) else 10**part.width - 1 - number
+        return str(value) if types.get(part.property) is EdmType.STRING else value
+    assert isinstance(part, Field)
+    plain = unescape(text)
+    edm = types.get(part.property, EdmType.STRING)
+    if edm.integer:
+        return int(plain)
+    if edm is EdmType.DOUBLE:
+        return float(plain)
+    if edm is EdmType.BOOLEAN:
+        return plain == "true"
+    if edm is EdmType.DATETIME:
+        from pkadvisor.table.edm import parse_datetime_ticks
+
+        return _moment(parse_datetime_ticks(plain))
+    return plain.lower() if edm is EdmType.GUID else plain
+
+
+def _moment(ticks: int) -> object:
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
+
+
+def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
+    """Property values behind a whole key string; None where the text does not fit the template."""
+    match = decoder(parts).fullmatch(text)
+    if match is None:
+        return None
+    variable = [p for p in parts if not isinstance(p, Literal)]
+    values: dict[str, object] = {}
+    for index, part in enumerate(variable):
+        if not isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks):
+            continue
+        try:
+            value = decode_part(part, match.group(f"g{index}"), types)
+        except (ValueError, OverflowError):
+            return None
+        if values.setdefault(part.property, value) != value:
+            return None
+    return values
+
+
+def decode_prefix(
+    parts: tuple[Part, ...], prefix: str, types: Mapping[str, EdmType]
+) -> tuple[dict[str, object], int] | None:
+    """(values, parts fixed) behind the beginning of a key, cut at its last whole part; None where nothing fits."""
+    best: tuple[dict[str, object], int] | None = None
+    count = 0
+    for position, part in enumerate(parts):
+        if isinstance(part, Literal):
+            head = parts[: position + 1]
+            values = decode_key(head, prefix, types) if prefix.endswith(part.text) else None
+            if values is not None:
+                best = (values, count)
+        else:
+            count += 1
+            width = getattr(part, "width", 19 if isinstance(part, Ticks | ReverseTicks) else 0)
+            if width and not isinstance(part, Field):
+                values = decode_key(parts[: position + 1], prefix, types)
+                if values is not None and len(prefix) >= width:
+                    best = (values, count)
+    return best
+
+
+def observe(
+    traffic: TableTraffic,
+    scheme: KeyScheme | None,
+    types: Mapping[str, EdmType],
+    declared: Workload | None,
+    covered_s: float,
+) -> Observed:
+    """The classes of a table's log over properties, with the parameters seen; declared classes of the same shape lend them
+    their name, rate and goals."""
+    classes: list[QueryClass] = []
+    instances: dict[str, pl.DataFrame] = {}
+    notes: list[str] = []
+    undecoded = sampled = 0
+    groups = traffic.groups
+    batch = next((c for c in traffic.classes if c.op == "batch"), None)
+    grouped_names: list[str] = []
+    for found in traffic.classes:
+        if found.op == "batch":
+            continue
+        read = _decode_class(found, scheme, types)
+        undecoded += read.undecoded
+        sampled += found.sample.height
+        rate = _rate(found, batch, groups.entities)
+        name = _name(found, read.filter, classes)
+        query = QueryClass(
+            name=name,
+            operation=_OPERATIONS[str(found.op)],
+            filter=None if found.op in ("insert", "upsert") else read.filter,
+            rate=rate,
+            kind=found.kind or None,
+            top=found.top,
+            draw=Draw(DrawBy.LOG, stated=True),
+            entities_per_request=groups.entities / groups.transactions
+            if found.grouped and groups.transactions
+            else 1.0,
+        )
+        if found.grouped:
+            grouped_names.append(name)
+        twin = _twin(query, read.frame, declared)
+        if twin is not None:
+            notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
+            query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
+        classes.append(query)
+        if read.frame is not None and read.frame.height:
+            instances[query.name] = read.frame
+    named = {c.name for c in classes}
+    rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
+    transactions = list(declared.transactions) if declared else []
+    if grouped_names:
+        common = (
+            tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties)) if scheme else KEYS[:1]
+        )
+        transactions.append(Transaction("logged group", tuple(grouped_names), common, required=False))
+    base = declared or Workload(traffic.name, ())
+    workload = replace(
+        base, table=traffic.name, classes=(*classes, *rest), transactions=tuple(transactions), instances=instances
+    )
+    del covered_s
+    return Observed(workload, undecoded, sampled, tuple(notes))
+
+
+def _rate(found: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:
+    source = batch if found.grouped and batch is not None else found
+    share = found.requests / entities if found.grouped and entities else 1.0
+    if source.mean_per_s is None:
+        return Rate(0.0, 0.0, None, Basis.UNKNOWN)
+    mean = source.mean_per_s * share
+    return Rate(mean, max(mean, source.peak_per_s * share), source.peak_per_minute * share / 60, Basis.COUNTED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    filter: Filter | None
+    frame: pl.DataFrame | None
+    undecoded: int
+
+
+def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> _Decoded:
+    """The filter over properties that most sampled requests of a class share, and their parameters."""
+    rows: list[tuple[tuple[str, ...], dict[str, object]]] = []
+    undecoded = 0
+    for sample in found.sample.iter_rows(named=True):
+        values = _instance(found, sample, scheme, types)
+        if values is None:
+            undecoded += 1
+        else:
+            rows.append((tuple(sorted(values)), values))
+    if not rows:
+        return _Decoded(None if found.filter is None else _without_keys(found.filter, scheme), None, undecoded)
+    shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
+    kept = [values for names, values in rows if names == shape]
+    return _Decoded(
+        _filter_of(shape, found, scheme, types), _frame(kept, shape, types), undecoded + len(rows) - len(kept)
+    )
+
+
+def _instance(
+    found: ClassTraffic, sample: dict[str, object], scheme: KeyScheme | None, types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    """Property values (and range bounds) behind one sampled request; None where they fit no template."""
+    params = sample.get("params")
+    if isinstance(params, dict) and any(v is not None for v in params.values()):
+        return {k: v for k, v in params.items() if v is not None}
+    pk, rk = sample.get("pk"), sample.get("rk")
+    bounds: dict[str, tuple[str, str]] = {}
+    values: dict[str, object] = {}
+    if found.filter is not None and not found.address:
+        pk, rk, bounds, values = _from_filter(found, sample)
+    if scheme is None:
+        if isinstance(pk, str):
+            values["PartitionKey"] = pk
+        if isinstance(rk, str):
+            values["RowKey"] = rk
+        for name, (low, high) in bounds.items():
+            values[name + LOW], values[name + HIGH] = low, high
+        return values
+    for key, _ in scheme.keys():
+        read = _through(key, pk, rk, bounds, types)
+        if read is not None:
+            return {**values, **read}
+    return None
+
+
+def _through(
+    key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    values: dict[str, object] = {}
+    if isinstance(pk, str):
+        read = decode_key(key.partition, pk, types)
+        if read is None:
+            return None
+        values |= read
+    if isinstance(rk, str):
+        read = decode_key(key.row, rk, types)
+        if read is None:
+            return None
+        values |= read
+    elif "RowKey" in bounds:
+        read = _range(key.row, *bounds["RowKey"], types)
+        if read is None:
+            return None
+        values |= read
+    elif any(isinstance(p, Literal) for p in key.row[:1]) and len(key.row) > 1 and rk is None and not bounds:
+        return values
+    return values
+
+
+def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
+    """A RowKey range: whole parts in the common prefix are fixed; the next part is bounded where it can be read."""
+    if high and low and len(low) == len(high) and low[:-1] == high[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
+        fixed = decode_prefix(parts, low, types)
+        return None if fixed is None else fixed[0]
+    shared = 0
+    while shared < min(len(low), len(high)) and low[shared] == high[shared]:
+        shared += 1
+    for cut in range(shared, -1, -1):
+        fixed = decode_prefix(parts, low[:cut], types) if cut else ({}, 0)
+        if fixed is None:
+            continue
+        values, count = fixed
+        variable = [p for p in parts if not isinstance(p, Literal)]
+        if count >= len(variable):
+            return values
+        part = variable[count]
+        name = part.properties[0] if part.properties else ""
+        try:
+            if isinstance(part, Pad | ReversePad | Ticks | ReverseTicks):
+                first, last = decode_part(part, low[cut:], types), decode_part(part, high[cut:], types)
+                if isinstance(part, ReversePad | ReverseTicks):
+                    first, last = last, first
+                return {**values, name + LOW: first, name + HIGH: last}
+        except (ValueError, OverflowError):
+            pass
+        return values
+    return None
+
+
+def _from_filter(
+    found: ClassTraffic, sample: dict[str, object]
+) -> tuple[object, object, dict[str, tuple[str, str]], dict[str, object]]:
+    """(pk, rk, bounds on the keys, other values) of a request with a ``$filter``."""
+    from pkadvisor.table.edm import parse_literal
+    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
+
+    texts = sample.get("literals")
+    literals = [parse_literal(t) for t in texts] if isinstance(texts, list) else []
+    pk: object = None
+    rk: object = None
+    sides: dict[str, list[str]] = {}
+    values: dict[str, object] = {}
+    assert found.filter is not None
+    for part in conjuncts(found.filter):
+        if not isinstance(part, Comparison):
+            continue
+        operand = part.operand
+        if isinstance(operand, Parameter):
+            index = int(operand.name[1:])
+            if index >= len(literals):
+                continue
+            operand = literals[index]
+        value = operand.value
+        if part.property in KEYS and isinstance(value, str):
+            if part.operator == "eq":
+                pk, rk = (value, rk) if part.property == "PartitionKey" else (pk, value)
+            else:
+                side = sides.setdefault(part.property, ["", "\uffff"])
+                side[0 if part.operator in ("ge", "gt") else 1] = value
+        elif part.operator == "eq":
+            values[part.property] = (
+                _moment(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
+            )
+    return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
+
+
+def _filter_of(
+    names: tuple[str, ...], found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]
+) -> Filter | None:
+    """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
+    from pkadvisor.table.odata import And, Comparison, Operator, Parameter
+
+    parts: list[Filter] = []
+    ranged = {n.removesuffix(LOW) for n in names if n.endswith(LOW)}
+    for name in names:
+        if name.endswith((LOW, HIGH)):
+            continue
+        parts.append(Comparison(name, Operator.EQ, Parameter(name)))
+    for name in sorted(ranged):
+        parts.append(Comparison(name, Operator.GE, Parameter(name + LOW)))
+        parts.append(Comparison(name, Operator.LT, Parameter(name + HIGH)))
+    rest = _without_keys(found.filter, scheme) if found.filter is not None and not found.address else None
+    if rest is not None:
+        parts.append(rest)
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:
+    """What a logged filter compares besides keys and equalities: kept as it was."""
+    from pkadvisor.table.odata import And, Comparison, conjuncts, properties
+
+    kept = [
+        part
+        for part in conjuncts(filter_)
+        if not (isinstance(part, Comparison) and (part.property in KEYS or part.operator == "eq"))
+        and not set(properties(part)) & set(KEYS)
+    ]
+    if not kept:
+        return None
+    return kept[0] if len(kept) == 1 else And(tuple(kept))
+
+
+def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping[str, EdmType]) -> pl.DataFrame:
+    import polars as pl
+
+    from pkadvisor.design.population import polars_type
+
+    columns = {}
+    for name in names:
+        edm = types.get(name.removesuffix(LOW).removesuffix(HIGH), EdmType.STRING)
+        columns[name] = pl.Series(name, [row[name] for row in rows], dtype=polars_type(edm), strict=False)
+    frame = pl.DataFrame(columns)
+    return (
+        frame.with_columns(pl.lit(1.0 / max(1, len(rows))).alias("_weight"))
+        if names
+        else pl.DataFrame({"_weight": [1.0 / len(rows)] * len(rows)})
+    )
+
+
+def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClass]) -> str:
+    """A readable name: the operation and the properties it names."""
+    from pkadvisor.table.odata import properties
+
+    names = [n.removesuffix(LOW).removesuffix(HIGH) for n in (properties(filter_) if filter_ is not None else ())]
+    stem = str(found.op)
+    if found.op == "query" and filter_ is None:
+        stem = "scan"
+    base = stem + (" by " + ", ".join(dict.fromkeys(names)) if names and found.op not in ("insert", "upsert") else "")
+    if found.grouped:
+        base += " in groups"
+    if found.top:
+        base += f", first {found.top}"
+    name, number = base, 2
+    known = {c.name for c in taken}
+    while name in known:
+        name, number = f"{base} ({number})", number + 1
+    return name
+
+
+def _twin(query: QueryClass, frame: pl.DataFrame | None, declared: Workload | None) -> QueryClass | None:
+    """The declared class of the same operation over the same properties."""
+    from pkadvisor.table.odata import properties
+
+    if declared is None:
+        return None
+    names = set(properties(query.filter)) if query.filter is not None else set()
+    for other in declared.classes:
+        theirs = set(properties(other.filter)) if other.filter is not None else set()
+        if other.operation is query.operation and theirs == names and (query.top is None or query.top == other.top):
+            return other
+    return None
+
+
+__all__ = ["Atom", "Observed", "decode_key", "decode_prefix", "observe"]
