@@ -104,10 +104,10 @@ class _ClassKey:
 class TrafficFold:
     """The accumulator: ``add`` frames in the order of the logs, then ``result``."""
 
-    def __init__(self, routes: Routes, window: Window | None = None, *, chunk_rows: int = CHUNK_ROWS) -> None:
+    def __init__(self, routes: Routes, window: Window | None = None) -> None:
         self._routes = routes
         self._window = window or Window()
-        self._chunk_rows = chunk_rows
+        self._chunk_rows = CHUNK_ROWS
         self._waiting: list[pl.DataFrame] = []
         self._waiting_rows = 0
         self._ordinal = 0  # rows folded so far: the identity of requests without one
@@ -227,16 +227,10 @@ class TrafficFold:
         status = frame["status"].fill_null(0).to_numpy().astype(np.int64)
         single = (code >= 0) & (batch < 0)
         entity = batch >= 0
-        self._count(
-            code[single],
-            *(x[single] for x in (throttled, retry, page, status, at, timed)),
-            size[single],
-            latency[single],
-        )
-        self._count(code[entity], *(x[entity] for x in (throttled, retry, page, status, at, timed)))
-        self._count(
-            batch[lead], *(x[lead] for x in (throttled, retry, page, status, at, timed)), size[lead], latency[lead]
-        )
+        marks = (throttled, retry, page, status, at, timed)
+        self._count(code[single], [x[single] for x in marks], size[single], latency[single])
+        self._count(code[entity], [x[entity] for x in marks])
+        self._count(batch[lead], [x[lead] for x in marks], size[lead], latency[lead])
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
         self._count_times(at[timed], int((~timed).sum()))
         self._take_sample(frame, code, table["table"][route], demand, records)
@@ -342,15 +336,13 @@ class TrafficFold:
             waiting.pop(next(iter(waiting)))
             self._throttled.shortened = True
 
-    def _count(
-        self, code: Any, throttled: Any, retry: Any, page: Any, status: Any, at: Any, timed: Any,
-        size: Any = None, latency: Any = None,
-    ) -> None:  # fmt: skip
+    def _count(self, code: Any, marks: list[Any], size: Any = None, latency: Any = None) -> None:
         """Add rows to the tallies of their classes."""
         import numpy as np
 
         if not len(code):
             return
+        throttled, retry, page, status, at, timed = marks
         n = len(self._tallies)
         sums = {
             "attempts": np.bincount(code, minlength=n),
@@ -589,7 +581,9 @@ class TrafficFold:
             else Latency(
                 measured,
                 tally.latency_us,
-                *(round((tally.latency.quantile_us(q) or 0.0) / 1000, 6) for q in (0.5, 0.95, 0.99)),
+                _quantile_ms(tally.latency, 0.5),
+                _quantile_ms(tally.latency, 0.95),
+                _quantile_ms(tally.latency, 0.99),
                 tally.latency_max_us / 1000,
                 LATENCY_ERROR,
             ),
@@ -606,8 +600,7 @@ class TrafficFold:
         if rows is None:
             return {}
         return {
-            int(code): sample_frame(part, self._routes)  # type: ignore[call-overload]
-            for (code,), part in rows.group_by("class", maintain_order=True)
+            int(code): sample_frame(part, self._routes) for (code,), part in rows.group_by("class", maintain_order=True)
         }
 
     def _heavy_keys(self) -> dict[int, HeavyKeys]:
@@ -616,7 +609,7 @@ class TrafficFold:
         found = {}
         for (group,), part in held.group_by("group", maintain_order=True):
             top = part.head(HEAVY_KEYS_SHOWN)
-            number = int(group)  # type: ignore[call-overload]
+            number = int(group)
             found[number] = HeavyKeys(
                 tuple(zip(top["text"].to_list(), top["n"].to_list(), strict=True)),
                 totals.get(number, 0),
@@ -626,6 +619,10 @@ class TrafficFold:
 
 
 _NO_KEYS: Final = HeavyKeys((), 0, 0)
+
+
+def _quantile_ms(latency: Histogram, q: float) -> float:
+    return round((latency.quantile_us(q) or 0.0) / 1000, 6)
 
 
 def _per_s(requests: int, clock: Clock) -> float | None:
@@ -657,7 +654,7 @@ def sample_frame(rows: pl.DataFrame | None, routes: Routes) -> pl.DataFrame:
     from pkadvisor.observe.logs.urls import decoded_query
     from pkadvisor.table.odata import normalise
 
-    schema = {
+    schema: dict[str, Any] = {
         "at_us": pl.Int64,
         "op_number": pl.Int32,
         "pk": pl.String,
@@ -748,7 +745,7 @@ class _GroupFold:
         held = held.filter(rank <= GROUPS_SAMPLED).sort("table", "request", "op_number", maintain_order=True)
         for (table,), part in held.group_by("table", maintain_order=True):
             if part["request"].n_unique() >= GROUPS_SAMPLED:
-                self._limit[int(table)] = int(part["request"].max())  # type: ignore[call-overload, arg-type]
+                self._limit[int(table)] = int(part["request"].sort()[-1])
         self._sample = held.rechunk()
 
     def result(self, routes: Routes) -> dict[int, Groups]:

@@ -51,9 +51,13 @@ def text_hashes(texts: pl.Series) -> U64:
         mine = None if everything else (size == length).fill_null(False)
         part = texts if mine is None else texts.filter(mine)
         places = [*range(0, length - 7, 8), *([length - 8] if length % 8 else [])]
-        words = part.cast(pl.Binary).to_frame("t").select(
-            pl.col("t").bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
-            for at in places
+        words = (
+            part.cast(pl.Binary)
+            .to_frame("t")
+            .select(
+                pl.col("t").bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
+                for at in places
+            )
         )
         found = np.full(len(part), length, dtype=np.uint64)
         for word in words:
@@ -151,7 +155,8 @@ class Histogram:
         # The rounding keeps values on a border on one side whatever the last bit of the logarithm is.
         bucket = np.ceil(np.round(wide, 9)).astype(np.int64) + 1
         bucket[latency_us < 1] = 0
-        return np.minimum(bucket, BUCKETS - 1)
+        capped: I64 = np.minimum(bucket, BUCKETS - 1)
+        return capped
 
     def add(self, bucket: int, count: int) -> None:
         """Count ``count`` values in a bucket."""
@@ -260,14 +265,14 @@ class BottomK:
         sizes = held.group_by("table", "class").len().sort("table", "class")
         bounds: dict[int, int] = {}
         for (table,), part in sizes.group_by("table", maintain_order=True):
-            bounds[int(table)] = even_bound(part["len"].to_list(), self._per_table, self._per_class)  # type: ignore[call-overload]
+            bounds[int(table)] = even_bound(part["len"].to_list(), self._per_table, self._per_class)
         held = held.filter(pl.col("place") < pl.col("table").replace_strict(bounds, return_dtype=pl.Int64)).drop(
             "place"
         )
         self._limit = {}
         for (code,), part in held.group_by("class", maintain_order=True):
             if part.height >= bounds[int(part["table"][0])]:
-                self._limit[int(code)] = int(part["hash"][-1])  # type: ignore[call-overload]
+                self._limit[int(code)] = int(part["hash"][-1])
         self._held = held.rechunk()
 
     def rows(self) -> pl.DataFrame | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines, text_of
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines
 from pkadvisor.observe.logs.storage_analytics import requests, route_of
 
 if TYPE_CHECKING:
@@ -143,10 +143,10 @@ def fast(block: bytes) -> pl.DataFrame | None:
     import polars as pl
 
     text = pl.String
-    schema = {column: text for column in (*_TOP.values(), *_TOP_OTHER, "TimeGenerated", "records")}
-    properties = pl.Struct({column: text for column in _PROPERTIES.values()})
+    schema = dict.fromkeys((*_TOP.values(), *_TOP_OTHER, "TimeGenerated", "records"), text)
+    properties = pl.Struct(dict.fromkeys(_PROPERTIES.values(), text))
     try:
-        frame = pl.read_ndjson(block, schema=schema | {"properties": properties})  # type: ignore[dict-item]
+        frame = pl.read_ndjson(block, schema=schema | {"properties": properties})
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     if frame.height != block.count(b"\n") or frame["time"].null_count() or frame["operationName"].null_count():
@@ -264,9 +264,13 @@ def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: 
                     continue
                 if not row:
                     continue
-                yield (dict(zip(names, row, strict=True)), None) if len(row) == len(names) else (
-                    None,
-                    f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}",
+                yield (
+                    (dict(zip(names, row, strict=True)), None)
+                    if len(row) == len(names)
+                    else (
+                        None,
+                        f"{len(row)} fields instead of {len(names)}: {','.join(row)[:120]}",
+                    )
                 )
 
         first = Parsed(1, None)  # the header
@@ -283,7 +287,7 @@ def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Itera
     def records() -> Iterator[tuple[Any, str | None]]:
         with open_text(path, name=where) as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace")
-            buffer, ended, started = "", False, False
+            buffer, started = "", False
             while True:
                 buffer = buffer.lstrip(" \t\r\n,")
                 if not started:

@@ -40,9 +40,9 @@ class Route:
     """One kind of request.
 
     ``address``: the entity is named as ``Table(PartitionKey='..',RowKey='..')``. ``grouped``: a part of a group
-    transaction. ``shape``: the ``$filter`` as ``odata.normalise`` gives it; empty without a filter. ``pk_equal``: the filter pins the PartitionKey. ``continued``: a further page of a query.
-    ``encoded``: filters of this route are percent-encoded in the frame.
-    ``skip``: why such requests are left out; empty for requests that count.
+    transaction. ``shape``: the ``$filter`` as ``odata.normalise`` gives it; empty without a filter. ``pk_equal``: the
+    filter pins the PartitionKey. ``continued``: a further page of a query. ``encoded``: filters of this route are
+    percent-encoded in the frame. ``skip``: why such requests are left out; empty for requests that count.
     """
 
     table: str

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -59,7 +60,7 @@ def ahead(
         waiting: deque[Future[Parsed]] = deque()
         try:
             for fetch in blocks:
-                waiting.append(pool.submit(lambda fetch=fetch: parse(fetch())))
+                waiting.append(pool.submit(_fetched, fetch, parse))
                 if len(waiting) > options.threads:
                     yield waiting.popleft().result()
             while waiting:
@@ -67,6 +68,10 @@ def ahead(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def _fetched(fetch: Callable[[], bytes], parse: Callable[[bytes], Parsed]) -> Parsed:
+    return parse(fetch())
 
 
 _EDGE_BYTES: Final = 1 << 20
@@ -82,11 +87,11 @@ def block_fetchers(
     cuts = _cuts(path, block_bytes, name)
     if cuts is None:
         for block in line_blocks(path, block_bytes, on_long_line=on_long_line, name=name):
-            yield lambda block=block: block  # type: ignore[misc]
+            yield partial(bytes, block)
         return
     found = locate(path)
     for start, end in pairwise(cuts):
-        yield lambda start=start, end=end: _piece(found, start, end)  # type: ignore[misc]
+        yield partial(_piece, found, start, end)
 
 
 def _piece(path: Path, start: int, end: int) -> bytes:

@@ -83,7 +83,7 @@ def claims(head: bytes) -> bool:
 def split(line: str) -> list[str]:
     """The fields of one line: every quote toggles, ``;`` outside quotes separates.
 
-    One pair of enclosing quotes is taken off and doubled quotes inside become one.
+    The quotes themselves are dropped, doubled ones too (``""0x8D""`` in an ETag): a quote in a value is ``&quot;``.
     """
     if '"' not in line:
         return line.split(";")
@@ -92,8 +92,6 @@ def split(line: str) -> list[str]:
     fields: list[str] = []
     current: list[str] = []
     for place, piece in enumerate(pieces):
-        if place:
-            current.append('"')
         if place % 2:
             current.append(piece)
             continue
@@ -103,13 +101,7 @@ def split(line: str) -> list[str]:
             fields.append("".join(current))
             current = [part]
     fields.append("".join(current))
-    return [_bare(text) for text in fields]
-
-
-def _bare(text: str) -> str:
-    if len(text) >= 2 and text[0] == text[-1] == '"':
-        text = text[1:-1].replace('""', '"')
-    return text
+    return fields
 
 
 def frames(
