@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
 
 SAMPLE_ROWS = 200_000
-DISTINCT_K = 1024
+DISTINCT_K = 512
 POSITION = "#position"
 """Column of the sample: the row's place in the data set, from 0."""
 _MISSING = "\x00"
@@ -141,7 +141,8 @@ class DataProfile:
 class ProfileFold:
     """Takes batches, gives a profile. Mutable; one data set, one fold."""
 
-    def __init__(self, columns: Iterable[Column], sample_rows_max: int = SAMPLE_ROWS) -> None:
+    def __init__(self, columns: Iterable[Column], sample_rows_max: int = SAMPLE_ROWS, seed: int = 0) -> None:
+        self.seed = seed
         self.columns = tuple(columns)
         self.sample_rows_max = sample_rows_max
         self.rows = 0
@@ -161,7 +162,7 @@ class ProfileFold:
         texts = [canonical_column(batch, c.name, c.edm) for c in self.columns]
         for column, text in zip(self.columns, texts, strict=True):
             self._measure(column, batch, text)
-        hashes = row_hashes(pl.DataFrame(texts))
+        hashes = row_hashes(pl.DataFrame(texts), self.seed)
         batch = batch.with_columns(
             pl.Series("#hash", hashes, dtype=pl.UInt64),
             pl.int_range(self.rows, self.rows + batch.height, dtype=pl.Int64).alias(POSITION),
@@ -175,9 +176,11 @@ class ProfileFold:
             self._cut()
 
     def _measure(self, column: Column, batch: pl.DataFrame, text: pl.Series) -> None:
+        import polars as pl
+
         name = column.name
         if column.edm in (EdmType.STRING, EdmType.BINARY):
-            lengths = text.str.len_chars()
+            lengths = text.str.len_chars().cast(pl.Int64)
             self._characters[name] += int(lengths.sum() or 0)
             self._longest[name] = max(self._longest[name], int(lengths.max() or 0))  # type: ignore[call-overload]
         if column.edm.integer:
@@ -191,7 +194,7 @@ class ProfileFold:
         kept, top = self._distinct[name], self._distinct_top.get(name, 2**64)
         digest = xxhash.xxh3_64_intdigest
         for value in text.drop_nulls().unique().to_list():
-            number = digest(value.encode("utf-8", "surrogatepass"))
+            number = digest(value.encode("utf-8", "surrogatepass"), self.seed)
             if number < top:
                 kept.add(number)
         if len(kept) > 4 * DISTINCT_K:
@@ -258,7 +261,7 @@ def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
     return column.cast(pl.String)
 
 
-def row_hashes(texts: pl.DataFrame) -> list[int]:
+def row_hashes(texts: pl.DataFrame, seed: int = 0) -> list[int]:
     """A hash of each row's content, the same on every machine and for every cut of the data."""
     import polars as pl
     import xxhash
@@ -267,17 +270,18 @@ def row_hashes(texts: pl.DataFrame) -> list[int]:
     joined = texts.select(
         pl.concat_str([pl.col(c).fill_null(_MISSING) for c in texts.columns], separator=_END).alias("row")
     ).to_series()
-    return [digest(row.encode("utf-8", "surrogatepass")) for row in joined.to_list()]
+    return [digest(row.encode("utf-8", "surrogatepass"), seed) for row in joined.to_list()]
 
 
 def profile_dataset(
     dataset: Dataset,
     sample_rows_max: int = SAMPLE_ROWS,
     *,
+    seed: int = 0,
     advance: Callable[[int], None] = lambda n: None,
 ) -> DataProfile:
     """The profile of a data set in one streaming pass; ``advance`` hears of the rows read."""
-    fold = ProfileFold(dataset.columns, sample_rows_max)
+    fold = ProfileFold(dataset.columns, sample_rows_max, seed)
     for batch in dataset.batches():
         fold.add(batch)
         advance(batch.height)

@@ -1,0 +1,243 @@
+"""The use cases: from file names to a result. Nothing here prints.
+
+``analyze``  data, logs and a design file → the canonical result
+``profile``  data and logs → a document that can stand in for them
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.limits import default_limits, load_limits
+from pkadvisor.observe.workload import Basis, QueryClass, Workload
+from pkadvisor.progress import Progress
+
+if TYPE_CHECKING:
+    from pkadvisor.design.sections import Judged, Section
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.declaration import Declaration
+    from pkadvisor.observe.profile import DataProfile
+    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.observe.traffic import Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class AnalyzeRequest:
+    """What the command line asks for; all paths as typed."""
+
+    data: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    design: str | None = None
+    profiles: tuple[str, ...] = ()
+    limits: str | None = None
+    since: str | None = None
+    until: str | None = None
+    tables: tuple[str, ...] = ()
+    max_bad_lines: float = 0.01
+    sample_rows: int | None = None
+    input_format: str | None = None
+    stdin_name: str | None = None
+    redact: bool = False
+    seed: int = 0
+    top: int = 5
+
+
+def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+    """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
+    from pkadvisor.design.judge import judge
+    from pkadvisor.design.sections import sections_of
+    from pkadvisor.report.result import build_result
+
+    limits = load_limits(request.limits) if request.limits else default_limits()
+    declaration = _declaration(request)
+    documents = _documents(request)
+    data = _data(request, progress)
+    traffic = _traffic(request, progress)
+    profiles = [found for found, _ in data]
+    if not data and traffic is None and declaration is None and not documents:
+        raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
+    sections = sections_of(request.tables, declaration, profiles, traffic, documents)
+    judged = []
+    for section in sections:
+        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
+        dataset = next((source for found, source in data if found is section.data), None)
+        judged.append(judge(section, limits, dataset))
+    _check_rates(judged, sections)
+    return build_result(
+        judged,
+        limits=limits,
+        traffic=traffic,
+        documents=documents,
+        design=Path(request.design).name if request.design else None,
+        redact=request.redact,
+        top=request.top,
+    )
+
+
+def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
+    """Data, logs and other profiles as one document."""
+    from pkadvisor.design.sections import observed, sections_of
+    from pkadvisor.observe.profile_file import ProfileDocument, TableProfile, merge_documents, seed_of
+
+    declaration = _declaration(request)
+    documents = [d for _, d in _documents(request)]
+    data = _data(request, progress, file_sample=True, seed=seed_of(salt))
+    traffic = _traffic(request, progress)
+    if not data and traffic is None and not documents:
+        raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
+    if data or traffic is not None:
+        tables = []
+        for section in sections_of(request.tables, declaration, [found for found, _ in data], traffic, []):
+            workload = observed(section)[0]
+            logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
+            covered = traffic.clock.covered_s if traffic is not None else 0.0
+            tables.append(TableProfile(section.table, section.kind, section.data, logged, covered))
+        documents.insert(0, ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration)))
+    whole = documents[0]
+    for other in documents[1:]:
+        try:
+            whole = merge_documents(whole, other)
+        except ValueError as error:
+            raise UsageError(str(error), where="--profile", fix="make all profiles with one version and one salt") from None
+    return whole.to_json()
+
+
+def _logged(workload: Workload) -> tuple[QueryClass, ...]:
+    from pkadvisor.observe.workload import DrawBy
+
+    return tuple(c for c in workload.classes if c.draw.by is DrawBy.LOG)
+
+
+def _ordered(declaration: Declaration | None) -> frozenset[str]:
+    """Properties whose order a declared workload needs, so that a profile must keep their values."""
+    from pkadvisor.design.plan import conditions
+
+    found: set[str] = set()
+    for table in declaration.tables if declaration else ():
+        if table.arrival:
+            found.add(table.arrival)
+        for query in table.workload.classes:
+            found |= set(conditions(query.filter).ranges)
+    return frozenset(found)
+
+
+# -- reading -------------------------------------------------------------------------------------------------------
+
+
+def _declaration(request: AnalyzeRequest) -> Declaration | None:
+    if request.design is None:
+        return None
+    from pkadvisor.observe.declaration import load_declaration
+
+    return load_declaration(Path(request.design))
+
+
+def _documents(request: AnalyzeRequest) -> list[tuple[str, ProfileDocument]]:
+    from pkadvisor.observe.profile_file import load_document
+
+    return [(Path(path).name, load_document(path)) for path in (*request.profiles, *_profiles_among(request))]
+
+
+def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
+    """Profile documents given where data or logs are expected."""
+    from pkadvisor.observe.profile_file import is_document
+
+    return tuple(p for p in (*request.data, *request.logs) if is_document(p))
+
+
+def _data(request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0) -> list[tuple[DataProfile, Dataset]]:
+    from pkadvisor.observe.profile import SAMPLE_ROWS, profile_dataset
+    from pkadvisor.observe.profile_file import FILE_SAMPLE_ROWS, is_document
+
+    specs = [spec for spec in request.data if not is_document(spec)]
+    if not specs:
+        return []
+    from pkadvisor.observe.dataset import open_datasets
+
+    progress.phase("read data")
+    datasets = open_datasets(
+        specs,
+        stdin_name=request.stdin_name or "standard input",
+        input_format=request.input_format if request.input_format not in (None, "auto") else None,
+        max_bad_share=request.max_bad_lines,
+    )
+    most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
+    found = []
+    for dataset in datasets:
+        for note in dataset.notes:
+            progress.note(f"{dataset.name}: {note}")
+        found.append((profile_dataset(dataset, most, seed=seed, advance=progress.advance), dataset))
+    return found
+
+
+def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
+    from pkadvisor.observe.profile_file import is_document
+
+    paths = [path for path in request.logs if not is_document(path)]
+    if not paths:
+        return None
+    from pkadvisor.observe.logs.frame import ReadOptions
+    from pkadvisor.observe.streams import spool_stdin
+    from pkadvisor.observe.traffic import Window, read_traffic
+
+    progress.phase("read logs")
+    table = request.tables[0] if len(request.tables) == 1 else None
+    window = Window(_moment(request.since, "--since"), _moment(request.until, "--until"), table)
+    opened = [spool_stdin() if path == "-" else path for path in _expand(paths)]
+    traffic = read_traffic(opened, window, max_bad_lines=request.max_bad_lines, options=ReadOptions())
+    for reason, count, example in traffic.skipped:
+        progress.note(f"{count:,} log lines skipped, {reason}; the first: {example}")
+    return traffic
+
+
+def _expand(paths: list[str]) -> list[str]:
+    from glob import glob, has_magic
+
+    out: list[str] = []
+    for path in paths:
+        out += sorted(glob(path, recursive=True)) if has_magic(path) and not Path(path).exists() else [path]
+    return out
+
+
+def _moment(text: str | None, option: str) -> int | None:
+    """µs since 1970 of an ISO 8601 time."""
+    if text is None:
+        return None
+    from pkadvisor.table.edm import TICKS_UNIX_EPOCH, parse_datetime_ticks
+
+    try:
+        whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
+        return (parse_datetime_ticks(whole) - TICKS_UNIX_EPOCH) // 10
+    except ValueError as error:
+        raise UsageError(f"'{text}' is no time: {error}", where=option, fix="for example 2026-11-01T00:00:00Z") from None
+
+
+# -- rates ----------------------------------------------------------------------------------------------------------
+
+
+def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
+    """Without any rate nothing can be weighed: exit 2 with a skeleton of what to declare."""
+    from pkadvisor.observe.declaration import skeleton
+
+    classes = [c for j in judged for c in j.workload.classes]
+    if any(c.rate.mean_per_s > 0 for c in classes):
+        return
+    section = next((s for s in sections if s.data is not None), None)
+    if classes and all(c.rate.basis is Basis.UNKNOWN for c in classes):
+        raise UsageError(
+            "the log has no times, so no rates are known", fix="declare the rates of its queries in a design file (--design)"
+        )
+    if section is None or section.data is None:
+        raise InputError("there is nothing to weigh: no data, no log and no declared workload")
+    columns = [(p.column.name, p.column.edm) for p in section.data.properties]
+    raise UsageError(
+        "there is no workload: without queries and rates no key is better than another",
+        fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
+        skeleton=skeleton(columns, section.table),
+    )
+
+
+__all__ = ["AnalyzeRequest", "analyze", "profile"]

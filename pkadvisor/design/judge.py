@@ -1,0 +1,177 @@
+"""Judging a section: build the bench, search, and check the winner over every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.sections import Judged, Section, observed
+from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.cost import Bench
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.search import Advice
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
+
+EXACT_ROWS_MAX = 25_000_000
+"""Entities up to which the recommended key is checked for uniqueness over every row."""
+VERIFY_ROUNDS = 4
+
+
+def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> Judged:
+    """The answer for one section; ``dataset`` is what its data can be read from again."""
+    workload, scheme, notes = observed(section)
+    if section.data is None:
+        why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
+        return Judged(section, workload, None, None, scheme, notes, why, 0)
+    if section.declared is not None:
+        from pkadvisor.observe.declaration import check_properties
+
+        check_properties(section.declared, section.data.types, kind=section.kind)
+    if not workload.classes:
+        why = "there is no workload: neither a log nor a declared query or write"
+        return Judged(section, workload, None, None, scheme, notes, why, 0)
+    from pkadvisor.design.search import advise
+
+    bench, more = _bench(section, workload, limits)
+    current = scheme if scheme is not None else _keys_as_given(section)
+    advice = advise(bench, current)
+    advice, verified, extra = _verify(advice, section, bench, dataset)
+    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
+
+
+def _keys_as_given(section: Section) -> KeyScheme | None:
+    """The keys that the data carries, where no design says what they are made of."""
+    assert section.data is not None
+    types = section.data.types
+    if "PartitionKey" not in types or "RowKey" not in types:
+        return None
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.transforms import Field
+
+    return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
+
+
+def _bench(section: Section, workload: Workload, limits: Limits) -> tuple[Bench, list[str]]:
+    import polars as pl
+
+    from pkadvisor.design.cost import Bench, property_bytes
+    from pkadvisor.design.demand import demands
+    from pkadvisor.design.population import Population, Sizes
+    from pkadvisor.observe.profile import POSITION
+
+    data, table, notes = section.data, section.declared, list[str]()
+    assert data is not None
+    kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
+    total = (kind.entities_total if kind else None) or (table.entities_total if table else None) or data.rows
+    arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
+    if arrival == "timestamp":
+        arrival = next((n for n in data.types if n.lower() == "timestamp"), None)
+    sampling = str(table.sampling) if table else "complete"
+    if not data.complete:
+        notes.append(f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row")
+        sampling = "random-rows" if sampling == "complete" else sampling
+    ghosts, places = _ghosts(workload, data.sample.height)
+    sizes = {
+        p.column.name: Sizes(
+            p.characters / p.column.present if p.column.present else 0.0,
+            p.characters_max,
+            p.largest,
+            p.column.present / max(1, data.rows),
+        )
+        for p in data.properties
+    }
+    frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+    population = Population(
+        frame,
+        data.types,
+        total=max(total, data.rows),
+        complete=data.complete,
+        arrival=arrival,
+        ghosts=ghosts,
+        sampling="random-rows" if sampling == "complete" else sampling,
+        sampled_by=table.sampled_by if table else (),
+        sizes=sizes,
+        hashed=data.hashed,
+    )
+    declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
+    found = demands(workload, population, places)
+    bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
+    del pl
+    return bench, notes
+
+
+def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, int]]]:
+    """Logged parameters as rows below the data, and where each class's lie."""
+    import polars as pl
+
+    frames, places, start = [], {}, rows
+    for query in workload.classes:
+        frame = workload.instances.get(query.name)
+        if frame is None or frame.width == 1:
+            continue
+        frames.append(frame.drop("_weight"))
+        places[query.name] = (start, start + frame.height)
+        start += frame.height
+    return (pl.concat(frames, how="diagonal_relaxed") if frames else None), places
+
+
+def _verify(
+    advice: Advice, section: Section, bench: Bench, dataset: Dataset | None
+) -> tuple[Advice, int, list[str]]:
+    """Check the recommended key over every row where only a sample was looked at; on a collision the next best steps up."""
+    assert section.data is not None
+    if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
+        return advice, section.data.rows if section.data.complete else 0, []
+    from pkadvisor.design.cost import Violation
+    from pkadvisor.design.search import Advice as Found
+    from pkadvisor.design.search import ranked
+
+    ranking, notes = list(advice.ranking), list[str]()
+    for _ in range(VERIFY_ROUNDS):
+        first = ranking[0]
+        surplus = collisions(dataset, first.scheme, bench.population.types)
+        if not surplus:
+            recommended = first
+            keep = advice.keep and recommended is advice.current
+            return replace(advice, recommended=recommended, ranking=tuple(ranking), keep=keep), section.data.rows, notes
+        message = f"{surplus:,} of {section.data.rows:,} entities share a key with another (found by reading all of them)"
+        broken = Violation("not-unique", message, float(surplus), 0.0, "entities", 10.0)
+        notes.append(f"{first.scheme.main} looked unique in the sample and is not: {message}")
+        ranking[0] = replace(first, violations=(*first.violations, broken))
+        ranking = ranked(ranking)
+    return Found(ranking[0], tuple(ranking), advice.current, False, advice.examined, advice.deciding_goal), 0, notes
+
+
+def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
+    """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a number.
+
+    Keys are compared by 64-bit hashes: a false alarm takes some billions of rows.
+    """
+    import polars as pl
+
+    from pkadvisor.design.scheme import key_expression
+    from pkadvisor.design.transforms import Sequence
+
+    if any(isinstance(p, Sequence) for p in (*scheme.main.partition, *scheme.main.row)):
+        return 0
+    names = list(scheme.main.properties)
+    if not names:
+        return max(0, dataset.row_count - 1)
+    seen = []
+    for batch in dataset.batches(names):
+        keys = batch.select(
+            pl.struct(
+                key_expression(scheme.main.partition, dict(types)).alias("pk"),
+                key_expression(scheme.main.row, dict(types)).alias("rk"),
+            ).hash(0)
+        )
+        seen.append(keys.to_series())
+    hashes = pl.concat(seen)
+    return int(len(hashes) - hashes.n_unique())
+
+

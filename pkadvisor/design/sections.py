@@ -1,0 +1,187 @@
+"""Sections: each table, or entity kind of one, with the data, the log and the declaration that belong to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.cost import Bench
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.search import Advice
+    from pkadvisor.observe.declaration import Declaration, TableDeclaration
+    from pkadvisor.observe.profile import DataProfile
+    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.observe.traffic import TableTraffic, Traffic
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One table, or one entity kind of it, ready to be judged."""
+
+    table: str
+    kind: str | None
+    declared: TableDeclaration | None
+    data: DataProfile | None
+    traffic: TableTraffic | None
+    workload: Workload | None
+    """From a profile document: already over properties."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A section with its answer. ``bench`` and ``advice`` are None where keys cannot be judged; ``why_not`` says why."""
+
+    section: Section
+    workload: Workload
+    bench: Bench | None
+    advice: Advice | None
+    scheme: KeyScheme | None
+    notes: tuple[str, ...]
+    why_not: str
+    verified_rows: int
+
+
+def sections_of(
+    tables: Sequence[str],
+    declaration: Declaration | None,
+    data: Sequence[DataProfile],
+    traffic: Traffic | None,
+    documents: Sequence[tuple[str, ProfileDocument]],
+) -> list[Section]:
+    """One section per table and kind. A data set belongs to the table or kind of its name, or to the only one there is."""
+    declared = {t.name: t for t in (declaration.tables if declaration else ())}
+    logged = {t.name: t for t in (traffic.tables if traffic else ())}
+    profiled = [t for _, document in documents for t in document.tables]
+    wanted = {name.lower() for name in tables}
+    for name in tables:
+        known = [*declared, *logged]
+        if known and name.lower() not in {k.lower() for k in known}:
+            raise UsageError(
+                f"there is no table '{name}'", where="--table", fix=did_you_mean(name, known) or f"there are {', '.join(known)}"
+            )
+    names = list(dict.fromkeys([*declared, *(t.table for t in profiled if t.table), *logged]))
+    if declared and logged:
+        folded = {n.lower(): n for n in declared}
+        names = [n for n in names if n in declared or n.lower() not in folded]
+    if not names:
+        names = [_table_name(d) for d in data[:1]] or ["Table"]
+    sections: list[Section] = []
+    for name in names:
+        if wanted and name.lower() not in wanted:
+            continue
+        table = declared.get(name)
+        log = next((t for t in logged.values() if t.name.lower() == name.lower()), None)
+        kinds: list[str | None] = [k.name for k in table.kinds] if table and table.kinds else [None]
+        if kinds == [None] and len(data) > 1 and len(names) == 1 and all(d.kind for d in data):
+            kinds = [d.kind for d in data]
+        for kind in kinds:
+            rows = _data_for(name, kind, data, only=len(names) == 1 and len(kinds) == 1, alone=len(declared) <= 1)
+            known = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
+            workload = known.workload if known else None
+            sections.append(Section(name, kind, table, rows or (known.data if known else None), log, workload))
+    used = {id(s.data) for s in sections}
+    stray = [d for d in data if id(d) not in used]
+    if stray and sections:
+        fix = f"name it kind=PATH with a table or kind of the design: {', '.join(names)}"
+        raise UsageError(f"no table or kind belongs to the data set '{stray[0].name}'", fix=fix)
+    return sections
+
+
+def _table_name(data: DataProfile) -> str:
+    stem = "".join(ch for ch in data.name.split(".")[0].title() if ch.isalnum())
+    return stem if len(stem) >= 3 and stem[0].isalpha() else "Table"
+
+
+def _data_for(
+    table: str, kind: str | None, data: Sequence[DataProfile], *, only: bool, alone: bool
+) -> DataProfile | None:
+    wanted = (kind or table).lower()
+    for found in data:
+        if found.kind is not None and found.kind.lower() == wanted:
+            return found
+    for found in data:
+        if found.kind is None and found.name.split("/")[-1].split(".")[0].lower() == wanted:
+            return found
+    if only and len(data) == 1:
+        return data[0]
+    return data[0] if alone and len(data) == 1 and kind is None else None
+
+
+def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
+    """(the workload over properties, the current design, notes)."""
+    from pkadvisor.table.odata import fit_types
+
+    table, notes = section.declared, list[str]()
+    types = _types(section)
+    scheme = _current(table, types if section.data is not None else None)
+    declared = _for_kind(table.workload, section.kind) if table else None
+    if section.traffic is not None:
+        from pkadvisor.design.decode import observe
+
+        seen = observe(section.traffic, scheme, types, declared, 0.0)
+        notes += seen.notes
+        if seen.undecoded:
+            notes.append(f"{seen.undecoded:,} of {seen.sampled:,} sampled requests fit no key template of the design")
+        workload = seen.workload
+    elif section.workload is not None:
+        names = {c.name for c in section.workload.classes}
+        extra = tuple(c for c in declared.classes if c.name not in names) if declared else ()
+        base = declared or section.workload
+        workload = replace(base, classes=(*section.workload.classes, *extra), instances=section.workload.instances)
+    else:
+        workload = declared or Workload(section.table, ())
+    if types:
+        fitted = tuple(replace(c, filter=fit_types(c.filter, types)) if c.filter is not None else c for c in workload.classes)
+        workload = replace(workload, classes=fitted)
+    return workload, scheme, tuple(notes)
+
+
+def _for_kind(workload: Workload, kind: str | None) -> Workload:
+    if kind is None:
+        return workload
+    kept = tuple(c for c in workload.classes if c.kind in (None, kind))
+    names = {c.name for c in kept}
+    groups = tuple(t for t in workload.transactions if set(t.together) <= names)
+    return replace(workload, classes=kept, transactions=groups)
+
+
+def _types(section: Section) -> dict[str, EdmType]:
+    types: dict[str, EdmType] = dict(section.data.types) if section.data is not None else {}
+    table = section.declared
+    if table is not None and section.data is None:
+        kind = next((k for k in table.kinds if k.name == section.kind), None)
+        types |= dict(kind.properties if kind else table.properties)
+    return types
+
+
+def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None) -> KeyScheme | None:
+    """The design in place, if the file names one."""
+    if table is None or table.partition_key is None or table.row_key is None:
+        return None
+    from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+    from pkadvisor.design.template import parse_template
+
+    def parts(text: Any, what: str) -> Any:
+        where = f"line {text.line}, column {text.column}, {what} of {table.name}"
+        return parse_template(text.text, known=known, where=where)
+
+    main = Key(parts(table.partition_key, "partition_key"), parts(table.row_key, "row_key"))
+    rows = tuple(
+        IndexRow(
+            Key(
+                parts(row.partition_key, "partition_key") if row.partition_key else main.partition,
+                parts(row.row_key, "row_key"),
+            ),
+            row.copy,
+        )
+        for row in table.index_rows
+    )
+    return KeyScheme(main, rows, "current")
+
+

@@ -1,0 +1,383 @@
+"""The result as text for a terminal: the verdict first, then what to copy, then the reasons.
+
+Keys are never cut. Where a line is too narrow it folds; below 60 columns everything is one record per block.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+BAR = "─"
+NARROW = 60
+WIDE = 100
+
+_STYLES = {"good": "\x1b[1;32m", "bad": "\x1b[1;31m", "warn": "\x1b[33m", "head": "\x1b[1m", "dim": "\x1b[2m"}
+_RESET = "\x1b[0m"
+_HEADLINES = {
+    "keep": ("KEEP THE KEY", "good"),
+    "change": ("CHANGE THE KEY", "bad"),
+    "choose": ("USE THIS KEY", "good"),
+    "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
+    "unknown": ("NO ADVICE", "warn"),
+}
+_ASCII = str.maketrans({"─": "-", "×": "x", "→": "->", "…": "...", "≤": "<=", "≥": ">=", "·": "|", "–": "-", "’": "'"})
+
+
+def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
+    """The whole page. A pure function of the result; it holds no control characters but line ends and, with ``color``,
+    colour codes of its own."""
+    page = _Page(max(24, width), color)
+    _inputs(page, result, verbose)
+    for table in result["tables"]:
+        _table(page, result, table, verbose)
+    _account(page, result)
+    text = "\n".join(page.lines) + "\n"
+    return text.translate(_ASCII) if ascii_only else text
+
+
+class _Page:
+    def __init__(self, width: int, color: bool) -> None:
+        self.width = width
+        self.color = color
+        self.lines: list[str] = []
+
+    def style(self, text: str, style: str) -> str:
+        return f"{_STYLES[style]}{text}{_RESET}" if self.color and style else text
+
+    def line(self, text: str = "", style: str = "") -> None:
+        self.lines.append(self.style(clean(text), style).rstrip())
+
+    def wrapped(self, text: str, indent: str = "  ", hanging: str = "", style: str = "") -> None:
+        """Prose: folded at blanks, long words folded and not cut."""
+        for part in textwrap.wrap(
+            clean(text),
+            max(20, self.width),
+            initial_indent=indent,
+            subsequent_indent=hanging or indent,
+            break_long_words=True,
+            break_on_hyphens=False,
+        ) or [""]:
+            self.lines.append(self.style(part, style))
+
+    def record(self, label: str, text: str, pad: int = 14, indent: str = "  ") -> None:
+        """``label   text``; the text folds under itself, character by character where it has no blanks."""
+        head = f"{indent}{label:<{pad}} "
+        if len(head) + 20 > self.width:
+            self.line(f"{indent}{label}")
+            head = indent + "  "
+        room = max(12, self.width - len(head))
+        pieces = fold(clean(text), room) or [""]
+        self.lines.append((head + pieces[0]).rstrip())
+        self.lines += [" " * len(head) + piece for piece in pieces[1:]]
+
+
+def clean(text: str) -> str:
+    """Control and bidirectional characters as escapes: key values are hostile text."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == " " else f"\\u{ord(c):04x}" if ord(c) > 0xFF else f"\\x{ord(c):02x}" for c in text)
+
+
+def fold(text: str, room: int) -> list[str]:
+    """Lines of at most ``room`` characters, broken at ``and`` or blanks where there are some; nothing is lost."""
+    out: list[str] = []
+    while len(text) > room:
+        cut = text.rfind(" and ", 1, room - 3)
+        if cut <= 0:
+            cut = text.rfind(" ", 1, room + 1)
+        if cut <= 0:
+            out.append(text[:room])
+            text = text[room:]
+        else:
+            out.append(text[:cut])
+            text = text[cut + 1 :]
+    return [*out, text] if text or not out else out
+
+
+def amount(value: float | None) -> str:
+    """A number at three or so digits with thousands separated."""
+    if value is None:
+        return "no limit"
+    if value == 0:
+        return "0"
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    if abs(value) >= 0.01:
+        return f"{value:.3g}"
+    return f"{value:.2g}"
+
+
+def rate(value: float | None) -> str:
+    """A rate in the unit that makes it readable."""
+    if value is None:
+        return "unknown"
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        if value * seconds >= 1 or value == 0:
+            return f"{amount(value * seconds)}/{unit}"
+    return f"{amount(value * 86_400)}/day"
+
+
+def _inputs(page: _Page, result: dict[str, Any], verbose: bool) -> None:
+    for table in result["tables"]:
+        data = table["data"]
+        if data is None:
+            continue
+        total = f" of {data['entities_total']:,}" if data["entities_total"] > data["entities_read"] else ""
+        missing = [p["name"] for p in data["properties"] if p["types"]]
+        page.record("data", f"{data['name']}: {data['entities_read']:,} entities{total}, {len(data['properties'])} properties", 7)
+        if missing:
+            page.record("", f"two types in one property: {', '.join(missing)}", 7)
+        for note in data["notes"][: None if verbose else 3]:
+            page.record("", note, 7)
+    log = result["log"]
+    if log is not None:
+        files = len(result["inputs"]["logs"])
+        page.record("log", f"{files} file{'s' if files > 1 else ''}, {log['lines']:,} lines, {log['requests_attempted']:,} requests", 7)
+        if log["first"]:
+            page.record("", f"{log['first']} to {log['last']}", 7)
+        facts = [
+            f"{log[name]:,} {label}"
+            for name, label in (("duplicates", "duplicate records"), ("throttled", "throttled"), ("retries", "retries"), ("pages", "further pages"))
+            if log[name]
+        ]
+        if facts:
+            page.record("", ", ".join(facts), 7)
+        for skipped in log["skipped"]:
+            page.record("", f"skipped {skipped['lines']:,}: {skipped['reason']}", 7)
+    if page.lines:
+        page.line()
+
+
+def _title(table: dict[str, Any]) -> str:
+    return table["table"] + (f" · {table['kind']}" if table["kind"] else "")
+
+
+def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
+    headline, style = _HEADLINES[table["verdict"]]
+    best, current = table["recommended"], table["current"]
+    page.line(f"{headline}   {_title(table)}", style)
+    if best is None:
+        page.wrapped(table["why_not"] or "")
+        _heat(page, table)
+        _queries_without_plan(page, table)
+        _unknown(page, table)
+        page.line()
+        return
+    limit = _limit(result, "partition_entities_per_s")
+    peak = best["hot_partition"]["entities_per_s_peak"] if best["hot_partition"] else 0
+    now = current["hot_partition"]["entities_per_s_peak"] if current and current["hot_partition"] else None
+    if now is not None and table["verdict"] == "change":
+        page.wrapped(f"peak partition load {now / limit:.2f}x of its target now -> {peak / limit:.2f}x proposed")
+    else:
+        page.wrapped(f"peak partition load {peak / limit:.2f}x of its target ({amount(peak)} of {amount(limit)} entities/s)")
+    page.line()
+    _keys(page, best)
+    page.line()
+    page.line("Queries and writes", "head")
+    for entry in best["classes"]:
+        _class(page, entry)
+    page.line()
+    _why(page, table, best)
+    _ranking(page, table)
+    if best["violations"]:
+        page.line("What does not hold", "head")
+        for violation in best["violations"]:
+            page.wrapped(violation["message"], "  - ", "    ", "bad")
+        page.line()
+    if table["gives_up"]:
+        page.line("What it gives up", "head")
+        for sentence in table["gives_up"]:
+            page.wrapped(sentence, "  - ", "    ")
+        page.line()
+    _heat(page, table)
+    _unknown(page, table)
+    if verbose:
+        _verbose(page, table, best)
+    page.line()
+    verdict = {"keep": "keep the key", "change": "change the key", "choose": "use this key", "unsatisfied": "no key holds every constraint"}
+    page.line(
+        f"{_title(table)}: {verdict[table['verdict']]}; score {amount(best['score'])} of 100, "
+        f"breaks at {amount(_term(best, 'break factor'))}x the peak, {table['examined']:,} schemes examined",
+        style,
+    )
+    page.line()
+
+
+def _limit(result: dict[str, Any], name: str) -> float:
+    return next(float(v["value"]) for v in result["limits"]["values"] if v["name"] == name)
+
+
+def _term(scheme: dict[str, Any], name: str) -> float | None:
+    found = next(t["value"] for t in scheme["terms"] if t["name"] == name)
+    return None if found is None else float(found)
+
+
+def quoted(template: str) -> str:
+    """A template, or two quotes for the empty key."""
+    return template or "''"
+
+
+def _keys(page: _Page, scheme: dict[str, Any]) -> None:
+    page.record("PartitionKey", quoted(scheme["partition_key"]))
+    page.record("RowKey", quoted(scheme["row_key"]))
+    for example in scheme.get("examples", [])[:1]:
+        page.record("example", f"{quoted(example['partition_key'])}  /  {quoted(example['row_key'])}")
+    for row, example in zip(scheme["index_rows"], scheme.get("index_examples", []), strict=False):
+        kind = "full copy" if row["copy"] == "full" else "pointer"
+        where = "same partition, same group transaction" if row["consistency"] == "atomic" else "another partition, written after"
+        page.line(f"  + index row ({kind}; {where})")
+        page.record("PartitionKey", quoted(row["partition_key"]))
+        page.record("RowKey", quoted(row["row_key"]))
+        for shown in example[:1]:
+            page.record("example", f"{quoted(shown['partition_key'])}  /  {quoted(shown['row_key'])}")
+
+
+def _class(page: _Page, entry: dict[str, Any]) -> None:
+    access = entry["access"] or "one entity by its key"
+    if entry["fan_out"] and entry["fan_out"] > 1.05:
+        access += f" x {amount(entry['fan_out'])}"
+    if entry["via"] != "main":
+        access += f" via {entry['via']}"
+    if entry["operation"] == "query":
+        counts = f"reads {amount(entry['entities_read'])}, returns {amount(entry['entities_returned'])}"
+    elif entry["entities_read"]:
+        counts = f"reads {amount(entry['entities_read'])}, writes {amount(entry['entities_written'])}"
+    else:
+        counts = f"writes {amount(entry['entities_written'])}"
+    many = f", {amount(entry['requests'])} requests" if abs(entry["requests"] - 1) > 0.005 else ""
+    page.wrapped(f"{entry['name']}  {rate(entry['rate_per_s'])}  {access}: {counts}{many}", "  ", "    ")
+    for text in entry["filters"]:
+        if text:
+            page.record("", text, 1, "   ")
+        else:
+            page.record("", "(no $filter: every entity)", 1, "   ")
+    for work in entry["client_work"]:
+        page.wrapped(f"then {work}", "     ")
+    for note in entry["notes"]:
+        page.wrapped(note, "     ")
+
+
+def _why(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
+    rivals = table["alternatives"][:1]
+    current = table["current"]
+    lines = []
+    if table["verdict"] == "change" and current is not None and current["loses"]:
+        reasons = [v["message"] for v in current["violations"]] + [r["message"] for r in current["remarks"]]
+        for reason in reasons[:4] or [_lost(current["loses"])]:
+            lines.append(("now", reason))
+    if table["verdict"] == "keep":
+        lines.append(("keep", "it breaks no constraint, costs no more requests than the best, and moving a key rewrites every entity"))
+    for rival in rivals:
+        if rival["loses"]:
+            name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
+                f" with {len(rival['index_rows'])} index row(s)" if rival["index_rows"] else ""
+            )
+            lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
+    for remark in best["remarks"][:4]:
+        lines.append(("note", remark["message"]))
+    if lines:
+        page.line("Why", "head")
+        for label, text in lines:
+            page.record(label, text, 9)
+        page.line()
+
+
+def _lost(loses: dict[str, Any]) -> str:
+    return f"{loses['goal']}, {amount(loses['value'])} against {amount(loses['winner'])} ({loses['unit']})"
+
+
+def _ranking(page: _Page, table: dict[str, Any]) -> None:
+    rows = [("1", table["recommended"])]
+    rows += [(str(i), a) for i, a in enumerate(table["alternatives"], 2)]
+    if table["current"] is not None and table["verdict"] != "keep":
+        rows.append(("now", table["current"]))
+    page.line("Ranking", "head")
+    narrow = page.width < 76
+    if not narrow:
+        page.line(f"  {'#':>3} {'score':>6} {'requests/s':>11} {'entities/s':>11} {'hot part.':>10} {'breaks at':>10}  loses by")
+    for label, scheme in rows:
+        hot = _term(scheme, "hottest partition at peak")
+        cells = (
+            amount(scheme["score"]),
+            amount(_term(scheme, "requests")),
+            amount(_term(scheme, "entities counted")),
+            amount(hot),
+            f"{amount(_term(scheme, 'break factor'))}x" if _term(scheme, "break factor") is not None else "never",
+        )
+        loses = scheme["loses"]["goal"] if scheme["loses"] else ""
+        if narrow:
+            page.line(f"  {label}")
+            for name, cell in zip(("score", "requests/s", "entities/s", "hot part.", "breaks at"), cells, strict=True):
+                page.record(name, cell, 10, "    ")
+            if loses:
+                page.record("loses by", loses, 10, "    ")
+        else:
+            page.line(f"  {label:>3} {cells[0]:>6} {cells[1]:>11} {cells[2]:>11} {cells[3]:>10} {cells[4]:>10}  {loses}")
+        keys = f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}"
+        page.record("", keys, 1, "     ")
+        for row in scheme["index_rows"]:
+            same = row["partition_key"] == scheme["partition_key"]
+            where = row["row_key"] if same else f"{row['partition_key']} | {quoted(row['row_key'])}"
+            page.record("", f"+ {where} ({row['copy']})", 1, "     ")
+    page.line()
+
+
+def _heat(page: _Page, table: dict[str, Any]) -> None:
+    heat = table["heat_in_log"]
+    if heat is None:
+        return
+    shown = [(n, heat[n]) for n in ("reads", "writes") if heat[n]["top"]]
+    if not shown:
+        return
+    page.line("Hot keys in the log", "head")
+    for name, found in shown:
+        for entry in found["top"][:3]:
+            share = f"{100 * entry['share']:.3g} % of {name}"
+            page.record(share, quoted(entry["partition_key"]), 18)
+    page.line()
+
+
+def _queries_without_plan(page: _Page, table: dict[str, Any]) -> None:
+    if not table["workload"]:
+        return
+    page.line("Queries and writes", "head")
+    for query in table["workload"]:
+        text = f"  {query['filter']}" if query["filter"] else ""
+        page.wrapped(f"{query['name']}  {rate(query['rate_per_s'])}, peak {rate(query['peak_per_s'])}{text}", "  ", "    ")
+    page.line()
+
+
+def _unknown(page: _Page, table: dict[str, Any]) -> None:
+    sentences = [*table["notes"], *table["cannot_be_known"]]
+    if sentences:
+        page.line("What is assumed or cannot be known", "head")
+        for sentence in sentences:
+            page.wrapped(sentence, "  - ", "    ")
+
+
+def _verbose(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
+    page.line()
+    page.line("Terms", "head")
+    for term in best["terms"]:
+        page.record(term["name"], f"{amount(term['value'])} {term['unit']} ({term['basis']})", 28)
+    if table["data"]:
+        page.line()
+        page.line("Properties", "head")
+        for prop in table["data"]["properties"]:
+            about = f"±{100 * prop['distinct_relative_error']:.1f} %" if prop["distinct_relative_error"] else "counted"
+            missing = f", {prop['missing']:,} missing" if prop["missing"] else ""
+            page.record(prop["name"], f"{prop['type']}, {prop['distinct']:,} distinct ({about}){missing}", 20)
+
+
+def _account(page: _Page, result: dict[str, Any]) -> None:
+    log = result["log"]
+    if log is None:
+        return
+    account = log["account"]
+    if len(log["tables"]) > 1 or account["peak_per_s"]:
+        page.line("Account", "head")
+        page.record("peak", f"{account['peak_per_s']:,} requests/s of {amount(account['limit_per_s'])} ({100 * account['peak_share']:.3g} %)", 7)
+        for table in log["tables"]:
+            what = "" if table["designed"] else "  (no design)"
+            page.record(f"{100 * table['share']:.3g} %", f"{table['table']}{what}", 7)

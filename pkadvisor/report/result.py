@@ -1,0 +1,475 @@
+"""The canonical result: one versioned JSON document that every output is rendered from.
+
+Numbers carry their unit in the name and their basis beside them. Floats are rounded to six significant digits, so that the
+bytes do not depend on the last bit of a sum. No clock, no path, no order of a hash table finds its way in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor import __version__
+from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import Key, encode
+from pkadvisor.design.search import BREAK_ENOUGH, Loss, loss
+from pkadvisor.design.template import format_template
+from pkadvisor.observe.workload import Basis, DrawBy
+
+if TYPE_CHECKING:
+    from pkadvisor.design.cost import ClassCost, CostEstimate
+    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.sections import Judged
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.observe.traffic import TableTraffic, Traffic
+
+SCHEMA_VERSION = "1.0"
+EXAMPLES = 3
+HOT_KEYS = 10
+
+
+def dump_json(result: dict[str, Any]) -> bytes:
+    """Canonical bytes: UTF-8, keys in the order of construction, two spaces, a final newline."""
+    return (json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def number(value: float) -> float | int | None:
+    """A float at six significant digits; None for an infinite one."""
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+class Shown:
+    """Key values as shown: as they are, or as tokens where the result is redacted."""
+
+    def __init__(self, redact: bool) -> None:
+        self.redact = redact
+
+    def key(self, text: str) -> str:
+        """A key value, or a token that is equal for equal values."""
+        if not self.redact or not text:
+            return text
+        return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
+
+
+def build_result(
+    judged: Sequence[Judged],
+    *,
+    limits: Limits,
+    traffic: Traffic | None,
+    documents: Sequence[tuple[str, ProfileDocument]],
+    design: str | None,
+    redact: bool,
+    top: int,
+) -> dict[str, Any]:
+    """The result of an analysis; a pure function of its arguments."""
+    shown = Shown(redact)
+    tables = [_table(j, shown, top) for j in judged]
+    failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"]
+    return {
+        "document": "pkadvisor result",
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "pkadvisor", "version": __version__},
+        "outcome": "constraint-unsatisfied" if failed else "done",
+        "redacted": redact,
+        "inputs": {
+            "design": design,
+            "profiles": [name for name, _ in documents],
+            "logs": [] if traffic is None else [{"name": n, "format": f} for n, f in traffic.files],
+        },
+        "log": None if traffic is None else _log(traffic, judged, limits),
+        "tables": tables,
+        "limits": {
+            "store": limits.store,
+            "values": [
+                {
+                    "name": entry.name,
+                    "value": number(entry.value),
+                    "unit": entry.unit,
+                    "basis": str(entry.basis),
+                    "date": entry.date,
+                    "source": entry.source,
+                }
+                for entry in limits.entries
+            ],
+        },
+    }
+
+
+# -- the log -----------------------------------------------------------------------------------------------------------
+
+
+def _time(us: int | None) -> str | None:
+    if us is None:
+        return None
+    from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
+
+    return format_ticks(us * 10 + TICKS_UNIX_EPOCH, trim=True)
+
+
+def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str, Any]:
+    clock = traffic.clock
+    with_design = {j.section.table.lower() for j in judged if j.section.declared is not None}
+    return {
+        "lines": traffic.lines,
+        "requests_attempted": traffic.attempts,
+        "first": _time(clock.first_us),
+        "last": _time(clock.last_us),
+        "covered_s": number(clock.covered_s),
+        "clock_resolution_us": clock.resolution_us,
+        "missing_hours": clock.missing_hours,
+        "empty_minutes": clock.empty_minutes,
+        "duplicates": traffic.duplicates,
+        "throttled": traffic.throttled,
+        "retries": traffic.retries,
+        "pages": traffic.pages,
+        "basis": str(traffic.basis),
+        "skipped": [{"reason": r, "lines": n} for r, n, _ in traffic.skipped],
+        "account": {
+            "mean_per_s": None if traffic.mean_per_s is None else number(traffic.mean_per_s),
+            "peak_per_s": traffic.peak_per_s,
+            "peak_minute_per_s": number(traffic.peak_per_minute / 60),
+            "limit_per_s": number(limits.account_requests_per_s),
+            "peak_share": number(traffic.peak_per_s / limits.account_requests_per_s),
+        },
+        "tables": [
+            {"table": t.name, "share": number(t.share), "designed": t.name.lower() in with_design} for t in traffic.tables
+        ],
+    }
+
+
+def _heat_now(table: TableTraffic, shown: Shown) -> dict[str, Any]:
+    """What the log itself says about the keys in place: who is asked for most."""
+
+    def heavy(found: Any) -> dict[str, Any]:
+        return {
+            "requests": found.requests,
+            "basis": str(found.basis),
+            "error_requests": found.error,
+            "top": [
+                {"partition_key": shown.key(k), "requests": n, "share": number(n / max(1, found.requests))}
+                for k, n in found.keys[:HOT_KEYS]
+            ],
+        }
+
+    return {"reads": heavy(table.reads), "writes": heavy(table.writes)}
+
+
+# -- one table ---------------------------------------------------------------------------------------------------------
+
+
+def _table(judged: Judged, shown: Shown, top: int) -> dict[str, Any]:
+    section, advice = judged.section, judged.advice
+    out: dict[str, Any] = {
+        "table": section.table,
+        "kind": section.kind,
+        "verdict": _verdict(judged),
+        "why_not": judged.why_not or None,
+        "data": _data(judged),
+        "workload": _workload(judged),
+        "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, shown),
+        "recommended": None,
+        "current": None,
+        "alternatives": [],
+        "examined": 0,
+        "gives_up": [],
+        "cannot_be_known": _unknowns(judged),
+        "notes": list(judged.notes),
+    }
+    if advice is None or judged.bench is None:
+        return out
+    population = judged.bench.population
+    best = advice.recommended
+    out["recommended"] = _scheme(best, population, shown, None, full=True)
+    if advice.current is not None:
+        mine = None if advice.keep else loss(advice.current, best)
+        out["current"] = _scheme(advice.current, population, shown, mine, full=True)
+    others = [c for c in advice.ranking if c is not best and c is not advice.current][: max(0, top - 1)]
+    out["alternatives"] = [_scheme(c, population, shown, loss(c, best), full=False) for c in others]
+    out["examined"] = advice.examined
+    out["gives_up"] = _gives_up(best, judged)
+    return out
+
+
+def _verdict(judged: Judged) -> str:
+    """keep · change · choose (nothing is in place) · unsatisfied (no design holds) · unknown."""
+    advice = judged.advice
+    if advice is None:
+        return "unknown"
+    if not advice.recommended.feasible:
+        return "unsatisfied"
+    if advice.current is None:
+        return "choose"
+    return "keep" if advice.keep else "change"
+
+
+def _data(judged: Judged) -> dict[str, Any] | None:
+    data = judged.section.data
+    if data is None:
+        return None
+    population = judged.bench.population if judged.bench else None
+    return {
+        "name": data.name,
+        "format": data.format,
+        "entities_read": data.rows,
+        "entities_total": population.total if population else data.rows,
+        "sampling": "complete" if population is None or population.complete else population.sampling,
+        "rows_at_hand": data.sample.height,
+        "unique_key_checked_over": judged.verified_rows,
+        "arrival": population.arrival if population else None,
+        "mean_property_bytes": number(judged.bench.property_bytes) if judged.bench else None,
+        "notes": list(data.notes),
+        "properties": [
+            {
+                "name": p.column.name,
+                "type": str(p.column.edm),
+                "types": [{"type": str(e), "values": n} for e, n in p.column.types] if p.column.mixed else [],
+                "present": p.column.present,
+                "missing": p.column.missing,
+                "distinct": number(round(p.distinct.estimate())),
+                "distinct_basis": str(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
+                "distinct_relative_error": number(p.distinct.relative_error),
+            }
+            for p in data.properties
+        ],
+    }
+
+
+def _workload(judged: Judged) -> list[dict[str, Any]]:
+    from pkadvisor.table.odata import format_filter
+
+    by_name = {d.query.name: d for d in judged.bench.demands} if judged.bench else {}
+    return [
+        {
+            "name": query.name,
+            "operation": str(query.operation),
+            "filter": None if query.filter is None else format_filter(query.filter, parameters=True),
+            "order_by": [f"{o.property} desc" if o.descending else o.property for o in query.order_by],
+            "top": query.top,
+            "rate_per_s": number(query.rate.mean_per_s),
+            "peak_per_s": number(query.rate.peak_per_s),
+            "rate_basis": str(query.rate.basis),
+            "parameters": str(query.draw.by),
+            "parameters_basis": str(by_name[query.name].draw_basis) if query.name in by_name else str(Basis.UNKNOWN),
+            "latency_goal_ms_p99": None if query.latency_goal_ms_p99 is None else number(query.latency_goal_ms_p99),
+            "analytic": query.analytic,
+        }
+        for query in judged.workload.classes
+    ]
+
+
+def _scheme(found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool) -> dict[str, Any]:
+    scheme = found.scheme
+    out: dict[str, Any] = {
+        "partition_key": format_template(scheme.main.partition),
+        "row_key": format_template(scheme.main.row),
+        "index_rows": [
+            {
+                "partition_key": format_template(row.key.partition),
+                "row_key": format_template(row.key.row),
+                "copy": row.copy,
+                "consistency": "atomic" if scheme.same_partition(row) else "eventual",
+            }
+            for row in scheme.index_rows
+        ],
+        "pattern": scheme.pattern,
+        "feasible": found.feasible,
+        "score": number(round(found.score, 1)),
+        "terms": _terms(found, population),
+        "hot_partition": None
+        if found.hot is None
+        else {
+            "partition_key": shown.key(found.hot.partition_key),
+            "entities_per_s_peak": number(found.hot.entities_per_s),
+            "share": number(found.hot.share),
+        },
+        "write_fronts": {
+            "lasting": None if found.fronts.median is None else number(found.fronts.median),
+            "least": None if found.fronts.least is None else number(found.fronts.least),
+            "basis": str(found.fronts.basis),
+            "note": found.fronts.note,
+        },
+        "violations": [_violation(v, shown) for v in found.violations],
+        "remarks": [{"code": r.code, "message": r.message} for r in found.remarks],
+        "loses": None
+        if lost is None
+        else {"goal": lost.goal, "unit": lost.unit, "value": number(lost.mine), "winner": number(lost.winner)},
+    }
+    if full:
+        out["examples"] = _examples(scheme.main, population, shown)
+        out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
+        out["classes"] = [_class(c, found, population, shown) for c in found.classes]
+        out["transactions"] = [
+            {
+                "name": t.name,
+                "kept": t.kept,
+                "required": t.required,
+                "mean_entities": number(t.mean_entities),
+                "sets_over_limit": t.too_large,
+                "sets": t.groups,
+            }
+            for t in found.transactions
+        ]
+    return out
+
+
+def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
+    message = violation.message
+    if shown.redact:
+        message = _hide_quoted(message)
+    return {
+        "code": violation.code,
+        "message": message,
+        "measured": number(violation.measured),
+        "limit": number(violation.limit),
+        "unit": violation.unit,
+    }
+
+
+def _hide_quoted(message: str) -> str:
+    """Messages quote key values between apostrophes; templates stand in braces and stay."""
+    import re
+
+    return re.sub(r"'[^'{}]*'", "'[key]'", message)
+
+
+def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
+    """The terms of a cost, each with unit and basis."""
+    counted = str(Basis.COUNTED if population.complete else Basis.SKETCHED)
+
+    def term(name: str, value: float, unit: str, basis: str) -> dict[str, Any]:
+        return {"name": name, "value": number(value), "unit": unit, "basis": basis}
+
+    return [
+        term("requests", found.requests_per_s, "requests/s", counted),
+        term("requests at peak", found.requests_per_s_peak, "requests/s", counted),
+        term("entities counted", found.entities_per_s, "entities/s", counted),
+        term("hottest partition at peak", found.hot.entities_per_s if found.hot else 0.0, "entities/s", counted),
+        term("break factor", found.break_factor, "x", str(Basis.ESTIMATED)),
+        term("horizon", found.horizon_factor, "x", str(Basis.ASSUMED)),
+        term("stored", found.bytes_per_entity, "bytes/entity", str(Basis.ESTIMATED)),
+        term("partitions at hand", found.partitions, "partitions", str(Basis.COUNTED)),
+    ]
+
+
+def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: Shown) -> dict[str, Any]:
+    plan = cost.plan
+    out: dict[str, Any] = {
+        "name": cost.name,
+        "operation": str(cost.operation),
+        "rate_per_s": number(cost.rate_per_s),
+        "access": None if plan is None else str(plan.access),
+        "via": "main" if plan is None or plan.via == 0 else f"index row {plan.via}",
+        "fan_out": number(cost.fan_out),
+        "entities_read": number(cost.entities_read),
+        "entities_read_max": number(cost.entities_read_max),
+        "entities_returned": number(cost.entities_returned),
+        "entities_written": number(cost.entities_written),
+        "requests": number(cost.requests),
+        "filters": [] if plan is None else list(plan.filters),
+        "client_work": [] if plan is None else _client_work(plan, cost),
+        "notes": list(cost.notes),
+    }
+    return out
+
+
+def _client_work(plan: AccessPlan, cost: ClassCost) -> list[str]:
+    """What is left to the application."""
+    out = []
+    if plan.buckets > 1:
+        out.append(f"send one request for each of the {plan.buckets} buckets and merge the answers")
+    if plan.choices:
+        out.append(f"send one request for each value of {', '.join(plan.choices)}")
+    if plan.periods is not None and cost.fan_out > 1:
+        out.append(f"send one request for each period ({cost.fan_out:.3g} on average) and append the answers")
+    if not plan.order_served:
+        out.append("sort the answer")
+    if plan.pointer:
+        out.append("read the entity that each pointer names")
+    if plan.access in ("partition-range scan", "table scan"):
+        out.append("follow every continuation token, also from an empty page")
+    return out
+
+
+def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, str]]:
+    """Keys of entities from the data: first, middle and last in the order at hand."""
+    from pkadvisor.design.cost import row_values
+
+    rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
+    parts = (*key.partition, *key.row)
+    out = []
+    for row in rows:
+        values = row_values(population, row, parts)
+        partition, row_key = (encode(p, values, population.types) for p in (key.partition, key.row))
+        out.append({"partition_key": shown.key(partition), "row_key": shown.key(row_key)})
+    return out
+
+
+# -- in words ----------------------------------------------------------------------------------------------------------
+
+
+def _gives_up(best: CostEstimate, judged: Judged) -> list[str]:
+    """What the recommended design costs its owner."""
+    out = []
+    for row in best.scheme.index_rows:
+        where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
+        how = "a full copy" if row.copy == "full" else "a pointer"
+        out.append(f"every write also writes {how} under {row.key} ({where})")
+    for cost in best.classes:
+        if cost.plan is not None and cost.plan.buckets > 1:
+            out.append(f"{cost.name} becomes {cost.plan.buckets} requests, one for each bucket")
+        if cost.plan is not None and cost.plan.access in ("table scan", "partition-range scan"):
+            out.append(f"{cost.name} still scans: {cost.entities_read:,.0f} entities for {cost.entities_returned:,.0f}")
+        if cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
+            out.append(f"{cost.name} asks {cost.fan_out:.3g} periods on average")
+    for outcome in best.transactions:
+        if not outcome.kept:
+            out.append(f"'{outcome.name}' is not one group transaction")
+    if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
+        out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
+    from pkadvisor.design.transforms import Sequence
+
+    if any(isinstance(p, Sequence) for p in (*best.scheme.main.partition, *best.scheme.main.row)):
+        out.append("no properties identify an entity: the application must assign the number {seq}")
+    return out
+
+
+def _unknowns(judged: Judged) -> list[str]:
+    """What cannot be known from what was given."""
+    out: list[str] = []
+    section, bench = judged.section, judged.bench
+    if section.data is None:
+        out.append("selectivities, distinct values and hot keys under other keys: give a data set")
+        return out
+    if bench is None:
+        return out
+    population = bench.population
+    if population.arrival is None:
+        out.append("the order of inserts, and with it whether a key appends: declare `arrival`")
+    elif population.hashed & {population.arrival}:
+        out.append("the order of inserts: the profile hides it")
+    if section.traffic is None:
+        out.append("real parameters and bursts: rates and draws are as declared, no log was given")
+    assumed = [d.query.name for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
+    if assumed:
+        names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
+        out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")
+    if not population.complete and population.sampling == "slice":
+        out.append("intervals: the data is a slice, and what lies outside may differ")
+    if not judged.verified_rows or (population.total > judged.verified_rows):
+        out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    if judged.workload.growth is None:
+        out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
+    out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+    return out
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Texts in one sentence."""
+    return "; ".join(parts)
