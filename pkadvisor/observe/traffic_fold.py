@@ -19,6 +19,7 @@ from pkadvisor.observe.traffic_parts import (
     HeavyHitters,
     Histogram,
     Seconds,
+    among,
     counted,
     mixed,
     text_hashes,
@@ -205,22 +206,18 @@ class TrafficFold:
         timed = at != _NO_TIME
         hour = int(at.max()) // HOUR_US if timed.any() else 0
         first = self._first_records(records, hour, at, timed)
-        if not first.all():
-            self.duplicates += int((~first).sum())
-            frame = frame.filter(pl.Series(first))
-            route, at, timed = frame["route"].to_numpy(), at[first], timed[first]
-            requests, records = requests[first], records[first]
-        if not frame.height:
-            return
+        self.duplicates += int((~first).sum())
 
-        code, batch = table["code"][route], table["batch"][route]
+        # A duplicate has no class, and from here on only rows with a class count.
+        code, batch = np.where(first, table["code"][route], -1), np.where(first, table["batch"][route], -1)
         page = table["page"][route] == 1
-        throttled = frame["throttled"].fill_null(False).to_numpy()
-        retry = self._retries(frame, code, throttled, at, hour)
+        throttled = frame["throttled"].fill_null(False).to_numpy().copy()
+        throttled &= first
+        retry = self._retries(frame, code, throttled, first, hour)
         retry &= ~page
         demand = ~retry & ~page & (code >= 0)
         lead = (batch >= 0) & (frame["op_number"].to_numpy() == 1)  # one row stands for its group transaction
-        self.headers += int((table["header"][route] == 1).sum())
+        self.headers += int((first & (table["header"][route] == 1)).sum())
 
         latency = frame["latency_us"].fill_null(-1).to_numpy()
         size = frame["response_bytes"].fill_null(0).to_numpy()
@@ -232,7 +229,7 @@ class TrafficFold:
         self._count(code[entity], [x[entity] for x in marks])
         self._count(batch[lead], [x[lead] for x in marks], size[lead], latency[lead])
         self._count_seconds(code, batch, table["table"][route], demand, lead, single, at, timed)
-        self._count_times(at[timed], int((~timed).sum()))
+        self._count_times(at[timed & first], int((first & ~timed).sum()))
         self._take_sample(frame, code, table["table"][route], demand, records)
         self._count_keys(frame, table, route, demand)
         grouped = entity & demand
@@ -259,24 +256,23 @@ class TrafficFold:
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
-        order = np.argsort(records)
-        ordered = records[order]
+        ordered = np.sort(records)
         first = np.ones(len(records), dtype=bool)
-        again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+        known_before = ordered[self._seen.contains(ordered)]
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(again):
-            # Of equal records the earliest row counts; argsort says nothing about their order.
-            repeated = np.isin(records, np.unique(ordered[again]))
-            rows = np.flatnonzero(repeated)
+            rows = np.flatnonzero(among(records, np.unique(again)))
             _, leading = np.unique(records[rows], return_index=True)
             first[rows] = False
             first[rows[leading]] = True
-        first[order[self._seen.contains(ordered)]] = False
+        if len(known_before):
+            first[among(records, np.unique(known_before))] = False
         fresh = records[first]
         fresh.sort()
         self._seen.add(fresh, hour)
         return first
 
-    def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, at: Any, hour: int) -> Any:
+    def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int) -> Any:
         """Which attempts repeat a throttled one."""
         import numpy as np
 
@@ -284,7 +280,8 @@ class TrafficFold:
         if not throttled.any() and not len(self._throttled) and not self._nameless:
             return retry
         client = frame["client_request_id"]
-        named = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
+        known = (client.is_not_null() & (client != "")).fill_null(False).to_numpy()
+        named, nameless = first & known, first & ~known
         number = frame["op_number"].fill_null(0).to_numpy().astype(np.uint64)
         # Only equality within this run matters here, so the machine's own hash will do.
         identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
@@ -292,9 +289,9 @@ class TrafficFold:
             stopped = np.unique(identity[named & throttled])
             before = np.zeros(len(code), dtype=bool)
             if len(self._throttled):
-                order = np.argsort(identity)
-                before[order] = self._throttled.contains(identity[order])
-            rows = np.flatnonzero(named & (before | np.isin(identity, stopped)))
+                ordered = np.sort(identity)
+                before = among(identity, np.unique(ordered[self._throttled.contains(ordered)]))
+            rows = np.flatnonzero(named & (before | among(identity, stopped)))
             if len(rows):
                 order = rows[np.argsort(identity[rows], kind="stable")]
                 same = np.r_[False, identity[order][1:] == identity[order][:-1]]
@@ -304,16 +301,16 @@ class TrafficFold:
                 earlier = earlier - np.repeat(earlier[starts], length)
                 retry[order] = (earlier > 0) | before[order]
             self._throttled.add(stopped, hour)
-        if not named.all() and ((throttled & ~named).any() or self._nameless):
-            self._nameless_retries(frame, code, throttled, named, retry)
+        if nameless.any() and ((throttled & nameless).any() or self._nameless):
+            self._nameless_retries(frame, code, throttled, nameless, retry)
         return retry
 
-    def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, named: Any, retry: Any) -> None:
+    def _nameless_retries(self, frame: pl.DataFrame, code: Any, throttled: Any, nameless: Any, retry: Any) -> None:
         """Without a client request id, each throttled attempt explains one later attempt at the same thing."""
         import numpy as np
         import polars as pl
 
-        rows = np.flatnonzero(~named)
+        rows = np.flatnonzero(nameless)
         some = frame[rows].select("pk", "rk", "filter")
         identity = text_hashes(
             some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]

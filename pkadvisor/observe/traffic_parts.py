@@ -73,6 +73,17 @@ def text_hashes(texts: pl.Series) -> U64:
     return hashed
 
 
+def among(values: U64, few: U64) -> Mask:
+    """Which values are one of a few."""
+    import numpy as np
+    import polars as pl
+
+    if not len(few):
+        return np.zeros(len(values), dtype=bool)
+    found: Mask = pl.Series(values).is_in(pl.Series(few).implode()).to_numpy()
+    return found
+
+
 def counted(keys: I64, size: int) -> tuple[I64, I64]:
     """Distinct keys (all in 0 … size − 1), ascending, and how often each occurs."""
     import numpy as np
@@ -237,6 +248,8 @@ class BottomK:
         self._per_class = per_class
         self._per_table = per_table
         self._held: pl.DataFrame | None = None
+        self._pending: list[pl.DataFrame] = []
+        self._pending_rows = 0
         self._limit: dict[int, int] = {}  # of a class: the largest hash that can still enter
 
     def wanted(self, classes: npt.NDArray[np.int32], hashes: U64) -> Mask:
@@ -253,11 +266,18 @@ class BottomK:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Offer rows: table (UInt32), class (UInt32), hash (UInt64) and whatever a sample should tell."""
+        self._pending.append(rows)
+        self._pending_rows += rows.height
+        if self._held is None or self._pending_rows > self._per_table:
+            self._prune()
+
+    def _prune(self) -> None:
         import polars as pl
 
-        if not rows.height:
+        if not self._pending_rows:
             return
-        held = rows if self._held is None else pl.concat([self._held, rows])
+        held = pl.concat(self._pending if self._held is None else [self._held, *self._pending])
+        self._pending, self._pending_rows = [], 0
         held = held.sort("class", "hash", "op_number", maintain_order=True).with_columns(
             place=pl.int_range(pl.len()).over("class")
         )
@@ -277,6 +297,7 @@ class BottomK:
 
     def rows(self) -> pl.DataFrame | None:
         """The sample, by class and hash."""
+        self._prune()
         return self._held
 
 

@@ -23,7 +23,7 @@ from pkadvisor.observe.logs.frame import (
     Routes,
     Skips,
 )
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines, text_of
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
 from pkadvisor.observe.logs.urls import (
     UrlShape,
     filters_of,
@@ -115,7 +115,7 @@ def parse(block: bytes) -> Parsed:
     """Parse a block of whole lines."""
     tidy = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     skips: list[Skip] = []
-    lines = tidy.count(b"\n")
+    lines = line_ends(tidy)
     frame = _fields(tidy, lines, skips)
     return Parsed(lines, requests(frame, skips), skips)
 
@@ -279,13 +279,13 @@ def with_keys_of_url(frame: pl.DataFrame, url: pl.Series, asks: pl.Series) -> pl
         | frame["rk"].str.contains("%", literal=True)
     ).fill_null(True)
     if unsure.any():
-        some = url.filter(unsure)
-        if some.str.contains("(?:PartitionKey|RowKey)=").any():
-            pk, rk = keys_of_address(some)
-            frame = frame.with_columns(
-                pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
-                pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
-            )
+        unsure &= url.str.contains("(PartitionKey=", literal=True) | url.str.contains("(RowKey=", literal=True)
+    if unsure.any():
+        pk, rk = keys_of_address(url.filter(unsure))
+        frame = frame.with_columns(
+            pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
+            pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
+        )
     return frame
 
 

@@ -82,7 +82,7 @@ def decoded(values: pl.Series) -> pl.Series:
 
 def decoded_literals(values: pl.Series) -> pl.Series:
     """Literals of a query string: ``+`` is a blank, percent-decoded, ``''`` is one quote."""
-    values = map_distinct(values.str.replace_all("+", " ", literal=True), "%", unquote)
+    values = decoded(values.str.replace_all("+", " ", literal=True))
     return values.str.replace_all("''", "'", literal=True)
 
 
@@ -178,27 +178,22 @@ def url_shapes(urls: pl.Series, asks: pl.Series) -> pl.Series:
     """
     import polars as pl
 
-    plain = (
-        urls.to_frame("u")
-        .select(
-            head=pl.col("u").str.splitn("(", 2).struct.field("field_0"),
-            pk=pl.col("u").str.contains("(PartitionKey=", literal=True),
-            rk=pl.col("u").str.contains("RowKey=", literal=True),
-            bracket=pl.col("u").str.contains("(", literal=True),
-        )
-        .select(
-            pl.concat_str(
-                "head",
-                pl.when(pl.col("pk") & pl.col("rk"))
-                .then(pl.lit("(PartitionKey=',RowKey=')"))
-                .when(pl.col("pk"))
-                .then(pl.lit("(PartitionKey=')"))
-                .when("rk")
-                .then(pl.lit("(RowKey=')"))
-                .when("bracket")
-                .then(pl.lit("()"))
-                .otherwise(pl.lit("")),
-            )
+    halves = urls.to_frame("u").select(pl.col("u").str.splitn("(", 2).alias("h")).unnest("h")
+    head, rest = pl.col("field_0"), pl.col("field_1")
+    pk_first = rest.str.starts_with("PartitionKey=")
+    has_rk = rest.str.contains("RowKey=", literal=True)
+    plain = halves.select(
+        pl.concat_str(
+            head,
+            pl.when(rest.is_null())
+            .then(pl.lit(""))
+            .when(pk_first & has_rk)
+            .then(pl.lit("(PartitionKey=',RowKey=')"))
+            .when(pk_first)
+            .then(pl.lit("(PartitionKey=')"))
+            .when(has_rk & rest.str.contains("PartitionKey=", literal=True))
+            .then(pl.lit("(RowKey=',PartitionKey=')"))
+            .otherwise(pl.lit("()")),
         )
     )[:, 0]
     if not asks.any():
