@@ -418,6 +418,12 @@ def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
     return "ROW:"
 
 
+def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
+    """Whether a class fixes the whole PartitionKey, so that an index row for it can lie in the same partition."""
+    equal = _equalities(demand, ground)
+    return {p for part in main.partition for p in part.properties} <= set(equal)
+
+
 def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or pointer)."""
     population = ground.population
@@ -433,9 +439,7 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     tail_names = {p for t in tail for p in t.properties}
     rest = [p for p in identity if p.properties[0] not in tail_names]
     sequence = [p for p in main.row if isinstance(p, Sequence)]
-    if partition_properties <= set(equal) and not any(
-        isinstance(p, Hash) and p.property not in equal for p in main.partition
-    ):
+    if fits_inside(main, demand, ground):
         inner = [p for p in fixed if p.properties[0] not in partition_properties]
         row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
         if row:

@@ -229,7 +229,7 @@ def _class_cost(
         _read(p, demand, scheme, bench) for p in plan(query, demand.conditions, scheme, bench.population.types)
     ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
-    peak = query.rate.peak_per_s
+    peak = query.rate.sustained_per_s
     key = list(scheme.keys())[best.plan.via][0]
     if not query.analytic:
         _spread(best, demand, key, bench.population, loads, peak)
@@ -277,11 +277,7 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
         scanned = np.full(len(instances), float(population.total * scheme.rows_per_entity))
         fan_out[:] = 1
     else:
-        if found.range_atom and found.range_atom[1] in demand.bounds:
-            bounds = demand.bounds[found.range_atom[1]]
-            scanned = range_count(population, list(found.equal_atoms), found.range_atom, bounds, instances)
-        else:
-            scanned = population.matching(found.equal_atoms, instances)
+        scanned = _rows_reached(found, demand, population)
         for name in found.choices:
             scanned = scanned * len(demand.conditions.any_of[name])
         shared = sum(1 for k, _ in scheme.keys() if k.partition == key.partition)
@@ -314,6 +310,20 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
         demand.mean(requests) if len(read) else 1.0,
         demand.mean(fan_out) if len(read) else 1.0,
     )
+
+
+def _rows_reached(found: AccessPlan, demand: Demand, population: Population) -> Floats:
+    """Rows between a plan's bounds, per instance: many schemes share the same bounds, so the counts are kept."""
+    key = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom)
+    if key not in population.memo:
+        if found.range_atom and found.range_atom[1] in demand.bounds:
+            bounds = demand.bounds[found.range_atom[1]]
+            counts = range_count(population, list(found.equal_atoms), found.range_atom, bounds, demand.instances)
+        else:
+            counts = population.matching(found.equal_atoms, demand.instances)
+        population.memo[key] = counts
+    counts = population.memo[key]
+    return counts  # type: ignore[no-any-return]
 
 
 def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, fan_out: Floats) -> Floats:
@@ -386,7 +396,7 @@ def _insert_cost(
     import numpy as np
 
     query = demand.query
-    weights = demand.weights * query.rate.peak_per_s * query.entities_per_request
+    weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
     for key, _ in scheme.keys():
         loads.at_instances(key.partition, demand.instances, weights, recent=_recent(demand, bench.population))
     elsewhere = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
@@ -404,7 +414,7 @@ def _insert_cost(
         query.operation,
         None,
         query.rate.mean_per_s,
-        query.rate.peak_per_s,
+        query.rate.sustained_per_s,
         0.0,
         0.0,
         0.0,
@@ -435,7 +445,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: _Read, bench: Bench,
     rows = sum(2 if moves or set(r.key.properties) & set(query.sets) else 1 for r in touched) + (2 if moves else 1)
     away = sum(1 for row in touched if not scheme.same_partition(row))
     writes = 1 + away + (1 if moves and scheme.main.partition and _partition_moves(scheme, query.sets) else 0)
-    weights = demand.weights * query.rate.peak_per_s * changed
+    weights = demand.weights * query.rate.sustained_per_s * changed
     for key in (scheme.main, *(r.key for r in touched)):
         loads.at_instances(key.partition, demand.instances, weights)
     notes = list(demand.notes)
@@ -446,7 +456,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: _Read, bench: Bench,
         query.operation,
         located.plan if locate else located.plan,
         query.rate.mean_per_s,
-        query.rate.peak_per_s,
+        query.rate.sustained_per_s,
         located.entities if locate else 0.0,
         located.entities_max if locate else 0.0,
         demand.mean(demand.returned),

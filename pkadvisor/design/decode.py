@@ -23,7 +23,10 @@ from pkadvisor.design.transforms import (
     Part,
     ReversePad,
     ReverseTicks,
+    TIME_UNITS,
     Ticks,
+    Time,
+    strftime_format,
     unescape,
 )
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction, Workload
@@ -70,6 +73,8 @@ def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
     if isinstance(part, Ticks | ReverseTicks):
         ticks = int(text) if isinstance(part, Ticks) else TICKS_MAX - int(text)
         return _moment(ticks)
+    if isinstance(part, Time):
+        return _moment_of(text, part.pattern)
     if isinstance(part, Pad | ReversePad):
         number = int(text) if not text.startswith("-") else int(text[1:]) - 10**part.width
         value = number if isinstance(part, Pad) else 10**part.width - 1 - number
@@ -96,6 +101,17 @@ def _moment(ticks: int) -> object:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
 
 
+def _to_the_second(part: Part) -> bool:
+    """Whether a period names a moment: to the second it is taken as the time itself."""
+    return isinstance(part, Time) and all(unit in part.pattern for unit in TIME_UNITS)
+
+
+def _moment_of(text: str, pattern: str) -> object:
+    from datetime import UTC, datetime
+
+    return datetime.strptime(text, strftime_format(pattern)).replace(tzinfo=UTC)
+
+
 def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
     """Property values behind a whole key string; None where the text does not fit the template."""
     match = decoder(parts).fullmatch(text)
@@ -104,7 +120,7 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     variable = [p for p in parts if not isinstance(p, Literal)]
     values: dict[str, object] = {}
     for index, part in enumerate(variable):
-        if not isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks):
+        if not isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks) and not _to_the_second(part):
             continue
         try:
             value = decode_part(part, match.group(f"g{index}"), types)
@@ -176,6 +192,8 @@ def observe(
         if found.grouped:
             grouped_names.append(name)
         twin = _twin(query, read.frame, declared)
+        if twin is not None and any(c.name == twin.name for c in classes):
+            twin = None  # a second logged shape of the same properties is a class of its own
         if twin is not None:
             notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)

@@ -49,6 +49,15 @@ def write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
     Ranges are learned from the rows before a window (64 of equal mass, cut only between partitions); a window is 5 % of the
     inserts; the second half of the rows gives ten windows.
     """
+    key = ("fronts", tuple(parts))
+    if key not in population.memo:
+        population.memo[key] = _write_fronts(parts, population)
+    found = population.memo[key]
+    assert isinstance(found, Fronts)
+    return found
+
+
+def _write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
     import numpy as np
 
     order = population.arrival_order()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.transforms import (
     Field,
@@ -135,6 +135,8 @@ class Population:
         self._counts: dict[tuple[Atom, ...], Ints] = {}
         self._ranges: dict[tuple[tuple[Atom, ...], Atom], tuple[Ints, Ints]] = {}
         self._masks: list[Bools] = []
+        self.memo: dict[object, Any] = {}
+        """Results of pure functions of this population, kept by whoever computed them."""
 
     # -- codes ---------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,11 @@ A scheme that loses is told at which goal, by how much. The limits of the search
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pkadvisor.design.candidates import (
     Ground,
+    fits_inside,
     index_rows,
     main_keys,
     poorly_served,
@@ -28,7 +29,7 @@ REQUESTS_TOLERANCE = 0.10
 ENTITIES_TOLERANCE = 0.01
 BYTES_TOLERANCE = 0.01
 BREAK_ENOUGH = 10.0
-MAINS_EXTENDED = 10
+MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
 INDEX_ROWS_MAX = 3
 
@@ -176,7 +177,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         for finer in refine(found, ground):
             mains.append(add(finer))
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
-    for found in _worth_extending(mains):
+    for found in _worth_extending(mains, ground):
         _extend(found, ground, add)
     named = {id(c) for c in given}
     everything = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
@@ -213,17 +214,25 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     return cheap and lean and lasting
 
 
-def _worth_extending(mains: Sequence[CostEstimate]) -> list[CostEstimate]:
-    """Main keys that get index rows: the best by the goals, and the best by each of requests and entities."""
+def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+    """Main keys that get index rows: those that would be best if rows served what they serve badly.
+
+    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or, worse,
+    in another one.
+    """
     distinct = list({c.scheme.text: c for c in mains}.values())
-    usable = [
-        c
-        for c in distinct
-        if not any(v.code in ("not-unique", "transaction-broken", "isolation") for v in c.violations)
-    ]
-    chosen = ranked(usable or distinct, MAINS_EXTENDED)
-    lean = sorted(usable or distinct, key=lambda c: (len(poorly_served(c)), c.requests_per_s, c.scheme.text))
-    return list({c.scheme.text: c for c in [*chosen, *lean[:MAINS_EXTENDED]]}.values())
+    barred = ("not-unique", "transaction-broken", "isolation")
+    usable = [c for c in distinct if not any(v.code in barred for v in c.violations)] or distinct
+    by_name = {d.query.name: d for d in ground.bench.demands}
+
+    def hope(found: CostEstimate) -> tuple[float, int, int, float, str]:
+        poor = poorly_served(found)
+        served = tuple(d for d in ground.bench.demands if d.query.name not in poor)
+        alone = estimate(found.scheme, replace(ground.bench, demands=served))
+        away = sum(1 for name in poor if not fits_inside(found.scheme.main, by_name[name], ground))
+        return round(severity(alone), 6), away, len(poor), alone.requests_per_s, found.scheme.text
+
+    return sorted(usable, key=hope)[:MAINS_EXTENDED]
 
 
 def _extend(found: CostEstimate, ground: Ground, add: object) -> None:

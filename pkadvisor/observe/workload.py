@@ -55,6 +55,14 @@ class Rate:
     peak_minute_per_s: float | None = None
     basis: Basis = Basis.DECLARED
 
+    @property
+    def sustained_per_s(self) -> float:
+        """The rate that capacities are held against: the busiest minute where it is known, else the busiest second.
+
+        A rare query has a busiest second of one request; what a partition must bear is what lasts.
+        """
+        return self.peak_per_s if self.peak_minute_per_s is None else max(self.mean_per_s, self.peak_minute_per_s)
+
     def __post_init__(self) -> None:
         if not 0 <= self.mean_per_s < float("inf"):
             raise ValueError(f"mean_per_s {self.mean_per_s} is not a rate")
