@@ -171,14 +171,17 @@ def classified(
         frame = part.frame
         if frame is not None and frame.height:
             seen = frame["what"].unique(maintain_order=True)
-            # Literals that are not quoted (numbers, tokens) make many texts of one kind: only kinds are read in Python.
-            kinds = coarse(seen)
-            for kind in kinds.unique(maintain_order=True):
-                if kind not in numbers:
-                    if len(numbers) > 200_000:
-                        numbers.clear()
-                    numbers[kind] = routes.number(route_of(kind))
-            codes = pl.Series([numbers[kind] for kind in kinds], dtype=pl.UInt32)
+            if len(numbers) > 200_000:
+                numbers.clear()
+            fresh = seen.filter(pl.Series([text not in numbers for text in seen], dtype=pl.Boolean))
+            if len(fresh):
+                # Literals that are not quoted (numbers, tokens) make many texts of one kind: Python reads kinds only.
+                kinds: dict[str, int] = {}
+                for text, kind in zip(fresh, coarse(fresh), strict=True):
+                    if kind not in kinds:
+                        kinds[kind] = routes.number(route_of(kind))
+                    numbers[text] = kinds[kind]
+            codes = pl.Series([numbers[text] for text in seen], dtype=pl.UInt32)
             frame = frame.with_columns(route=pl.col("what").replace_strict(seen, codes, return_dtype=pl.UInt32))
             for code in sorted(set(codes.to_list())):
                 reason = routes.all[code].skip

@@ -26,14 +26,13 @@ from pkadvisor.observe.logs.frame import (
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
 from pkadvisor.observe.logs.urls import (
     UrlShape,
-    filters_of,
     html_decoded,
     keys_of_address,
     map_distinct,
     pins_partition,
-    pk_of_filter,
+    plain_shape,
     spread,
-    url_shapes,
+    url_queries,
 )
 
 if TYPE_CHECKING:
@@ -217,76 +216,103 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
 
     if not frame.height:
         return frame
+    # Few large selections, not many small steps: polars works on the columns of one selection in parallel.
     mine = pl.col(f"f{_SERVICE}") == "table"
-    other = frame.filter(~mine)
-    if other.height:
+    coded = [f"f{_URL}", f"f{_KEY}", f"f{_CLIENT}"]
+    seen = frame.select(
+        mine.all().alias("mine"), *(pl.col(c).str.contains(";", literal=True).any() for c in coded)
+    ).row(0, named=True)
+    if not seen["mine"]:
+        other = frame.filter(~mine.fill_null(False))
         first = other.row(0, named=True)
         text = f"{first[f'f{_SERVICE}']} {first[f'f{_OPERATION}']} {first[f'f{_URL}']}"
         skips.append(Skip(ANOTHER_SERVICE, other.height, int(first["line"]), text))
         frame = frame.filter(mine)
-    for column in (f"f{_URL}", f"f{_KEY}", f"f{_CLIENT}"):
-        if frame[column].str.contains(";", literal=True).any():
+    for column in coded:
+        if seen[column]:
             frame = frame.with_columns(map_distinct(frame[column], ";", html_decoded).alias(column))
-    at = at_us(frame[f"f{_TIME}"])
-    if at.null_count():
-        wrong = frame.filter(at.is_null())
-        first = wrong.row(0, named=True)
-        text = f"time '{first[f'f{_TIME}']}'"
-        skips.append(Skip(NOT_PARSEABLE, wrong.height, int(first["line"]), text, bad=True))
-        keep = at.is_not_null()
-        frame, at = frame.filter(keep), at.filter(keep)
-    url = frame[f"f{_URL}"]
-    asks = url.str.contains("?", literal=True)
-    shapes = url_shapes(url, asks)
-    parts = pl.col(f"f{_KEY}").str.splitn("/", 5).struct
-    table = parts.field("field_2")
-    http = pl.col(f"f{_HTTP}").cast(pl.Int16, strict=False).fill_null(0)
-    frame = frame.select(
+    url, key, http = pl.col(f"f{_URL}"), pl.col(f"f{_KEY}"), pl.col(f"f{_HTTP}").cast(pl.Int16, strict=False)
+    made = frame.select(
         "line",
-        at.alias("at_us"),
-        pl.concat_str(shapes, pl.lit("\n"), f"f{_OPERATION}", pl.lit("\n"), table.fill_null("")).alias("what"),
+        usual_at_us(pl.col(f"f{_TIME}")).alias("at_us"),
         pl.col(f"f{_COUNT}").cast(pl.Int32, strict=False).fill_null(0).alias("op_number"),
         pl.col(f"f{_REQUEST}").alias("request_id"),
         pl.col(f"f{_CLIENT}").alias("client_request_id"),
-        http.alias("status"),
-        (http.is_in([429, 503]) | pl.col(f"f{_STATUS}").str.ends_with("ThrottlingError")).alias("throttled"),
+        http.fill_null(0).alias("status"),
+        (http.is_in([429, 503]).fill_null(False) | pl.col(f"f{_STATUS}").str.ends_with("ThrottlingError")).alias(
+            "throttled"
+        ),
         milliseconds_as_us(pl.col(f"f{_LATENCY}")).alias("latency_us"),
         pl.col(f"f{_BYTES}").cast(pl.Int64, strict=False).alias("response_bytes"),
-        parts.field("field_3").alias("pk"),
-        parts.field("field_4").alias("rk"),
+        key.str.splitn("/", 5).alias("key"),
+        url.str.splitn("(", 2).alias("halves"),
+        url.str.contains("?", literal=True).alias("asks"),
+        pl.col(f"f{_OPERATION}").alias("operation"),
+        url.alias("url"),
     )
-    return with_keys_of_url(frame, url, asks)
+    if made["at_us"].null_count():
+        made = made.with_columns(at_us=at_us(frame[f"f{_TIME}"]))
+        wrong = made["at_us"].is_null()
+        if wrong.any():
+            text = f"time '{frame.filter(wrong)[f'f{_TIME}'][0]}'"
+            skips.append(Skip(NOT_PARSEABLE, int(wrong.sum()), int(made.filter(wrong)["line"][0]), text, bad=True))
+            made = made.filter(~wrong)
+    asks = made["asks"]
+    none = pl.lit(None, pl.String)
+    if asks.any():
+        # The rows of queries are worked on apart and put back by their place.
+        asking = url_queries(made.filter("asks")["url"])
+        place = pl.when("asks").then(pl.col("asks").cum_sum() - 1)
+        made = made.with_columns(place.alias("place"))
+        shapes, filters, pinned = (pl.lit(asking[c]).gather(pl.col("place")) for c in ("shape", "filter", "pk"))
+        shape = pl.when("asks").then(shapes).otherwise(plain_shape(pl.col("halves")))
+    else:
+        filters, pinned, shape = none, none, plain_shape(pl.col("halves"))
+    parts, named = pl.col("key").struct, pl.col("halves").struct.field("field_1")
+    made = made.select(
+        "line",
+        "at_us",
+        pl.concat_str(shape, pl.lit("\n"), "operation", pl.lit("\n"), parts.field("field_2").fill_null("")).alias(
+            "what"
+        ),
+        "op_number",
+        "request_id",
+        "client_request_id",
+        "status",
+        "throttled",
+        "latency_us",
+        "response_bytes",
+        pl.coalesce(parts.field("field_3"), pinned).alias("pk"),
+        parts.field("field_4").alias("rk"),
+        filters.alias("filter"),
+        (
+            (
+                parts.field("field_4").is_null()
+                | parts.field("field_3").str.contains("%", literal=True)
+                | parts.field("field_4").str.contains("%", literal=True)
+            )
+            & (named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey="))
+        )
+        .fill_null(False)
+        .alias("unsure"),
+        "url",
+    )
+    return with_keys_of_address(made)
 
 
-def with_keys_of_url(frame: pl.DataFrame, url: pl.Series, asks: pl.Series) -> pl.DataFrame:
-    """Filters, and the keys that only the URL tells (or tells exactly: an object key with ``%`` may be encoded).
-
-    ``asks`` marks the URLs with a query string.
-    """
+def with_keys_of_address(frame: pl.DataFrame) -> pl.DataFrame:
+    """Keys that only the address tells, or tells exactly: an object key with ``%`` in it may be encoded."""
     import polars as pl
 
-    if asks.any():
-        filters = filters_of(url.filter(asks))
-        frame = frame.with_columns(
-            spread(filters, asks).alias("filter"),
-            pl.coalesce("pk", spread(pk_of_filter(filters), asks)).alias("pk"),
-        )
-    else:
-        frame = frame.with_columns(pl.lit(None, pl.String).alias("filter"))
-    unsure = (
-        frame["rk"].is_null()
-        | frame["pk"].str.contains("%", literal=True)
-        | frame["rk"].str.contains("%", literal=True)
-    ).fill_null(True)
+    unsure = frame["unsure"]
+    frame = frame.drop("unsure")
     if unsure.any():
-        unsure &= url.str.contains("(PartitionKey=", literal=True) | url.str.contains("(RowKey=", literal=True)
-    if unsure.any():
-        pk, rk = keys_of_address(url.filter(unsure))
+        pk, rk = keys_of_address(frame.filter(unsure)["url"])
         frame = frame.with_columns(
             pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
             pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
         )
-    return frame
+    return frame.drop("url")
 
 
 def milliseconds_as_us(value: pl.Expr) -> pl.Expr:
@@ -299,6 +325,15 @@ def milliseconds_as_us(value: pl.Expr) -> pl.Expr:
     )
 
 
+def usual_at_us(times: pl.Expr) -> pl.Expr:
+    """Times as the service writes them (``2026-01-01T00:00:00.1234567Z``) to µs since 1970; null for any others."""
+    import polars as pl
+
+    usual = (times.str.len_bytes() == 28) & times.str.ends_with("Z") & (times.str.slice(19, 1) == ".")
+    seconds = times.str.slice(0, 19).str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
+    return pl.when(usual).then(seconds.cast(pl.Int64) + times.str.slice(20, 6).cast(pl.UInt32, strict=False))
+
+
 def at_us(times: pl.Series) -> pl.Series:
     """ISO-8601 times in UTC to µs since 1970; null where a text is no time."""
     import polars as pl
@@ -306,11 +341,6 @@ def at_us(times: pl.Series) -> pl.Series:
     def seconds(text: pl.Series) -> pl.Series:
         return text.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False).cast(pl.Int64)
 
-    usual = (times.str.len_bytes() == 28) & times.str.ends_with("Z")
-    if usual.all():
-        found = seconds(times.str.slice(0, 19)) + times.str.slice(20, 6).cast(pl.Int64, strict=False)
-        if not found.null_count():
-            return found
     text = times.str.strip_chars().str.replace(" ", "T", literal=True)
     base = text.str.slice(0, 19)
     rest = text.str.slice(19)
@@ -327,7 +357,10 @@ def at_us(times: pl.Series) -> pl.Series:
 
 def route_of(what: str) -> Route:
     """The route of ``blanked URL \\n operation name \\n table in the object key``."""
-    url, operation, key_table = what.split("\n")
+    parts = what.split("\n")
+    if len(parts) != 3:  # a line end in a URL or a key
+        return Route("", Op.QUERY, skip=NOT_PARSEABLE)
+    url, operation, key_table = parts
     return route(UrlShape.of(url), operation, key_table)
 
 

@@ -171,35 +171,36 @@ def spread(values: pl.Series, mask: pl.Series) -> pl.Series:
     return values.gather(place)
 
 
-def url_shapes(urls: pl.Series, asks: pl.Series) -> pl.Series:
-    """Blanked URLs; ``asks`` marks those with a query string.
+def plain_shape(halves: pl.Expr) -> pl.Expr:
+    """The shape of URLs without a query string, split at the first ``(`` into a struct of two.
 
-    Without one, what follows the opening bracket says only which keys are named, and is put in a standard form.
+    What follows the bracket says only which keys are named, and is put in a standard form.
     """
     import polars as pl
 
-    halves = urls.to_frame("u").select(pl.col("u").str.splitn("(", 2).alias("h")).unnest("h")
-    head, rest = pl.col("field_0"), pl.col("field_1")
+    head, rest = halves.struct.field("field_0"), halves.struct.field("field_1")
     pk_first = rest.str.starts_with("PartitionKey=")
     has_rk = rest.str.contains("RowKey=", literal=True)
-    plain = halves.select(
-        pl.concat_str(
-            head,
-            pl.when(rest.is_null())
-            .then(pl.lit(""))
-            .when(pk_first & has_rk)
-            .then(pl.lit("(PartitionKey=',RowKey=')"))
-            .when(pk_first)
-            .then(pl.lit("(PartitionKey=')"))
-            .when(has_rk & rest.str.contains("PartitionKey=", literal=True))
-            .then(pl.lit("(RowKey=',PartitionKey=')"))
-            .otherwise(pl.lit("()")),
-        )
-    )[:, 0]
-    if not asks.any():
-        return plain
-    asking = urls.filter(asks).to_frame("u").select(blanked(pl.col("u")))[:, 0]
-    return pl.select(pl.when(asks).then(spread(asking, asks)).otherwise(plain))[:, 0]
+    return pl.concat_str(
+        head,
+        pl.when(rest.is_null())
+        .then(pl.lit(""))
+        .when(pk_first & has_rk)
+        .then(pl.lit("(PartitionKey=',RowKey=')"))
+        .when(pk_first)
+        .then(pl.lit("(PartitionKey=')"))
+        .when(has_rk & rest.str.contains("PartitionKey=", literal=True))
+        .then(pl.lit("(RowKey=',PartitionKey=')"))
+        .otherwise(pl.lit("()")),
+    )
+
+
+def url_queries(urls: pl.Series) -> pl.DataFrame:
+    """Of URLs with a query string: ``shape`` (blanked), raw ``filter`` and the decoded ``pk`` that it pins."""
+    import polars as pl
+
+    filters = filters_of(urls)
+    return pl.select(shape=blanked(pl.lit(urls)), filter=filters, pk=pk_of_filter(filters))
 
 
 def pins_partition(shape: str) -> bool:
