@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +27,7 @@ from pkadvisor.cli.console import (
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import Target, parse_targets, size_text, write_whole
 from pkadvisor.cli.shared import Format, Reading, Redact, Shared, examples, option, unfold
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
 if TYPE_CHECKING:
@@ -79,8 +80,28 @@ def analyze(
         write_text(content.decode())
     else:
         write_bytes(content)
+    if result.get("outcome") == "constraint-unsatisfied":
+        raise unsatisfied(result)
     if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
         say("next: --out json=result.json keeps the whole result; advisor config schema --of result describes it")
+
+
+def unsatisfied(result: dict[str, Any]) -> ConstraintError:
+    """What goes with exit code 1: the tables that no design serves, and the worst violation of the first."""
+    failed = [table for table in result["tables"] if table["verdict"] == "unsatisfied"]
+    names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in failed]
+    found = failed[0]["recommended"]["violations"] if failed and failed[0]["recommended"] else []
+    worst = max(found, key=_excess, default=None)
+    reason = f": {worst['message']}" if worst else ""
+    others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
+    where = names[0] if names else ""
+    return ConstraintError(f"no key holds every constraint{reason}{others}", where=where)
+
+
+def _excess(violation: dict[str, Any]) -> float:
+    """How many times over its limit; what cannot be measured in times is worse than anything that can."""
+    measured, limit = violation["measured"], violation["limit"]
+    return float(measured) / float(limit) if measured is not None and limit else math.inf
 
 
 def _text(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
