@@ -36,6 +36,7 @@ from pkadvisor.table.edm import EdmType
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
+COLLISIONS_TELLING = 20
 BUCKETS_MAX = 256
 """A partition hotter than this many targets is scanned too much: buckets would only spread the waste."""
 BUCKET_MARGIN = 1.25
@@ -176,10 +177,13 @@ def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Par
     ordered = list(
         dict.fromkeys([n for n in named if n in spare] + sorted(spare, key=lambda n: _tail_rank(n, population)))
     )
+    few = population.surplus(atoms) < max(COLLISIONS_TELLING, population.rows // 1000)
+    if few:  # a handful of collisions is told apart by almost anything, which proves nothing: only identifiers count
+        ordered = [n for n in ordered if 2 * population.distinct([("p", n)]) > population.rows]
     for name in ordered:
         if population.surplus([*atoms, ("p", name)]) == 0:
             return [*row, part_for(name, population)]
-    for first, second in permutations(ordered[:6], 2):
+    for first, second in permutations(ordered[:6], 2) if not few else ():
         if population.surplus([*atoms, ("p", first), ("p", second)]) == 0:
             return [*row, part_for(first, population), part_for(second, population)]
     largest = int(population.counts(atoms).max(initial=1))
@@ -217,8 +221,18 @@ def _equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
-def _splits(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """(PartitionKey, RowKey) divisions: every subset of few properties, every prefix of many."""
+def _splits(names: tuple[str, ...], constant: frozenset[str]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """(PartitionKey, RowKey) divisions: every subset of few properties, every prefix of many.
+
+    A property with one value at hand says nothing about spread; it leads the PartitionKey, as it will once it varies.
+    """
+    lead = tuple(n for n in names if n in constant)
+    names = tuple(n for n in names if n not in constant)
+    for first, second in _divided(names) if names else [((), ())]:
+        yield (*lead, *first), second
+
+
+def _divided(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     if len(names) <= SUBSETS_MAX:
         for size in range(1, len(names) + 1):
             for chosen in combinations(names, size):
@@ -241,7 +255,8 @@ def compound_key(ground: Ground) -> Iterator[Key]:
     for demand in ground.reading():
         names = _equalities(demand, ground)
         tail = _range_parts(demand, ground.population, set(names))
-        for first, second in _splits(names):
+        constant = frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1)
+        for first, second in _splits(names, constant):
             partition = [part_for(n, ground.population) for n in first]
             row = complete(partition, [*(part_for(n, ground.population) for n in second), *tail], ground)
             yield Key(ground.join(partition), ground.join(row))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.demand import Demand, group_sizes, range_count
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
 from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Atom, Population, atoms_of
-from pkadvisor.design.scheme import Key, KeyScheme, encode
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, encode, key_expression
 from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import (
     TICKS_DIGITS,
@@ -46,6 +47,7 @@ DEFAULT_HORIZON_FACTOR = 3.0
 BOUNDARY_REQUESTS = 1.0
 """Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not public."""
 SECONDS_PER_MONTH = 30 * 86_400
+FEW_PARTITIONS = 50
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
 
@@ -176,10 +178,12 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     loads = LoadMap(population)
     costs = tuple(_class_cost(demand, scheme, bench, transactions, loads) for demand in bench.demands)
     hot = _hot(loads, scheme, population)
-    fronts = _fronts(scheme, bench)
-    inserts_peak = sum(
-        c.peak_per_s * c.entities_written for c in costs if c.operation in (Operation.INSERT, Operation.UPSERT)
+    inserted = sum(
+        d.query.rate.sustained_per_s * d.query.entities_per_request
+        for d in bench.demands
+        if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
     )
+    fronts, inserts_peak = _fronts(scheme, bench, inserted)
     live = [c for c in costs if not c.analytic]
     requests = sum(c.rate_per_s * c.requests for c in live)
     requests_peak = sum(c.peak_per_s * c.requests for c in live)
@@ -207,7 +211,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         violations=violations,
         remarks=_remarks(scheme, bench, costs, fronts, transactions),
         score=score,
-        partitions=population.distinct(atoms),
+        partitions=round(population.groups_total(atoms)),
         surplus=surplus,
     )
 
@@ -386,6 +390,25 @@ def _recent(demand: Demand, population: Population) -> bool:
     return moving and population.sampling == "slice"
 
 
+def _has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
+    """1 for each row that is written under a key: an index row only where what it is looked up by is present.
+
+    An equality never matches a missing value, so no query would ever read such a row.
+    """
+    import numpy as np
+
+    memo = ("has row", key.partition if row is not None else None)
+    if memo not in population.memo:
+        there = np.ones(population.size)
+        for part in key.partition if row is not None else ():
+            for name in part.properties:
+                coded = population.coded(name)
+                if coded.has_missing:
+                    there *= coded.codes > 0
+        population.memo[memo] = there
+    return population.memo[memo]  # type: ignore[no-any-return]
+
+
 def _insert_cost(
     demand: Demand,
     scheme: KeyScheme,
@@ -397,18 +420,26 @@ def _insert_cost(
 
     query = demand.query
     weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
-    for key, _ in scheme.keys():
-        loads.at_instances(key.partition, demand.instances, weights, recent=_recent(demand, bench.population))
-    elsewhere = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
-    requests = float(1 + elsewhere)
+    written, elsewhere = 1.0, 0.0
+    recent = _recent(demand, bench.population)
+    for key, row in scheme.keys():
+        there = _has_row(key, row, bench.population)[demand.instances]
+        loads.at_instances(key.partition, demand.instances, weights * there, recent=recent)
+        if row is not None:
+            share = demand.mean(there)
+            written += share
+            elsewhere += 0.0 if scheme.same_partition(row) else share
+    requests = 1 + elsewhere
     for outcome, declared in zip(transactions, bench.workload.transactions, strict=True):
         if query.name not in declared.together:
             continue
         if query.entities_per_request > 1 and not outcome.kept:
             requests = query.entities_per_request * (1 + elsewhere)
         elif query.entities_per_request == 1 and outcome.kept:
-            fits = min(outcome.mean_entities, float(bench.limits.group_transaction_entities))
-            requests = 1 / max(1.0, fits) + elsewhere
+            fits = max(1.0, min(outcome.mean_entities, float(bench.limits.group_transaction_entities)))
+            requests = (1 + _grouped(scheme, declared, bench.population)) / fits + _grouped(
+                scheme, declared, bench.population, together=False
+            )
     return ClassCost(
         query.name,
         query.operation,
@@ -418,11 +449,26 @@ def _insert_cost(
         0.0,
         0.0,
         0.0,
-        query.entities_per_request * scheme.rows_per_entity,
+        query.entities_per_request * written,
         requests,
         1.0,
         query.analytic,
         demand.notes if isinstance(demand.notes, tuple) else tuple(np.asarray(demand.notes)),
+    )
+
+
+def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
+    """Index rows elsewhere that a set writes in one request of their own (``together``), or else one by one.
+
+    Rows of a set share their partition where what the set has in common fixes it.
+    """
+    common = [("p", name) for name in declared.group_by if population.has(name)]
+    return float(
+        sum(
+            1
+            for row in scheme.index_rows
+            if not scheme.same_partition(row) and population.determines(common, atoms_of(row.key.partition)) is together
+        )
     )
 
 
@@ -476,8 +522,31 @@ def _partition_moves(scheme: KeyScheme, sets: tuple[str, ...]) -> bool:
 
 
 def key_surplus(key: Key, population: Population) -> int:
-    """Rows at hand whose key another row already has."""
-    return population.surplus(atoms_of((*key.partition, *key.row)))
+    """Rows at hand whose key another row already has.
+
+    Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same.
+    """
+    if not (_touching(key.partition, population) or _touching(key.row, population)):
+        return population.surplus(atoms_of((*key.partition, *key.row)))
+    memo = ("surplus", key)
+    if memo not in population.memo:
+        frame = population.frame.head(population.rows).with_row_index("#seq")
+        texts = frame.select(
+            key_expression(key.partition, population.types).alias("pk"),
+            key_expression(key.row, population.types).alias("rk"),
+        )
+        population.memo[memo] = texts.height - texts.n_unique()
+    return int(population.memo[memo])
+
+
+def _touching(parts: tuple[Part, ...], population: Population) -> bool:
+    """Whether a part of varying width is followed by another part with no text between them."""
+    return any(
+        isinstance(part, Field)
+        and population.types.get(part.property) not in _FIXED_LENGTHS
+        and not isinstance(after, Literal)
+        for part, after in pairwise(parts)
+    )
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, population: Population) -> TransactionOutcome:
@@ -517,14 +586,17 @@ def row_values(
     return values
 
 
-def _fronts(scheme: KeyScheme, bench: Bench) -> Fronts:
-    """The key of a scheme with the fewest fronts decides."""
-    seen: dict[tuple[Part, ...], Fronts] = {}
-    for key, _ in scheme.keys():
-        if key.partition not in seen:
-            seen[key.partition] = write_fronts(key.partition, bench.population)
-    known = [f for f in seen.values() if f.median is not None]
-    return min(known, key=lambda f: f.median or 0.0) if known else next(iter(seen.values()))
+def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fronts, float]:
+    """(fronts, entities inserted per second) of the PartitionKey where the inserts crowd most; unknown fronts come last."""
+    rows: dict[tuple[Part, ...], float] = {}
+    for key, row in scheme.keys():
+        share = (
+            float(_has_row(key, row, bench.population)[: bench.population.rows].mean()) if bench.population.rows else 1
+        )
+        rows[key.partition] = rows.get(key.partition, 0.0) + share
+    found = [(write_fronts(parts, bench.population), inserted_per_s * count) for parts, count in rows.items()]
+    known = [f for f in found if f[0].median is not None]
+    return max(known, key=lambda f: f[1] / (f[0].median or 1.0)) if known else found[0]
 
 
 def _break_pairs(
@@ -766,8 +838,10 @@ def _remarks(
                     f"{cost.name} scans its partition: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned",
                 )
             )
+    out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
     out += _missing_remarks(scheme, population)
+    out += _hostile_remarks(scheme, population)
     for outcome in transactions:
         if not outcome.kept and not outcome.required:
             out.append(
@@ -796,8 +870,8 @@ def _remarks(
                 "inserts follow the key order: one range of partitions takes them all, however many servers there are",
             )
         )
-    count = population.distinct(atoms_of(scheme.main.partition))
-    if 1 <= count < 10 and population.rows >= 100:
+    count = round(population.groups_total(atoms_of(scheme.main.partition)))
+    if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
         out.append(
             Remark("few-partitions", f"{count} partition(s) in all: no more servers than that can share the load")
         )
@@ -828,20 +902,68 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     return list(dict.fromkeys(out))
 
 
+def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
+    """Lists whose entities do not lie together, or not in the order in which they are wanted."""
+    out = []
+    by_name = {d.query.name: d.query for d in bench.demands}
+    for cost in costs:
+        query, found = by_name[cost.name], cost.plan
+        if found is None or query.operation is not Operation.QUERY or query.analytic:
+            continue
+        scattered = found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+        if scattered and (cost.entities_returned > 1.5 or query.order_by):
+            out.append(Remark("lost-range", f"what {cost.name} lists does not lie together under this key"))
+        elif (
+            not found.order_served
+            and query.top is not None
+            and cost.entities_read > 2 * max(1.0, cost.entities_returned)
+        ):
+            out.append(
+                Remark(
+                    "lost-range",
+                    f"{cost.name} wants an order that the key text does not have: all is read, then sorted",
+                )
+            )
+    return out
+
+
 def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     out = []
-    for part in scheme.main.partition:
-        for name in part.properties:
-            missing = population.frame.get_column(name)[: population.rows].null_count()
-            if missing > population.rows * 0.005:
-                share = _percent(missing / population.rows)
-                out.append(
-                    Remark(
-                        "missing-values",
-                        f"{name} is missing on {share} of the entities: they all share one PartitionKey",
-                    )
-                )
+    partition = {name for part in scheme.main.partition for name in part.properties}
+    for name in scheme.main.properties:
+        missing = 1 - population.sizes(name).present
+        if missing > 0.001:
+            effect = (
+                "they all share one PartitionKey" if name in partition else "the RowKey cannot tell them apart by it"
+            )
+            out.append(Remark("missing-values", f"{name} is missing on {_percent(missing)} of the entities: {effect}"))
     return out
+
+
+def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    """Texts in the key with characters that the service forbids there."""
+    out = []
+    for part in (*scheme.main.partition, *scheme.main.row):
+        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+            continue
+        if part.property in population.hashed:
+            continue
+        memo = ("hostile", part.property)
+        if memo not in population.memo:
+            column = population.frame.get_column(part.property).head(population.rows)
+            population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
+        count = population.memo[memo]
+        if count:
+            out.append(
+                Remark(
+                    "illegal-characters",
+                    f"{count:,} values of {part.property} hold characters that keys may not: they are escaped",
+                )
+            )
+    return out
+
+
+FORBIDDEN_PATTERN = r"[/\\#?\x00-\x1f\x7f-\x{9f}]"
 
 
 __all__ = [

@@ -1,7 +1,7 @@
-"""From requests over PartitionKey and RowKey back to queries over properties, through the templates of the current design.
+"""From requests over PartitionKey and RowKey back to queries over properties, through the current design's templates.
 
-A log knows only keys. Under a design, ``PartitionKey eq 'X'`` fixes the properties that the PartitionKey is made of, and a
-RowKey range fixes those in its common prefix and bounds the next. Without a design the two keys are the properties.
+A log knows only keys. Under a design, ``PartitionKey eq 'X'`` fixes the properties that the PartitionKey is made of, and
+a RowKey range fixes those in its common prefix and bounds the next. Without a design the two keys are the properties.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.template import decoder
 from pkadvisor.design.transforms import (
     MISSING,
+    TIME_UNITS,
     Field,
     Literal,
     Pad,
     Part,
     ReversePad,
     ReverseTicks,
-    TIME_UNITS,
     Ticks,
     Time,
     strftime_format,
@@ -67,32 +67,59 @@ def key_reader(parts: tuple[Part, ...]) -> re.Pattern[str]:
 
 
 def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
-    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read."""
+    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read.
+
+    The inverse of the part's encoding for fields, padded whole numbers and ticks. A period is read as its first moment;
+    padded text comes back without leading zeros.
+    """
     if text == MISSING:
         return None
     if isinstance(part, Ticks | ReverseTicks):
-        ticks = int(text) if isinstance(part, Ticks) else TICKS_MAX - int(text)
+        ticks = _whole(text) if isinstance(part, Ticks) else TICKS_MAX - _whole(text)
         return _moment(ticks)
     if isinstance(part, Time):
         return _moment_of(text, part.pattern)
     if isinstance(part, Pad | ReversePad):
-        number = int(text) if not text.startswith("-") else int(text[1:]) - 10**part.width
-        value = number if isinstance(part, Pad) else 10**part.width - 1 - number
-        return str(value) if types.get(part.property) is EdmType.STRING else value
+        return _unpad(part, text, types.get(part.property, EdmType.STRING))
     assert isinstance(part, Field)
     plain = unescape(text)
     edm = types.get(part.property, EdmType.STRING)
     if edm.integer:
-        return int(plain)
+        return _whole(plain)
     if edm is EdmType.DOUBLE:
+        if "_" in plain:  # Python would read 1_0 as ten
+            raise ValueError(f"{plain[:40]!r} is not a number")
         return float(plain)
     if edm is EdmType.BOOLEAN:
+        if plain not in ("true", "false"):
+            raise ValueError(f"{plain[:40]!r} is neither true nor false")
         return plain == "true"
+    if edm is EdmType.BINARY:
+        return bytes.fromhex(plain)
     if edm is EdmType.DATETIME:
         from pkadvisor.table.edm import parse_datetime_ticks
 
         return _moment(parse_datetime_ticks(plain))
     return plain.lower() if edm is EdmType.GUID else plain
+
+
+def _whole(text: str) -> int:
+    """A whole number in ASCII digits: ``int`` alone would also read ``1_0``, blanks and other scripts."""
+    if not re.fullmatch("-?[0-9]{1,40}", text):
+        raise ValueError(f"{text[:40]!r} is not a whole number")
+    return int(text)
+
+
+def _unpad(part: Pad | ReversePad, text: str, edm: EdmType) -> object:
+    """The value behind padded text; ValueError where there are fewer digits than the width."""
+    if edm is EdmType.STRING and isinstance(part, Pad):
+        plain = unescape(text)
+        return plain.lstrip("0") or ("0" if plain else "")
+    if len(text.lstrip("-")) < part.width and not text.startswith("--"):
+        raise ValueError(f"{text[:40]!r} has fewer than {part.width} digits")
+    number = _whole(text[1:]) - int(10**part.width) if text.startswith("-") else _whole(text)
+    value = number if isinstance(part, Pad) else 10**part.width - 1 - number
+    return str(value) if edm is EdmType.STRING else value
 
 
 def _moment(ticks: int) -> object:
@@ -101,9 +128,9 @@ def _moment(ticks: int) -> object:
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
 
 
-def _to_the_second(part: Part) -> bool:
+def _to_the_second(part: Time) -> bool:
     """Whether a period names a moment: to the second it is taken as the time itself."""
-    return isinstance(part, Time) and all(unit in part.pattern for unit in TIME_UNITS)
+    return all(unit in part.pattern for unit in TIME_UNITS)
 
 
 def _moment_of(text: str, pattern: str) -> object:
@@ -113,28 +140,38 @@ def _moment_of(text: str, pattern: str) -> object:
 
 
 def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
-    """Property values behind a whole key string; None where the text does not fit the template."""
+    """Property values behind a whole key string; None where the text does not fit the template.
+
+    A period to the second stands for the time where no other part of the key says it more exactly.
+    """
     match = decoder(parts).fullmatch(text)
     if match is None:
         return None
     variable = [p for p in parts if not isinstance(p, Literal)]
     values: dict[str, object] = {}
-    for index, part in enumerate(variable):
-        if not isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks) and not _to_the_second(part):
-            continue
-        try:
-            value = decode_part(part, match.group(f"g{index}"), types)
-        except (ValueError, OverflowError):
-            return None
-        if values.setdefault(part.property, value) != value:
-            return None
-    return values
+    periods: dict[str, object] = {}
+    try:
+        for index, part in enumerate(variable):
+            shown = match.group(f"g{index}")
+            if isinstance(part, Time) and _to_the_second(part):
+                periods[part.property] = decode_part(part, shown, types)
+            elif isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks):
+                value = decode_part(part, shown, types)
+                first = values.setdefault(part.property, value)
+                if first is not value and first != value:
+                    return None
+    except (ValueError, OverflowError):
+        return None
+    return periods | values
 
 
 def decode_prefix(
     parts: tuple[Part, ...], prefix: str, types: Mapping[str, EdmType]
 ) -> tuple[dict[str, object], int] | None:
-    """(values, parts fixed) behind the beginning of a key, cut at its last whole part; None where nothing fits."""
+    """(values, parts fixed) behind the beginning of a key; None where it does not end at the end of a part.
+
+    A part of no fixed width ends with the text that follows it.
+    """
     best: tuple[dict[str, object], int] | None = None
     count = 0
     for position, part in enumerate(parts):
@@ -145,10 +182,9 @@ def decode_prefix(
                 best = (values, count)
         else:
             count += 1
-            width = getattr(part, "width", 19 if isinstance(part, Ticks | ReverseTicks) else 0)
-            if width and not isinstance(part, Field):
+            if isinstance(part, Pad | ReversePad | Ticks | ReverseTicks):
                 values = decode_key(parts[: position + 1], prefix, types)
-                if values is not None and len(prefix) >= width:
+                if values is not None:
                     best = (values, count)
     return best
 
@@ -160,8 +196,10 @@ def observe(
     declared: Workload | None,
     covered_s: float,
 ) -> Observed:
-    """The classes of a table's log over properties, with the parameters seen; declared classes of the same shape lend them
-    their name, rate and goals."""
+    """The classes of a table's log over properties, with the parameters seen.
+
+    Declared classes of the same shape lend them their name, rate and goals.
+    """
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
     notes: list[str] = []
@@ -271,7 +309,7 @@ def _instance(
         for name, (low, high) in bounds.items():
             values[name + LOW], values[name + HIGH] = low, high
         return values
-    for key, _ in scheme.keys():
+    for key in (scheme.main, *(row.key for row in scheme.index_rows)):
         read = _through(key, pk, rk, bounds, types)
         if read is not None:
             return {**values, **read}

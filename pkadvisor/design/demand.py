@@ -287,7 +287,8 @@ def _masked(
     for mask in masks:
         keep &= population.atom(mask)[0][: population.rows] == 1
     over = ("p", ranged[0]) if ranged else None
-    factor = 1.0 if population.whole(atoms, over) else population.total / max(1, population.rows)
+    stands_for = population.drawn_from if population.whole(atoms, over) else population.total
+    factor = stands_for / max(1, population.rows)
     if ranged:
         codes, code_count = population.atom(("p", ranged[0]))
         low, high = code_bounds(population, ("p", ranged[0]), bounds[ranged[0]])

@@ -28,6 +28,8 @@ RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; 64 is also the most that is reported."""
 WINDOWS = 10
 ROWS_MIN = 200
+ROWS_ENOUGH = 40_000
+"""Rows that the fronts are counted on: of more, every second, third … in the order of arrival."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,13 @@ def _write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
     hidden = sorted({p for part in variable for p in part.properties if p in population.hashed})
     if hidden:
         return Fronts(None, None, Basis.UNKNOWN, f"the profile hides the order of {', '.join(hidden)}")
-    keys = population.key_order(variable)
-    rank_order = np.lexsort([k[: population.rows] for k in reversed(keys)])
-    stacked = np.stack([k[: population.rows][rank_order] for k in keys])
+    order = order[:: max(1, population.rows // ROWS_ENOUGH)]
+    keys = [k[order] for k in population.key_order(variable)]
+    rank_order = np.lexsort(keys[::-1])
+    stacked = np.stack([k[rank_order] for k in keys])
     new_partition = np.concatenate([[True], np.any(stacked[:, 1:] != stacked[:, :-1], axis=0)])
-    rank = np.empty(population.rows, dtype=np.int64)
-    rank[rank_order] = np.cumsum(new_partition) - 1
-    arriving = rank[order]
+    arriving = np.empty(len(order), dtype=np.int64)
+    arriving[rank_order] = np.cumsum(new_partition) - 1
     shares = []
     rows = len(arriving)
     for window in range(WINDOWS):
@@ -100,7 +102,7 @@ def _write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
 def _interleaved(leading: Part, population: Population) -> float:
     """How many times more keys interleave in the table than at hand, where the sample is of the leading key's values."""
     if population.sampling == "random-keys" and population.whole(atoms_of((leading,))):
-        return population.total / max(1, population.rows)
+        return population.total / max(1, population.drawn_from)
     return 1.0
 
 

@@ -37,7 +37,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     from pkadvisor.design.search import advise
 
-    bench, more = _bench(section, workload, limits)
+    bench, more = bench_for(section, workload, limits)
     current = scheme if scheme is not None else _keys_as_given(section)
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
@@ -56,7 +56,8 @@ def _keys_as_given(section: Section) -> KeyScheme | None:
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
 
 
-def _bench(section: Section, workload: Workload, limits: Limits) -> tuple[Bench, list[str]]:
+def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Bench, list[str]]:
+    """(the bench that every scheme of a section is measured on, notes)."""
     import polars as pl
 
     from pkadvisor.design.cost import Bench, property_bytes
@@ -73,7 +74,9 @@ def _bench(section: Section, workload: Workload, limits: Limits) -> tuple[Bench,
         arrival = next((n for n in data.types if n.lower() == "timestamp"), None)
     sampling = str(table.sampling) if table else "complete"
     if not data.complete:
-        notes.append(f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row")
+        notes.append(
+            f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row"
+        )
         sampling = "random-rows" if sampling == "complete" else sampling
     ghosts, places = _ghosts(workload, data.sample.height)
     sizes = {
@@ -97,6 +100,7 @@ def _bench(section: Section, workload: Workload, limits: Limits) -> tuple[Bench,
         sampled_by=table.sampled_by if table else (),
         sizes=sizes,
         hashed=data.hashed,
+        drawn_from=data.rows,
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
@@ -120,9 +124,7 @@ def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, in
     return (pl.concat(frames, how="diagonal_relaxed") if frames else None), places
 
 
-def _verify(
-    advice: Advice, section: Section, bench: Bench, dataset: Dataset | None
-) -> tuple[Advice, int, list[str]]:
+def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | None) -> tuple[Advice, int, list[str]]:
     """Check the recommended key over every row where only a sample was looked at; on a collision the next best steps up."""
     assert section.data is not None
     if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
@@ -139,7 +141,9 @@ def _verify(
             recommended = first
             keep = advice.keep and recommended is advice.current
             return replace(advice, recommended=recommended, ranking=tuple(ranking), keep=keep), section.data.rows, notes
-        message = f"{surplus:,} of {section.data.rows:,} entities share a key with another (found by reading all of them)"
+        message = (
+            f"{surplus:,} of {section.data.rows:,} entities share a key with another (found by reading all of them)"
+        )
         broken = Violation("not-unique", message, float(surplus), 0.0, "entities", 10.0)
         notes.append(f"{first.scheme.main} looked unique in the sample and is not: {message}")
         ranking[0] = replace(first, violations=(*first.violations, broken))
@@ -173,5 +177,3 @@ def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]
         seen.append(keys.to_series())
     hashes = pl.concat(seen)
     return int(len(hashes) - hashes.n_unique())
-
-

@@ -105,12 +105,14 @@ class Population:
         sampled_by: tuple[str, ...] = (),
         sizes: Mapping[str, Sizes] | None = None,
         hashed: frozenset[str] = frozenset(),
+        drawn_from: int | None = None,
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
         ``total`` is the number of entities that ``frame`` stands for; ``complete`` says that ``frame`` is all of it.
         ``sampling`` says how it was taken: ``random-rows``, ``random-keys`` (all rows of some values of ``sampled_by``) or
-        ``slice`` (a stretch of time, where the arrival is a time).
+        ``slice`` (a stretch of time, where the arrival is a time). ``drawn_from`` is the rows of the data set that ``frame``
+        was drawn from by hash, where it is not all of them.
         """
         import numpy as np
         import polars as pl
@@ -123,6 +125,7 @@ class Population:
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
         self.sampling = sampling
+        self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
         if ghosts is not None and ghosts.height:
             frame = pl.concat([frame, ghosts], how="diagonal_relaxed")
@@ -249,6 +252,13 @@ class Population:
 
         return int(np.count_nonzero(self.counts(atoms)))
 
+    def groups_total(self, atoms: Iterable[Atom]) -> float:
+        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn."""
+        key = tuple(atoms)
+        if self._whole_groups is not None and key and self.whole(key):
+            return self.distinct(key) * (self.total / self.drawn_from)
+        return float(self.distinct(key))
+
     def surplus(self, atoms: Iterable[Atom]) -> int:
         """Data rows beyond the first of their group: 0 means that the atoms are unique."""
         return self.rows - self.distinct(atoms)
@@ -305,11 +315,12 @@ class Population:
         """
         import numpy as np
 
-        if whole or self.rows == self.total or self.rows < 2:
+        total = self.drawn_from if whole else self.total
+        if self.rows == total or self.rows < 2:
             return found.astype(np.float64)
         itself = self.is_data[instances] & (found > 0)
-        own = 1 + (found - 1) * ((self.total - 1) / (self.rows - 1))
-        return np.where(itself, own, found * (self.total / self.rows))
+        own = 1 + (found - 1) * ((total - 1) / (self.rows - 1))
+        return np.where(itself, own, found * (total / self.rows))
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
         """What one group's share of the load at hand is in the population: there are more groups than are at hand."""
@@ -317,7 +328,7 @@ class Population:
         if self.rows == self.total or not key:
             return 1.0
         if self._whole_groups is not None:
-            return self.rows / self.total if self.whole(key) else 1.0
+            return self.drawn_from / self.total if self.whole(key) else 1.0
         # A random sample shows heavy groups at their true share; where every group has one row, the sample says nothing.
         return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
 

@@ -2,7 +2,7 @@
 
 1. hard constraints at peak × horizon   2. (latency goals: reported, not modelled yet)   3. requests per second, within 10 %
 4. break factor of 10, else the highest 5. fewest structures, eventually consistent ones counted first
-6. entities counted per second          7. stored bytes                                  8. shortest template, then text
+6. entities counted per second          7. stored bytes                                  8. shortest template, most partitions, text
 
 A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
 """
@@ -24,6 +24,7 @@ from pkadvisor.design.candidates import (
 )
 from pkadvisor.design.cost import Bench, CostEstimate, estimate
 from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.observe.workload import Operation
 
 REQUESTS_TOLERANCE = 0.10
 ENTITIES_TOLERANCE = 0.01
@@ -58,11 +59,14 @@ def severity(found: CostEstimate) -> float:
     return max((v.severity for v in found.violations), default=0.0)
 
 
-def structures(found: CostEstimate) -> tuple[int, int]:
-    """(eventually consistent structures, all extra structures)."""
+def structures(found: CostEstimate) -> tuple[int, int, float]:
+    """(eventually consistent structures, all extra structures, tenths of the reads that go through the former)."""
     scheme = found.scheme
-    away = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
-    return away, len(scheme.index_rows)
+    away = [via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)]
+    reads = [c for c in found.classes if c.operation is Operation.QUERY and not c.analytic and c.plan is not None]
+    rate = sum(c.rate_per_s for c in reads)
+    late = sum(c.rate_per_s for c in reads if c.plan is not None and c.plan.via in away)
+    return len(away), len(scheme.index_rows), round(late / rate, 1) if rate else 0.0
 
 
 def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimate]]]:
@@ -88,7 +92,8 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     keep(GOALS[4], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[5], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
-    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), c.scheme.text))])
+    # Of equally short templates the finer one: it leaves more room to spread. Text order settles what is left.
+    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), -c.partitions, c.scheme.text))])
     return steps
 
 
@@ -139,7 +144,7 @@ def _value(goal: Goal, found: CostEstimate) -> float:
         "constraints": severity(found),
         "requests": found.requests_per_s,
         "break factor": found.break_factor,
-        "structures": float(sum(structures(found))),
+        "structures": float(sum(structures(found)[:2])),
         "entities": found.entities_per_s,
         "storage": found.bytes_per_entity,
         "simplicity": float(found.scheme.length()),

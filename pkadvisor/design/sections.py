@@ -63,7 +63,9 @@ def sections_of(
         known = [*declared, *logged]
         if known and name.lower() not in {k.lower() for k in known}:
             raise UsageError(
-                f"there is no table '{name}'", where="--table", fix=did_you_mean(name, known) or f"there are {', '.join(known)}"
+                f"there is no table '{name}'",
+                where="--table",
+                fix=did_you_mean(name, known) or f"there are {', '.join(known)}",
             )
     names = list(dict.fromkeys([*declared, *(t.table for t in profiled if t.table), *logged]))
     if declared and logged:
@@ -137,7 +139,9 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
     else:
         workload = declared or Workload(section.table, ())
     if types:
-        fitted = tuple(replace(c, filter=fit_types(c.filter, types)) if c.filter is not None else c for c in workload.classes)
+        fitted = tuple(
+            replace(c, filter=fit_types(c.filter, types)) if c.filter is not None else c for c in workload.classes
+        )
         workload = replace(workload, classes=fitted)
     return workload, scheme, tuple(notes)
 
@@ -183,5 +187,3 @@ def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None
         for row in table.index_rows
     )
     return KeyScheme(main, rows, "current")
-
-

@@ -1,7 +1,8 @@
 """Text form of a key: ``{tenantId}_{hash(deviceId,16)}`` ⇄ parts.
 
 Text outside braces is literal; ``{{`` and ``}}`` are braces. Inside braces stands a property or a function of
-``transforms.TRANSFORMS``. One grammar serves both directions: ``parse_template(format_template(p)) == p``.
+``transforms.TRANSFORMS``. One grammar serves both directions: ``parse_template(format_template(p)) == p``, as long as
+property names begin with a letter or ``_`` and hold no parenthesis, brace, comma or quote.
 """
 
 from __future__ import annotations
@@ -14,10 +15,19 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.transforms import (
     ARGUMENTS,
     FORBIDDEN,
+    TICKS_DIGITS,
+    TIME_UNITS,
     TRANSFORMS,
     Field,
+    Hash,
     Literal,
+    Pad,
     Part,
+    ReversePad,
+    ReverseTicks,
+    Sequence,
+    Ticks,
+    Time,
     strftime_format,
 )
 from pkadvisor.errors import UsageError, caret, did_you_mean
@@ -31,8 +41,8 @@ start: call | name
 call: NAME "(" [argument ("," argument)*] ")"
 name: NAME
 argument: NAME -> property | INTEGER -> integer | STRING -> text
-NAME: /[^\W\d][\w.]*/
-INTEGER: /\d+/
+NAME: /[^\W\d](?:[^(){},'"]*[^(){},'"\s])?/
+INTEGER: /[0-9]+/
 STRING: /'[^']*'/
 %ignore " "
 """
@@ -60,10 +70,12 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
     """
     names = None if known is None else sorted(known)
     parts: list[Part] = []
-    literal = ""
+    literal, begin = "", 0
     position = 0
     while position < len(source):
         character = source[position]
+        if not literal:
+            begin = position
         if source[position : position + 2] in ("{{", "}}"):
             literal += character
             position += 2
@@ -72,7 +84,7 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
             if end < 0:
                 raise _fail("this brace is never closed", source, position, where=where, fix="write {{ for a brace")
             if literal:
-                parts.append(_literal(literal, source, position - len(literal), where))
+                parts.append(_literal(literal, source, begin, where))
                 literal = ""
             parts.append(_hole(source, position + 1, end, names, where))
             position = end + 1
@@ -82,18 +94,17 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
             literal += character
             position += 1
     if literal:
-        parts.append(_literal(literal, source, len(source) - len(literal), where))
+        parts.append(_literal(literal, source, begin, where))
     return tuple(parts)
 
 
 def _literal(text: str, source: str, column: int, where: str) -> Literal:
-    bad = sorted(set(text) & FORBIDDEN)
-    if bad:
-        at = source.find(bad[0], max(0, column))
+    bad = next((c for c in text if c in FORBIDDEN), None)
+    if bad is not None:
         raise _fail(
-            f"{bad[0]!r} is not allowed in a key",
+            f"{bad!r} is not allowed in a key",
             source,
-            max(0, at),
+            source.index(bad, column),
             where=where,
             fix="use another separator, such as _ or ;",
         )
@@ -147,7 +158,7 @@ def _hole(source: str, start: int, end: int, names: list[str] | None, where: str
             _check_name(str(value), source, start + value.start_pos, names, where)
             values.append(str(value))
         elif argument.data == "integer":
-            values.append(_count(function, int(value), source, start + value.start_pos, where))
+            values.append(_count(function, str(value), source, start + value.start_pos, where))
         else:
             try:
                 strftime_format(str(value)[1:-1])
@@ -157,8 +168,10 @@ def _hole(source: str, start: int, end: int, names: list[str] | None, where: str
     return TRANSFORMS[function](*values)
 
 
-def _count(function: str, number: int, source: str, column: int, where: str) -> int:
-    low, high = (2, 10_000) if function == "hash" else (1, 40)
+def _count(function: str, digits: str, source: str, column: int, where: str) -> int:
+    # 10^38 is what a 128-bit column holds; a longer text of digits is not worth turning into a number.
+    low, high = (2, 10_000) if function == "hash" else (1, 38)
+    number = int(digits[:9])
     if not low <= number <= high:
         raise _fail(f"{function} takes {low} to {high}, not {number}", source, column, where=where)
     return number
@@ -201,14 +214,39 @@ def separators(parts: Iterable[Part]) -> str:
     return "".join(sorted(found))
 
 
+_TOKENS = r"(?:~-|~[0-9A-F]{4}|[^~]|~(?!-|[0-9A-F]{4}))*?"
+"""Any text, cut only between escapes; the least that fits."""
+
+
+def _pattern(part: Part) -> str:
+    """What a variable part looks like: its fixed width first, then any text, for keys that were written otherwise."""
+    if isinstance(part, Pad | ReversePad):
+        return f"-{{0,2}}[0-9]{{{part.width}}}[0-9]*?|{_TOKENS}"
+    if isinstance(part, Ticks | ReverseTicks):
+        return f"[0-9]{{{TICKS_DIGITS}}}|{_TOKENS}"
+    if isinstance(part, Time):
+        shape = re.escape(part.pattern)
+        for token in TIME_UNITS:
+            shape = shape.replace(token, f"[0-9]{{{len(token)}}}")
+        return f"{shape}|{_TOKENS}"
+    if isinstance(part, Hash):
+        return f"[0-9]{{{part.digits}}}|{_TOKENS}"
+    if isinstance(part, Sequence):
+        return f"[0-9]{{{part.width}}}[0-9]*?|{_TOKENS}"
+    return _TOKENS
+
+
 def decoder(parts: tuple[Part, ...]) -> re.Pattern[str]:
-    """A pattern that takes a key apart; group ``i`` is the i-th variable part. Ambiguous if two parts touch."""
+    """A pattern that takes a whole key apart; group ``gi`` is the i-th variable part.
+
+    Escapes are never cut. Ambiguous where two parts of no fixed width touch, and for keys that were written without
+    escapes: then each part takes the least.
+    """
     pattern, index = "", 0
-    for position, part in enumerate(parts):
+    for part in parts:
         if isinstance(part, Literal):
             pattern += re.escape(part.text)
         else:
-            last = position == len(parts) - 1
-            pattern += f"(?P<g{index}>{'.*' if last else '.*?'})"
+            pattern += f"(?P<g{index}>{_pattern(part)})"
             index += 1
     return re.compile(pattern, re.DOTALL)

@@ -5,23 +5,25 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | transform | text | injective | order-preserving |
 | --- | --- | --- | --- |
 | ``{p}`` | canonical text, escaped | yes | strings without escapes, DateTime, Guid; not numbers |
-| ``{pad(p,n)}`` | zero-padded integer of n digits | yes | yes, also below zero |
-| ``{reverse_pad(p,n)}`` | 10^n - 1 - p, zero-padded | yes | descending |
-| ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from year to minute |
+| ``{pad(p,n)}`` | zero-padded integer of n digits | whole numbers | within n digits, also below zero |
+| ``{reverse_pad(p,n)}`` | 10^n - 1 - p, zero-padded | whole numbers | descending within n digits |
+| ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from the year down |
 | ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
 | ``{hash(p,n)}`` | bucket 0…n-1, zero-padded | no | no |
 | ``{seq(n)}`` | a number the application assigns among equal keys | with its key | no |
 
-Canonical text: a string as it is, an integer without padding, a double in its shortest round-trip form, ``true``/``false``,
-a Guid in lower case, a time as UTC ``yyyy-MM-ddTHH:mm:ss.fffffffZ``.
-Escape: ``~`` and four hex digits of the UTF-16 code unit, for ``~`` itself, for what the service forbids in keys
-(``/ \\ # ?``, U+0000–U+001F, U+007F–U+009F) and for the characters of the separators in the same key. A missing value is
-``~-``; an empty string is empty, so the two differ.
+Canonical text: a string as it is, an integer without padding, a double in its shortest round-trip form,
+``true``/``false``, a Guid in lower case, a time as UTC ``yyyy-MM-ddTHH:mm:ss.fffffffZ``.
+Escape: ``~`` and four hex digits of each UTF-16 code unit, for ``~`` itself, for what the service forbids in keys
+(``/ \\ # ?``, U+0000–U+001F, U+007F–U+009F) and for the characters of the separators in the same key. A missing value
+is ``~-``; an empty string is empty, so the two differ. A whole key is injective where its variable parts are, where
+literal text stands between them, and where that text has no ``~`` (which would read as an escape).
 """
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import re
 from collections.abc import Callable
@@ -45,12 +47,23 @@ def escape(text: str, separators: str = "") -> str:
     if not (set(text) & (FORBIDDEN | {"~"} | set(separators))):
         return text
     special = FORBIDDEN | {"~"} | set(separators)
-    return "".join(f"~{ord(c):04X}" if c in special else c for c in text)
+    return "".join(_escaped(c) if c in special else c for c in text)
+
+
+def _escaped(character: str) -> str:
+    """``~`` and four hex digits for each UTF-16 code unit of a character: one, or two beyond U+FFFF."""
+    units = character.encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"~{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def unescape(text: str) -> str:
-    """The inverse of ``escape``."""
-    return re.sub(r"~([0-9A-F]{4})", lambda m: chr(int(m.group(1), 16)), text)
+    """The inverse of ``escape``; a ``~`` that begins no escape stays as it is."""
+
+    def characters(match: re.Match[str]) -> str:
+        units = bytes.fromhex(match.group().replace("~", ""))
+        return units.decode("utf-16-be", "surrogatepass")
+
+    return re.sub(r"(?:~[0-9A-F]{4})+", characters, text)
 
 
 def canonical_text(value: Value, edm: EdmType) -> str:
@@ -93,7 +106,7 @@ def canonical_expression(name: str, edm: EdmType) -> pl.Expr:
 def escape_expression(expression: pl.Expr, separators: str = "") -> pl.Expr:
     """``escape`` over a String expression."""
     special = sorted(FORBIDDEN | {"~"} | set(separators))
-    return expression.str.replace_many(special, [f"~{ord(c):04X}" for c in special])
+    return expression.str.replace_many(special, [_escaped(c) for c in special])
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +151,7 @@ class _Unary:
     property: str
     function: ClassVar[str]
 
-    @property
+    @builtins.property
     def properties(self) -> tuple[str, ...]:
         """The properties read."""
         return (self.property,)
@@ -184,12 +197,21 @@ def _pad(number: int, width: int) -> str:
     return f"{number:0{width}d}" if number >= 0 else f"-{10**width + number:0{width}d}"
 
 
+def _pad_expression(number: pl.Expr, width: int) -> pl.Expr:
+    """``_pad`` over an Int128 expression: 10^width and its complements do not fit into 64 bits."""
+    import polars as pl
+
+    text = number.cast(pl.String).str.zfill(width)
+    below = "-" + (number + 10**width).cast(pl.String).str.zfill(width)
+    return pl.when(number >= 0).then(text).otherwise(below)
+
+
 @dataclass(frozen=True, slots=True)
 class Pad(_Unary):
     """A whole number, zero-padded to ``width`` digits; text order is number order.
 
-    A String property that holds digits is padded as text. A number of more digits than ``width`` is written in full and
-    then sorts wrongly: the width must come from the data, with head-room.
+    A String property that holds digits is padded as text, so that ``7`` and ``07`` share a key. A number of more digits
+    than ``width`` is written in full and then sorts wrongly: the width must come from the data, with head-room.
     """
 
     property: str
@@ -209,13 +231,13 @@ class Pad(_Unary):
         column = pl.col(self.property)
         if context.edm(self.property) is EdmType.STRING:
             return escape_expression(column.str.pad_start(self.width, "0"), context.separators)
-        number = column.cast(pl.Int64)
-        text = number.cast(pl.String).str.pad_start(self.width, "0")
-        below = "-" + (number + 10**self.width).cast(pl.String).str.pad_start(self.width, "0")
-        return pl.when(number >= 0).then(text).otherwise(below)
+        return _pad_expression(column.cast(pl.Int128), self.width)
 
     def __str__(self) -> str:
         return f"{{pad({self.property},{self.width})}}"
+
+
+_WHOLE = "-?[0-9]{1,19}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +251,20 @@ class ReversePad(_Unary):
 
     def text_of(self, value: Value, context: Context) -> str:
         assert value is not None
-        if isinstance(value, str) and not value.lstrip("-").isdigit():
-            return escape(value, context.separators)  # a hidden value of a profile
+        if isinstance(value, str) and not re.fullmatch(_WHOLE, value):
+            return escape(value, context.separators)  # no number, or a hidden value of a profile
         return _pad(10**self.width - 1 - int(value), self.width)
 
     def column(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        number = 10**self.width - 1 - pl.col(self.property).cast(pl.Int64)
-        below = "-" + (number + 10**self.width).cast(pl.String).str.pad_start(self.width, "0")
-        return pl.when(number >= 0).then(number.cast(pl.String).str.pad_start(self.width, "0")).otherwise(below)
+        column = pl.col(self.property)
+        if context.edm(self.property) is EdmType.STRING:
+            whole = column.str.contains(f"^(?:{_WHOLE})$")
+            number = pl.when(whole).then(column).cast(pl.Int128)
+            text = _pad_expression(10**self.width - 1 - number, self.width)
+            return pl.when(whole).then(text).otherwise(escape_expression(column, context.separators))
+        return _pad_expression(10**self.width - 1 - column.cast(pl.Int128), self.width)
 
     def __str__(self) -> str:
         return f"{{reverse_pad({self.property},{self.width})}}"
@@ -249,8 +275,17 @@ TIME_TOKENS = (("yyyy", "%Y"), ("MM", "%m"), ("dd", "%d"), ("HH", "%H"), ("mm", 
 TIME_UNITS = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
 
 
+def _tokens(pattern: str) -> tuple[str, ...]:
+    """The tokens of a time pattern in the order in which they stand."""
+    return tuple(re.findall("|".join(TIME_UNITS), pattern))
+
+
 def strftime_format(pattern: str) -> str:
-    """The strftime form of a .NET-like pattern; raises ValueError on a letter that is no token."""
+    """The strftime form of a .NET-like pattern.
+
+    Raises ValueError on a letter that is no token, on what a key must not contain, and where the tokens name no period:
+    each unit from the year down to the finest must stand there once, in any order.
+    """
     rest, out = pattern, ""
     while rest:
         for token, strf in TIME_TOKENS:
@@ -261,8 +296,13 @@ def strftime_format(pattern: str) -> str:
         else:
             if rest[0].isalpha() or rest[0] == "%":
                 raise ValueError(f"'{rest[0]}' in time format '{pattern}' is none of yyyy MM dd HH mm ss")
+            if rest[0] in FORBIDDEN or rest[0] == "~":
+                raise ValueError(f"{rest[0]!r} in time format {pattern!r} is not allowed in a key")
             out += rest[0]
             rest = rest[1:]
+    tokens = _tokens(pattern)
+    if not tokens or sorted(tokens, key=list(TIME_UNITS).index) != list(TIME_UNITS)[: len(tokens)]:
+        raise ValueError(f"time format '{pattern}' is no period: it takes each of yyyy MM dd … down to its finest once")
     return out
 
 
@@ -371,7 +411,7 @@ class Hash(_Unary):
     injective: ClassVar[bool] = False
     function: ClassVar[str] = "hash"
 
-    @property
+    @builtins.property
     def digits(self) -> int:
         """The width of a bucket number."""
         return len(str(self.count - 1))
@@ -454,7 +494,10 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 def sort_direction(part: Part, types: dict[str, EdmType]) -> int:
     """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""
-    if isinstance(part, Pad | Time | Ticks):
+    if isinstance(part, Time):
+        tokens = _tokens(part.pattern)
+        return 1 if tokens == tuple(TIME_UNITS)[: len(tokens)] else 0
+    if isinstance(part, Pad | Ticks):
         return 1
     if isinstance(part, ReversePad | ReverseTicks):
         return -1

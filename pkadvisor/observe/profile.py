@@ -1,8 +1,9 @@
 """One pass over a data set: how many entities, what each property looks like, and a uniform sample of whole rows.
 
 The sample is the rows with the smallest hashes. Which rows that is does not depend on their order or on how the data is
-cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly. Distinct values per property are
-estimated from the smallest hashes of values (bottom-k, relative standard error 1 ÷ √(k - 2)), exact while they fit.
+cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the type of
+each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative standard
+error 1 ÷ √(k - 2)), exact while they fit.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ SAMPLE_ROWS = 200_000
 DISTINCT_K = 512
 POSITION = "#position"
 """Column of the sample: the row's place in the data set, from 0."""
-_MISSING = "\x00"
-_END = "\x1f"
+_IS, _END = "\x1f", "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +96,9 @@ def _wider(edms: set[EdmType]) -> EdmType:
 class DataProfile:
     """A data set as knowledge.
 
-    ``sample`` holds the rows whose hash is at most ``threshold`` (all rows where that is None), in file order, with their
-    ``POSITION`` and ``#hash``. ``hashed`` names the properties whose values in the sample are salted hashes.
+    ``sample`` holds the rows whose hash is below ``threshold`` (all rows where that is None), in file order, with their
+    ``POSITION`` and ``#hash``. ``hashed`` names the properties whose values in the sample are tokens, made with
+    ``token_key`` where that is known.
     """
 
     name: str
@@ -110,6 +111,7 @@ class DataProfile:
     sample_rows_max: int
     hashed: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    token_key: bytes | None = None
 
     @property
     def complete(self) -> bool:
@@ -169,7 +171,7 @@ class ProfileFold:
         )
         self.rows += batch.height
         if self._threshold is not None:
-            batch = batch.filter(pl.col("#hash") <= self._threshold)
+            batch = batch.filter(pl.col("#hash") < self._threshold)
         self._kept.append(batch)
         self._kept_rows += batch.height
         if self._kept_rows > 2 * self.sample_rows_max:
@@ -237,16 +239,16 @@ class ProfileFold:
 
 
 def bounded(rows: pl.DataFrame, threshold: int | None, most: int) -> tuple[pl.DataFrame, int | None]:
-    """(rows of the smallest hashes, at most ``most``, in order; the threshold): groups of equal rows are never divided."""
+    """(rows of the smallest hashes, at most ``most``, in order; the threshold): groups of equal rows are never divided.
+
+    The threshold is the smallest hash left out, an order statistic of all rows: cuts of parts and of the whole agree.
+    """
     import polars as pl
 
     if rows.height <= most:
         return rows, threshold
-    hashes = rows.get_column("#hash").sort()
-    first_out = hashes[most]
-    below = hashes.filter(hashes < first_out)
-    threshold = int(below[-1]) if len(below) else -1
-    return rows.filter(pl.col("#hash") <= threshold) if threshold >= 0 else rows.clear(), threshold
+    threshold = int(rows.get_column("#hash").sort()[most])
+    return rows.filter(pl.col("#hash") < threshold), threshold
 
 
 def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
@@ -258,18 +260,19 @@ def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
         return column.dt.epoch("us").cast(pl.String)
     if edm is EdmType.BINARY:
         return column.bin.encode("hex")
-    return column.cast(pl.String)
+    text = column.cast(pl.String)
+    # A number is the same whatever holds it: one part of the data may have found whole numbers only.
+    return text.str.strip_suffix(".0") if column.dtype == pl.Float64 else text
 
 
 def row_hashes(texts: pl.DataFrame, seed: int = 0) -> list[int]:
-    """A hash of each row's content, the same on every machine and for every cut of the data."""
+    """A hash of what each row has, whatever properties other rows have: the same on every machine, for every cut of the data."""
     import polars as pl
     import xxhash
 
     digest = xxhash.xxh3_64_intdigest
-    joined = texts.select(
-        pl.concat_str([pl.col(c).fill_null(_MISSING) for c in texts.columns], separator=_END).alias("row")
-    ).to_series()
+    named = [pl.concat_str(pl.lit(name + _IS), pl.col(name)) for name in sorted(texts.columns)]
+    joined = texts.select(pl.concat_str(named, separator=_END, ignore_nulls=True).alias("row")).to_series()
     return [digest(row.encode("utf-8", "surrogatepass"), seed) for row in joined.to_list()]
 
 
@@ -294,10 +297,11 @@ def merge_data(first: DataProfile, second: DataProfile) -> DataProfile:
 
     if first.kind != second.kind:
         raise ValueError(f"profiles of the kinds '{first.kind}' and '{second.kind}' cannot merge")
-    if first.hashed != second.hashed:
-        raise ValueError("one profile hides the values of a property that the other one shows")
     mine = {p.column.name: p for p in first.properties}
     theirs = {p.column.name: p for p in second.properties}
+    unlike = sorted((first.hashed ^ second.hashed) & mine.keys() & theirs.keys())
+    if unlike:
+        raise ValueError(f"one profile hides the values of '{unlike[0]}' and another one shows them")
     properties = []
     for name in dict.fromkeys([*mine, *theirs]):
         left = mine.get(name) or _absent(theirs[name], first.rows)
@@ -307,9 +311,9 @@ def merge_data(first: DataProfile, second: DataProfile) -> DataProfile:
     thresholds = [t for t in (first.threshold, second.threshold) if t is not None]
     threshold = min(thresholds) if thresholds else None
     moved = second.sample.with_columns(pl.col(POSITION) + first.rows)
-    rows = pl.concat([first.sample, moved], how="diagonal_relaxed")
+    rows = pl.concat(_alike(first.sample, moved, mine, theirs), how="diagonal_relaxed")
     if threshold is not None:
-        rows = rows.filter(pl.col("#hash") <= threshold)
+        rows = rows.filter(pl.col("#hash") < threshold)
     rows, threshold = bounded(rows, threshold, most)
     return replace(
         first,
@@ -318,8 +322,24 @@ def merge_data(first: DataProfile, second: DataProfile) -> DataProfile:
         sample=rows,
         threshold=threshold,
         sample_rows_max=most,
+        hashed=first.hashed | second.hashed,
         notes=tuple(dict.fromkeys([*first.notes, *second.notes])),
     )
+
+
+def _alike(
+    left: pl.DataFrame,
+    right: pl.DataFrame,
+    mine: Mapping[str, PropertyProfile],
+    theirs: Mapping[str, PropertyProfile],
+) -> list[pl.DataFrame]:
+    """Both samples, a property as text in both where it is one thing here and another there; numbers widen by themselves."""
+    for name in sorted(mine.keys() & theirs.keys()):
+        dtypes = {left.schema[name], right.schema[name]}
+        if len(dtypes) > 1 and not all(d.is_numeric() for d in dtypes):
+            left = left.with_columns(canonical_column(left, name, mine[name].column.edm))
+            right = right.with_columns(canonical_column(right, name, theirs[name].column.edm))
+    return [left, right]
 
 
 def _absent(of: PropertyProfile, rows: int) -> PropertyProfile:

@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
@@ -81,7 +82,7 @@ def build_result(
         "inputs": {
             "design": design,
             "profiles": [name for name, _ in documents],
-            "logs": [] if traffic is None else [{"name": n, "format": f} for n, f in traffic.files],
+            "logs": [] if traffic is None else [{"name": PurePath(n).name, "format": f} for n, f in traffic.files],
         },
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,
@@ -354,7 +355,7 @@ def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
         term("break factor", found.break_factor, "x", str(Basis.ESTIMATED)),
         term("horizon", found.horizon_factor, "x", str(Basis.ASSUMED)),
         term("stored", found.bytes_per_entity, "bytes/entity", str(Basis.ESTIMATED)),
-        term("partitions at hand", found.partitions, "partitions", str(Basis.COUNTED)),
+        term("partitions", found.partitions, "partitions", str(Basis.COUNTED)),
     ]
 
 
