@@ -1,7 +1,7 @@
 """From requests over PartitionKey and RowKey back to queries over properties, through the current design's templates.
 
-A log knows only keys. Under a design, ``PartitionKey eq 'X'`` fixes the properties that the PartitionKey is made of, and
-a RowKey range fixes those in its common prefix and bounds the next. Without a design the two keys are the properties.
+A log knows only keys. Under a design, ``PartitionKey eq 'X'`` fixes the properties that the PartitionKey is made of,
+and a RowKey range fixes those in its common prefix and bounds the next. Without a design the keys are the properties.
 """
 
 from __future__ import annotations
