@@ -1,9 +1,9 @@
 """One pass over a data set: how many entities, what each property looks like, and a uniform sample of whole rows.
 
-The sample is the rows with the smallest hashes. Which rows that is does not depend on their order or on how the data is
-cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the type of
-each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative standard
-error 1 ÷ √(k - 2)), exact while they fit.
+The sample is the rows with the smallest hashes. Which rows that is does not depend on their order or on how the data
+is cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the type
+of each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative
+standard error 1 ÷ √(k - 2)), exact while they fit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.dataset import Dataset
 
-SAMPLE_ROWS = 200_000
+SAMPLE_ROWS = 100_000
 DISTINCT_K = 512
 POSITION = "#position"
 """Column of the sample: the row's place in the data set, from 0."""
@@ -184,7 +184,9 @@ class ProfileFold:
         if column.edm in (EdmType.STRING, EdmType.BINARY):
             lengths = text.str.len_chars().cast(pl.Int64)
             self._characters[name] += int(lengths.sum() or 0)
-            self._longest[name] = max(self._longest[name], int(lengths.max() or 0))  # type: ignore[call-overload]
+            longest = lengths.max()
+            if isinstance(longest, int):
+                self._longest[name] = max(self._longest[name], longest)
         if column.edm.integer:
             numbers = batch.get_column(name)
             low, high = numbers.min(), numbers.max()
@@ -266,7 +268,7 @@ def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
 
 
 def row_hashes(texts: pl.DataFrame, seed: int = 0) -> list[int]:
-    """A hash of what each row has, whatever properties other rows have: the same on every machine, for every cut of the data."""
+    """A hash of what each row has, whatever other rows have: the same on every machine and for every cut of the data."""
     import polars as pl
     import xxhash
 
@@ -333,7 +335,7 @@ def _alike(
     mine: Mapping[str, PropertyProfile],
     theirs: Mapping[str, PropertyProfile],
 ) -> list[pl.DataFrame]:
-    """Both samples, a property as text in both where it is one thing here and another there; numbers widen by themselves."""
+    """Both samples, a property as text in both where its types differ; numbers widen by themselves."""
     for name in sorted(mine.keys() & theirs.keys()):
         dtypes = {left.schema[name], right.schema[name]}
         if len(dtypes) > 1 and not all(d.is_numeric() for d in dtypes):

@@ -1,8 +1,10 @@
 """The profile document: data and logs as one small file that a team can commit, and that analyses in their place.
 
-Values of texts, Guids, numbers and bytes are replaced by tokens: 48 bits of a keyed hash, equal where the values are equal.
-Times and truth values stay, and so do numbers whose order a declared workload needs. With no salt file the key is the
-same for everybody, so that profiles merge; then somebody with a list of candidate values can recognise them.
+Values of texts, Guids, numbers and bytes are replaced by tokens: 60 bits of a keyed hash, equal where the values are
+equal, and the punctuation that the value holds, so that a separator can be chosen for keys. Of the greatest number only
+the first digit stays. Times and truth values stay, and so do numbers whose order a declared workload needs. With no salt
+file the key is the same for everybody, so that profiles merge; then somebody with a list of candidate values can
+recognise them.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.errors import InputError
+from pkadvisor.errors import AdvisorError, InputError
 from pkadvisor.observe.dataset import Column
 from pkadvisor.observe.profile import (
     POSITION,
@@ -35,7 +38,8 @@ DOCUMENT = "pkadvisor profile"
 SCHEMA_VERSION = 1
 FILE_SAMPLE_ROWS = 1_000
 INSTANCES_MAX = 1_000
-TOKEN_BYTES = 6
+TOKEN_LETTERS = 12
+_PUNCTUATION = "_;|!-:~."
 _SHOWN = (EdmType.DATETIME, EdmType.BOOLEAN)
 _SUFFIXES = ("__low", "__high")
 
@@ -62,7 +66,12 @@ class ProfileDocument:
         """The document with key values as tokens; ``ordered`` properties keep their numbers."""
         key = hashlib.sha256(salt).digest()
         tables = tuple(_hide_table(t, key, ordered) for t in self.tables)
-        return ProfileDocument(tables, hashlib.sha256(b"check" + key).hexdigest()[:12])
+        return ProfileDocument(tables, key_check(key))
+
+    def opened(self, key: bytes) -> ProfileDocument:
+        """The document with the key of its tokens, so that constants of filters can be looked up among them."""
+        tables = (replace(t, data=replace(t.data, token_key=key)) if t.data is not None else t for t in self.tables)
+        return replace(self, tables=tuple(tables))
 
     def to_json(self) -> dict[str, Any]:
         """The document as plain JSON values."""
@@ -83,9 +92,15 @@ def seed_of(salt: bytes) -> int:
 
 
 def token(value: str, key: bytes) -> str:
-    """The token of a canonical text."""
-    digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=TOKEN_BYTES, key=key).digest()
-    return base64.urlsafe_b64encode(digest).decode("ascii")
+    """The token of a canonical text: letters and the digits 2 to 7, then the punctuation that the text holds."""
+    digest = hashlib.blake2b(value.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+    letters = base64.b32encode(digest).decode("ascii").lower()[:TOKEN_LETTERS]
+    return letters + "".join(mark for mark in _PUNCTUATION if mark in value)
+
+
+def key_check(key: bytes) -> str:
+    """What tells keys apart and does not tell the key."""
+    return hashlib.sha256(b"check" + key).hexdigest()[:12]
 
 
 OPEN_KEY = hashlib.sha256(b"").digest()
@@ -101,12 +116,21 @@ def _hide_table(table: TableProfile, key: bytes, ordered: frozenset[str]) -> Tab
     hidden = frozenset(n for n, e in types.items() if e not in _SHOWN and not (n in ordered and e.numeric))
     if data is not None:
         frame = data.sample.with_columns(_tokens(data.sample, n, types[n], key) for n in sorted(hidden))
-        data = replace(data, sample=frame, hashed=hidden)
+        properties = tuple(
+            replace(p, largest=_blurred(p.largest)) if p.column.name in hidden else p for p in data.properties
+        )
+        data = replace(data, sample=frame, properties=properties, hashed=hidden, token_key=key)
     workload = table.workload
     if workload is not None:
         instances = {n: _hide_frame(f, types, hidden, key) for n, f in workload.instances.items()}
         workload = replace(workload, instances=instances)
     return replace(table, data=data, workload=workload)
+
+
+def _blurred(number: int) -> int:
+    """The number with nines after its first digit: as many digits, and as near to the next."""
+    text = str(number)
+    return int(text[0] + "9" * (len(text) - 1))
 
 
 def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: frozenset[str], key: bytes) -> pl.DataFrame:
@@ -128,7 +152,9 @@ def _tokens(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.Seri
 
     text = canonical_column(frame, name, edm)
     values = text.drop_nulls().unique().to_list()
-    return text.replace_strict(values, [token(v, key) for v in values], default=None, return_dtype=pl.String).alias(name)
+    return text.replace_strict(values, [token(v, key) for v in values], default=None, return_dtype=pl.String).alias(
+        name
+    )
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
@@ -188,7 +214,7 @@ def _data_json(data: DataProfile) -> dict[str, Any]:
 
 
 def _frame_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """Columns as their distinct values, ascending, and two-byte places among them; place 0 is *missing*."""
+    """Columns as their distinct values, ascending, and places among them in two or four bytes; place 0 is *missing*."""
     import polars as pl
 
     out = []
@@ -198,14 +224,19 @@ def _frame_json(frame: pl.DataFrame) -> list[dict[str, Any]]:
         if dtype == "datetime":
             column = column.dt.epoch("us")
         values = column.drop_nulls().unique().sort()
-        place = {v: i for i, v in enumerate(values.to_list(), 1)}
-        assert len(place) < 65_536, "a profile's sample has at most 65,535 distinct values"
-        places = [0 if v is None else place[v] for v in column.to_list()]
-        out.append({"name": name, "dtype": dtype, "values": values.to_list(), "places": _numbers(places, 2)})
+        rank = column.rank("dense").fill_null(0).to_list()
+        plain = [_plain(v) for v in values.to_list()] if dtype == "float64" else values.to_list()
+        out.append({"name": name, "dtype": dtype, "values": plain, "places": _numbers(rank, _place_width(len(plain)))})
     return out
 
 
-_DTYPES = ("string", "int32", "int64", "float64", "boolean", "datetime")
+def _place_width(values: int) -> int:
+    return 2 if values < 2**16 else 4
+
+
+def _plain(value: float) -> float | str:
+    """JSON has no infinities."""
+    return value if math.isfinite(value) else str(value)
 
 
 def _frame_from(columns: list[dict[str, Any]]) -> pl.DataFrame:
@@ -221,10 +252,10 @@ def _frame_from(columns: list[dict[str, Any]]) -> pl.DataFrame:
     }
     out = []
     for column in columns:
-        values = [None, *column["values"]]
-        series = pl.Series(
-            column["name"], [values[i] for i in _unpacked(column["places"], 2)], dtype=types[column["dtype"]]
-        )
+        known = column["values"]
+        values = [None, *(map(float, known) if column["dtype"] == "float64" else known)]
+        places = _unpacked(column["places"], _place_width(len(known)))
+        series = pl.Series(column["name"], [values[i] for i in places], dtype=types[column["dtype"]])
         if column["dtype"] == "datetime":
             series = series.cast(pl.Datetime("us", "UTC"))
         out.append(series)
@@ -247,23 +278,37 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "peak_minute_per_s": c.rate.peak_minute_per_s,
                 "basis": str(c.rate.basis),
                 "kind": c.kind,
+                "latency_goal_ms_p99": c.latency_goal_ms_p99,
+                "sets": list(c.sets),
+                "read_modify_write": c.read_modify_write,
+                "analytic": c.analytic,
                 "entities_per_request": c.entities_per_request,
-                "instances": _frame_json(workload.instances[c.name].head(INSTANCES_MAX))
-                if c.name in workload.instances
-                else None,
+                "instances": _frame_json(thinned(workload.instances[c.name])) if c.name in workload.instances else None,
             }
             for c in workload.classes
         ],
         "transactions": [
-            {"name": t.name, "together": list(t.together), "group_by": list(t.group_by), "required": t.required}
+            {"name": t.name, "together": list(t.together), "group_by": list(t.group_by), "required": t.required, "logged_entities": t.logged_entities}
             for t in workload.transactions
         ],
     }
 
 
-def _workload_from(table: str, found: dict[str, Any]) -> Workload:
-    import polars as pl
+def thinned(frame: pl.DataFrame, most: int = INSTANCES_MAX) -> pl.DataFrame:
+    """At most ``most`` rows at equal steps, with weights that sum to 1."""
+    return _weighed(frame.gather_every(-(-frame.height // most)) if frame.height > most else frame)
 
+
+def _weighed(frame: pl.DataFrame) -> pl.DataFrame:
+    """The weights brought to a sum of 1."""
+    weights = frame.get_column("_weight")
+    total = math.fsum(weights.to_list())
+    if total <= 0:
+        raise ValueError("weights that sum to nothing")
+    return frame.with_columns(weights / total)
+
+
+def _workload_from(table: str, found: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
     classes, instances = [], {}
@@ -278,23 +323,25 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
                 kind=c["kind"],
                 order_by=tuple(OrderBy(p, d) for p, d in c["order_by"]),
                 top=c["top"],
+                latency_goal_ms_p99=c["latency_goal_ms_p99"],
                 draw=Draw(DrawBy.LOG, stated=True),
+                sets=tuple(c["sets"]),
+                read_modify_write=c["read_modify_write"],
+                analytic=c["analytic"],
                 entities_per_request=c["entities_per_request"],
             )
         )
         if c["instances"]:
-            frame = _frame_from(c["instances"])
-            weight = 1.0 / max(1, frame.height)
-            instances[c["name"]] = frame.with_columns(pl.lit(weight, dtype=pl.Float64).alias("_weight"))
+            instances[c["name"]] = _weighed(_frame_from(c["instances"]))
     transactions = tuple(
-        Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"]) for t in found["transactions"]
+        Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]) for t in found["transactions"]
     )
     return Workload(table, tuple(classes), transactions, instances=instances)
 
 
 def is_document(path: str) -> bool:
     """Whether a file is a profile document, by its first bytes."""
-    if path == "-" or "=" in path and not Path(path).exists():
+    if path == "-" or ("=" in path and not Path(path).exists()):
         return False
     try:
         with Path(path).open("rb") as file:
@@ -305,31 +352,67 @@ def is_document(path: str) -> bool:
 
 
 def load_document(path: str) -> ProfileDocument:
-    """The profile in a file; InputError (3) where it is none, or of another version."""
+    """The profile in a file; InputError (3) where it is none, is damaged, or is of another version."""
+    import polars as pl
+
     where = Path(path).name
     try:
         found = json.loads(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
-        raise InputError(f"this is no profile: {error}", where=where, fix="make one with advisor profile") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"this is no profile: {_brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:
-        raise InputError("this is no profile", where=where, fix="make one with: advisor profile DATA --out FILE")
+        other = found.get("document") if isinstance(found, dict) else None
+        what = f"this is no profile but a document '{str(other)[:60]}'" if other else "this is no profile"
+        raise InputError(what, where=where, fix=f"make one: {_MAKE}")
     if found.get("schema_version") != SCHEMA_VERSION:
+        version = str(found.get("schema_version"))[:20]
         raise InputError(
-            f"version {found.get('schema_version')} of the profile format is not known; this reads {SCHEMA_VERSION}",
+            f"version {version} of the profile format is not known; this reads {SCHEMA_VERSION}",
             where=where,
-            fix="make the profile again with this version",
+            fix=f"make it again with this version: {_MAKE}",
         )
     try:
         tables = tuple(_table_from(t) for t in found["tables"])
-        return ProfileDocument(tables, found["key_check"])
-    except (KeyError, TypeError, ValueError, AssertionError, IndexError) as error:
-        raise InputError(f"the profile is damaged: {error!r}", where=where, fix="make it again") from None
+        document = ProfileDocument(tables, _text(found["key_check"]))
+    except _DAMAGE as error:
+        raise InputError(
+            f"the profile is damaged: {_brief(error)}", where=where, fix=f"make it again: {_MAKE}"
+        ) from None
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"the profile is damaged: {_brief(error)}", where=where, fix=f"make it again: {_MAKE}"
+        ) from None
+    return document.opened(OPEN_KEY) if document.key_check == key_check(OPEN_KEY) else document
+
+
+_MAKE = "advisor profile DATA --out FILE"
+_DAMAGE = (AdvisorError, KeyError, TypeError, ValueError, AssertionError, IndexError, AttributeError, OverflowError)
+
+
+def _brief(error: Exception) -> str:
+    """The reason in a few words."""
+    if isinstance(error, KeyError):
+        return f"{error} is missing"
+    text = error.what if isinstance(error, AdvisorError) else str(error)
+    return (text.splitlines() or [type(error).__name__])[0][:120] or type(error).__name__
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{str(value)[:40]} stands where a text belongs")
+    return value
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{str(value)[:40]} stands where a count belongs")
+    return value
 
 
 def _table_from(found: dict[str, Any]) -> TableProfile:
     data = None if found["data"] is None else _data_from(found["data"], found["kind"])
-    workload = None if found["workload"] is None else _workload_from(found["table"], found["workload"])
-    return TableProfile(found["table"], found["kind"], data, workload, found["covered_s"])
+    workload = None if found["workload"] is None else _workload_from(_text(found["table"]), found["workload"])
+    return TableProfile(_text(found["table"]), found["kind"], data, workload, float(found["covered_s"]))
 
 
 def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
@@ -344,26 +427,26 @@ def _data_from(found: dict[str, Any], kind: str | None) -> DataProfile:
             Column(
                 p["name"],
                 EdmType(p["type"]),
-                p["present"],
-                p["missing"],
+                _count(p["present"]),
+                _count(p["missing"]),
                 tuple((EdmType(e), n) for e, n in p["types"]),
             ),
-            DistinctSketch(tuple(_unpacked(p["distinct"]["hashes"], 8)), p["distinct"]["k"]),
-            p["characters"],
-            p["characters_max"],
-            p["largest"],
+            DistinctSketch(tuple(_unpacked(p["distinct"]["hashes"], 8)), _count(p["distinct"]["k"])),
+            _count(p["characters"]),
+            _count(p["characters_max"]),
+            _count(p["largest"]),
         )
         for p in found["properties"]
     )
     data = DataProfile(
-        found["name"],
+        _text(found["name"]),
         kind,
-        found["format"],
-        found["rows"],
+        _text(found["format"]),
+        _count(found["rows"]),
         properties,
         sample,
         None if found["threshold"] is None else int(found["threshold"]),
-        found["sample_rows_max"],
+        _count(found["sample_rows_max"]),
         frozenset(found["hashed"]),
         tuple(found["notes"]),
     )
@@ -396,34 +479,56 @@ def _merge_tables(first: TableProfile, second: TableProfile) -> TableProfile:
 
 
 def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
-    """Classes of the same shape become one: mean rates by covered time, peaks the higher of both."""
+    """Classes of the same shape become one: mean rates by covered time, the higher peaks, parameters by requests."""
     import polars as pl
 
-    assert first.workload is not None and second.workload is not None  # noqa: PT018
+    assert first.workload is not None and second.workload is not None
     whole = max(first.covered_s + second.covered_s, 1e-9)
-    parts = ((first, first.covered_s / whole), (second, second.covered_s / whole))
     classes: dict[tuple[object, ...], QueryClass] = {}
     frames: dict[str, list[pl.DataFrame]] = {}
-    for table, share in parts:
+    transactions: dict[Transaction, None] = {}
+    for table in (first, second):
         assert table.workload is not None
+        share = table.covered_s / whole
+        renamed: dict[str, str] = {}
         for query in table.workload.classes:
-            key = (query.operation, query.filter, query.top, query.order_by, query.kind, query.entities_per_request > 1)
-            known = classes.get(key)
-            mean = query.rate.mean_per_s * share + (known.rate.mean_per_s if known else 0.0)
-            minutes = [r for r in (query.rate.peak_minute_per_s, known.rate.peak_minute_per_s if known else None) if r]
-            peak = max(query.rate.peak_per_s, known.rate.peak_per_s if known else 0.0, mean)
-            rate = Rate(mean, peak, max(minutes) if minutes else None, query.rate.basis)
-            classes[key] = replace(known or query, rate=rate)
+            shape = (
+                query.operation,
+                query.filter,
+                query.top,
+                query.order_by,
+                query.kind,
+                query.entities_per_request > 1,
+            )
+            known = classes.get(shape)
+            name = known.name if known else _unused(query.name, {c.name for c in classes.values()})
+            renamed[query.name] = name
+            classes[shape] = replace(
+                known or query, name=name, rate=_both(query.rate, share, known.rate if known else None)
+            )
             if query.name in table.workload.instances:
-                frames.setdefault(classes[key].name, []).append(table.workload.instances[query.name])
-    instances = {}
-    for name, found in frames.items():
-        frame = pl.concat([f.drop("_weight") for f in found], how="diagonal_relaxed")
-        if frame.height > INSTANCES_MAX:
-            frame = frame.gather_every(-(-frame.height // INSTANCES_MAX))
-        instances[name] = frame.with_columns(pl.lit(1.0 / max(1, frame.height)).alias("_weight"))
-    transactions = tuple(dict.fromkeys([*first.workload.transactions, *second.workload.transactions]))
-    return Workload(first.table, tuple(classes.values()), transactions, instances=instances)
+                frame = table.workload.instances[query.name]
+                requests = max(query.rate.mean_per_s * table.covered_s, 1e-9)
+                frames.setdefault(name, []).append(frame.with_columns(pl.col("_weight") * requests))
+        for group in table.workload.transactions:
+            transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
+    instances = {name: thinned(pl.concat(found, how="diagonal_relaxed")) for name, found in frames.items()}
+    return Workload(first.table, tuple(classes.values()), tuple(transactions), instances=instances)
+
+
+def _both(rate: Rate, share: float, known: Rate | None) -> Rate:
+    """A rate over a share of the time, added to what is known of the rest."""
+    mean = rate.mean_per_s * share + (known.mean_per_s if known else 0.0)
+    minutes = [r for r in (rate.peak_minute_per_s, known.peak_minute_per_s if known else None) if r is not None]
+    peak = max(rate.peak_per_s, known.peak_per_s if known else 0.0, mean)
+    return Rate(mean, peak, max(minutes, default=None), rate.basis)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """The name, with a number where another shape has it already."""
+    if name not in taken:
+        return name
+    return next(n for n in (f"{name} ({i})" for i in range(2, len(taken) + 3)) if n not in taken)
 
 
 __all__ = [
@@ -432,6 +537,7 @@ __all__ = [
     "ProfileDocument",
     "TableProfile",
     "is_document",
+    "key_check",
     "load_document",
     "merge_documents",
     "seed_of",

@@ -150,7 +150,8 @@ def _inputs(page: _Page, result: dict[str, Any], verbose: bool) -> None:
 
 
 def _title(table: dict[str, Any]) -> str:
-    return table["table"] + (f" · {table['kind']}" if table["kind"] else "")
+    name: str = table["table"]
+    return f"{name} · {table['kind']}" if table["kind"] else name
 
 
 def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
