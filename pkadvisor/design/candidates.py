@@ -37,6 +37,7 @@ SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
 COLLISIONS_TELLING = 20
+SINGLE_PARTITION_MAX = 10_000
 BUCKETS_MAX = 256
 """A partition hotter than this many targets is scanned too much: buckets would only spread the waste."""
 BUCKET_MARGIN = 1.25
@@ -229,7 +230,8 @@ def _splits(names: tuple[str, ...], constant: frozenset[str]) -> Iterator[tuple[
     lead = tuple(n for n in names if n in constant)
     names = tuple(n for n in names if n not in constant)
     for first, second in _divided(names) if names else [((), ())]:
-        yield (*lead, *first), second
+        if lead or first:
+            yield (*lead, *first), second
 
 
 def _divided(names: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -328,7 +330,12 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
 
 
 def single_partition(ground: Ground) -> Iterator[Key]:
-    """Everything under one PartitionKey: any set is atomic, one server bounds it all."""
+    """Everything under one PartitionKey: any set is atomic, one server bounds it all, and nothing can be split later.
+
+    Proposed for small tables and where entities change together.
+    """
+    if ground.population.total > SINGLE_PARTITION_MAX and not ground.bench.workload.transactions:
+        return
     for demand in ground.reading()[:1]:
         parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
         tail = _range_parts(demand, ground.population, set(demand.conditions.equal))

@@ -553,7 +553,10 @@ def _transaction(declared: Transaction, scheme: KeyScheme, population: Populatio
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
     common = [("p", p) for p in declared.group_by if population.has(p)]
     kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.keys() if row is None)
-    mean, too_large, groups = group_sizes(declared, population)
+    if declared.logged_entities is not None:
+        mean, too_large, groups = declared.logged_entities, 0, 0
+    else:
+        mean, too_large, groups = group_sizes(declared, population)
     return TransactionOutcome(declared.name, kept, declared.required, mean, too_large, groups)
 
 
@@ -910,20 +913,16 @@ def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
         query, found = by_name[cost.name], cost.plan
         if found is None or query.operation is not Operation.QUERY or query.analytic:
             continue
-        scattered = found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
-        if scattered and (cost.entities_returned > 1.5 or query.order_by):
-            out.append(Remark("lost-range", f"what {cost.name} lists does not lie together under this key"))
-        elif (
-            not found.order_served
-            and query.top is not None
-            and cost.entities_read > 2 * max(1.0, cost.entities_returned)
-        ):
-            out.append(
-                Remark(
-                    "lost-range",
-                    f"{cost.name} wants an order that the key text does not have: all is read, then sorted",
-                )
-            )
+        what = ""
+        if found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+            if cost.entities_returned > 1.5 or query.order_by:
+                what = f"what {cost.name} lists does not lie together under this key"
+        elif found.buckets > 1:
+            what = f"{cost.name} is spread over {found.buckets} buckets: as many requests for what would be one"
+        elif not found.order_served and query.top is not None and cost.entities_read > 2 * cost.entities_returned:
+            what = f"{cost.name} wants an order that the key text does not have: all is read, then sorted"
+        if what:
+            out.append(Remark("lost-range", what))
     return out
 
 

@@ -245,7 +245,11 @@ def observe(
         common = (
             tuple(dict.fromkeys(p for part in scheme.main.partition for p in part.properties)) if scheme else KEYS[:1]
         )
-        transactions.append(Transaction("logged group", tuple(grouped_names), common, required=False))
+        transactions.append(
+            Transaction(
+                "logged group", tuple(grouped_names), common, False, groups.entities / max(1, groups.transactions)
+            )
+        )
     base = declared or Workload(traffic.name, ())
     workload = replace(
         base, table=traffic.name, classes=(*classes, *rest), transactions=tuple(transactions), instances=instances

@@ -311,7 +311,7 @@ class TrafficFold:
         import polars as pl
 
         rows = np.flatnonzero(nameless)
-        some = frame[rows].select("pk", "rk", "filter")
+        some = frame.select("pk", "rk", "filter")[rows]
         identity = text_hashes(
             some.select(pl.concat_str(pl.all().fill_null("\x01"), separator="\0").alias("t"))["t"]
         ) ^ mixed(code[rows].astype(np.uint64))
@@ -417,7 +417,7 @@ class TrafficFold:
         rows = rows[self._samples.wanted(code[rows].astype(np.int32), records[rows])]
         if not len(rows):
             return
-        some = frame[rows].select("at_us", "op_number", "pk", "rk", "filter", "params", "route")
+        some = frame.select("at_us", "op_number", "pk", "rk", "filter", "params", "route")[rows]
         self._samples.add(
             some.with_columns(
                 pl.Series("class", code[rows], dtype=pl.UInt32),
@@ -694,7 +694,7 @@ class _GroupFold:
         import polars as pl
 
         place = np.flatnonzero(rows)
-        parts = frame[place].select(
+        parts = frame.select("op_number", "route", "pk", "rk")[place].select(
             pl.Series("request", requests[place], dtype=pl.UInt64),
             pl.Series("table", table[place], dtype=pl.UInt32),
             pl.Series("hour", hours[place], dtype=pl.Int64),

@@ -128,7 +128,7 @@ class Window:
             self._runs.append((hour, hashes))
         self._runs = [run for run in self._runs if run[0] >= self.hour - 1]
         while len(self._runs) > 1 and self._runs[-1][0] == self._runs[-2][0]:
-            if len(self._runs[-2][1]) > 2 * len(self._runs[-1][1]):
+            if len(self._runs[-2][1]) > len(self._runs[-1][1]):
                 break
             merged = np.concatenate([self._runs[-2][1], self._runs[-1][1]])
             merged.sort()

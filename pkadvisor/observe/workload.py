@@ -144,6 +144,8 @@ class Transaction:
     together: tuple[str, ...]
     group_by: tuple[str, ...]
     required: bool = False
+    logged_entities: float | None = None
+    """Mean entities per group in a log; None where the data set says how large the sets are."""
 
 
 class GrowthOf(StrEnum):

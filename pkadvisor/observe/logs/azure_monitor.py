@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, read_lines
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines
 from pkadvisor.observe.logs.storage_analytics import requests, route_of
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ _ANALYTICS: Final = {
     "f29": "ClientRequestId",
 }
 _USED: Final = ("f1", "f2", "f3", "f4", "f6", "f10", "f11", "f12", "f13", "f14", "f20", "f29")
+_NUMBERS: Final = ("statusCode", "serverLatencyMs", "operationCount", "responseBodySize")
 _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
@@ -120,22 +121,133 @@ def frames(
 def parse(block: bytes) -> Parsed:
     """Parse a block of JSON lines."""
     skips: list[Skip] = []
+    block = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     frame = _fields(block, skips, 0)
-    return Parsed(block.count(b"\n"), requests(frame, skips), skips)
+    return Parsed(line_ends(block), requests(frame, skips), skips)
 
 
-def _fields(block: bytes, skips: list[Skip], offset: int) -> pl.DataFrame:
+def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> pl.DataFrame:
+    """Columns ``f<i>`` of the used fields and ``line``: by layout, else by polars' JSON reader, else line by line."""
     import polars as pl
 
+    frame = by_layout(block) if layouts else None
+    if frame is not None:
+        lines = block.split(b"\n")[:-1]
+        rest = [place for place, whole in enumerate(frame["whole"]) if not whole] if not frame["whole"].all() else []
+        found = frame.filter("whole").drop("whole") if rest else frame.drop("whole")
+        if rest:
+            # Records of another layout: their places in the block are put back afterwards.
+            inner: list[Skip] = []
+            others = _fields(b"".join(lines[place] + b"\n" for place in rest), inner, 0, layouts - 1)
+            for skip in inner:
+                skip.line = rest[skip.line] + offset
+            skips.extend(inner)
+            places = pl.Series([rest[place] for place in others["line"]], dtype=pl.UInt32)
+            found = pl.concat([found, others.with_columns(line=places)]).sort("line", maintain_order=True)
+        return found.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32))
     frame = fast(block)
     if frame is not None:
         return frame.with_columns(pl.col("line") + pl.lit(offset, pl.UInt32)) if offset else frame
     if len(block) > _SMALL_BYTES:
         cut = block.find(b"\n", len(block) // 2) + 1
         if 0 < cut < len(block):
-            left = _fields(block[:cut], skips, offset)
-            return pl.concat([left, _fields(block[cut:], skips, offset + block.count(b"\n", 0, cut))])
+            left = _fields(block[:cut], skips, offset, 0)
+            return pl.concat([left, _fields(block[cut:], skips, offset + line_ends(block[:cut]), 0)])
     return exact(enumerate(block.split(b"\n")[:-1], offset), skips)
+
+
+def by_layout(block: bytes) -> pl.DataFrame | None:
+    """The records written exactly like the first one; None where that one cannot serve as a pattern.
+
+    The service writes its records with the same fields in the same order, so that splitting at ``"`` puts every name
+    at a fixed place. A record belongs to the layout (column ``whole``) where each used name stands at its place, each
+    value has its form, and no value that is used holds an escape; anything else is left to a real JSON reader.
+    """
+    import polars as pl
+
+    first = block[: block.find(b"\n")]
+    layout = _layout(first)
+    if layout is None:
+        return None
+    tokens, places = layout
+    schema = {f"t{i}": pl.String() for i in range(tokens + 1)}
+    wanted = sorted({p for place in places.values() for p in (place, place + 1, place + 2)} | {tokens - 1, tokens})
+    try:
+        frame = (
+            pl.scan_csv(
+                block,
+                separator='"',
+                quote_char=None,
+                has_header=False,
+                schema=schema,
+                truncate_ragged_lines=True,
+                missing_columns="insert",
+                empty_string_is_null=False,
+                row_index_name="line",
+            )
+            .select("line", *(f"t{i}" for i in wanted))
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    if frame.height != line_ends(block):
+        return None
+    checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
+    columns: list[pl.Expr] = []
+    for source, column in (*((s, c) for c, s in _TOP.items()), *((s, c) for c, s in _PROPERTIES.items()), ("correlationId", "f13")):
+        place = places.get(source)
+        if place is None:
+            columns.append(pl.lit(None, pl.String).alias(column))
+            continue
+        name, after, value = (pl.col(f"t{p}") for p in (place, place + 1, place + 2))
+        checks.append(name == source)
+        if source in _NUMBERS:
+            number = pl.when(after.str.ends_with("}")).then(after.str.strip_chars(":}")).otherwise(
+                after.str.strip_chars(":,")
+            )
+            checks.append(number.str.len_bytes() > 0)
+            checks.append(~number.str.contains("[^0-9.]"))
+            columns.append(number.alias(column))
+        else:
+            checks.append(after == ":")
+            checks.append(~value.str.contains("\\", literal=True))
+            columns.append(pl.when(value != "").then(value).alias(column))
+    kind = places.get("resourceType")
+    return _filled(
+        frame.select(
+            pl.col("line").cast(pl.UInt32),
+            pl.all_horizontal(checks).fill_null(False).alias("whole"),
+            *columns,
+            (pl.col(f"t{kind + 2}") if kind is not None else pl.lit(None, pl.String)).alias("resourceType"),
+        )
+    )
+
+
+def _layout(line: bytes) -> tuple[int, dict[str, int]] | None:
+    """The number of pieces between quotes of a record, and the place of each used name that it holds."""
+    if b"\\" in line or not line.startswith(b'{"'):
+        return None
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(record, dict) or not isinstance(record.get("time"), str) or "uri" not in record:
+        return None
+    tokens = line.decode("utf-8", "replace").rstrip().split('"')
+    properties = record.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    places: dict[str, int] = {}
+    for source in (*_TOP.values(), "correlationId", "resourceType", *_PROPERTIES.values()):
+        holder = properties if source in _PROPERTIES.values() else record
+        if source not in holder:
+            continue
+        found = [i for i in range(1, len(tokens) - 1, 2) if tokens[i] == source and tokens[i + 1].startswith(":")]
+        value = holder[source]
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if len(found) != 1 or number != (source in _NUMBERS) or not (number or isinstance(value, str)):
+            return None
+        places[source] = found[0]
+    return (len(tokens), places) if "operationName" in places else None
 
 
 def fast(block: bytes) -> pl.DataFrame | None:
@@ -174,7 +286,9 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
         frame = frame.with_columns(
             f10=pl.coalesce("f10", pl.when(table).then(pl.lit("table")), pl.lit("unknown service"))
         )
-    return frame.select("line", *(pl.col(c).fill_null("") if c in ("f2", "f3", "f11", "f12") else c for c in _USED))
+    marks = ["whole"] if "whole" in frame.columns else []
+    texts = ("f2", "f3", "f11", "f12")
+    return frame.select("line", *marks, *(pl.col(c).fill_null("") if c in texts else pl.col(c) for c in _USED))
 
 
 def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:

@@ -86,9 +86,16 @@ def decoded_literals(values: pl.Series) -> pl.Series:
     return values.str.replace_all("''", "'", literal=True)
 
 
+def plain_quotes(urls: pl.Series) -> pl.Series:
+    """The texts with ``%27`` written as ``'``."""
+    if not urls.str.contains("%27", literal=True).any():
+        return urls
+    return urls.str.replace_all("%27", "'", literal=True)
+
+
 def blanked(url: pl.Expr) -> pl.Expr:
-    """URLs with every quoted literal, also several in a row, replaced by one ``'``."""
-    return url.str.replace_all("%27", "'", literal=True).str.replace_all(r"(?:'[^']*')+", "'")
+    """URLs (see ``plain_quotes``) with every quoted literal, also several in a row, replaced by one ``'``."""
+    return url.str.replace_all(r"(?:'[^']*')+", "'")
 
 
 def coarse(shapes: pl.Series) -> pl.Series:
@@ -142,12 +149,14 @@ def filters_of(urls: pl.Series) -> pl.Series:
 
 
 def pk_of_filter(filters: pl.Series) -> pl.Series:
-    """The literal of the first ``PartitionKey eq '..'`` of percent-encoded filters, decoded; else null."""
+    """The literal of the first ``PartitionKey eq '..'`` of percent-encoded filters, decoded; else null.
+
+    Quotes must be plain, see ``plain_quotes``.
+    """
     import polars as pl
 
-    plain = filters.str.replace_all("%27", "'", literal=True)
     halves = pl.col("f").str.splitn("'", 3).struct
-    frame = plain.to_frame("f").select(
+    frame = filters.to_frame("f").select(
         "f",
         pk=halves.field("field_1"),
         usual=(halves.field("field_0") == "PartitionKey%20eq%20")
@@ -156,7 +165,7 @@ def pk_of_filter(filters: pl.Series) -> pl.Series:
     unusual = (~frame["usual"] & frame["f"].is_not_null()).fill_null(False)
     pk = frame["pk"]
     if unusual.any():
-        found = spread(plain.filter(unusual).str.extract(_PK_EQUAL), unusual)
+        found = spread(filters.filter(unusual).str.extract(_PK_EQUAL), unusual)
         pk = pl.select(pl.when(unusual).then(found).otherwise(pk))[:, 0]
     return decoded_literals(pk)
 
@@ -200,7 +209,9 @@ def url_queries(urls: pl.Series) -> pl.DataFrame:
     import polars as pl
 
     filters = filters_of(urls)
-    return pl.select(shape=blanked(pl.lit(urls)), filter=filters, pk=pk_of_filter(filters))
+    plain = plain_quotes(urls)
+    named = filters if plain is urls else plain_quotes(filters)
+    return pl.select(shape=blanked(pl.lit(plain)), filter=filters, pk=pk_of_filter(named))
 
 
 def pins_partition(shape: str) -> bool:
