@@ -51,7 +51,8 @@ found = duckdb.sql(f'''
     select operationName, statusCode, url_decode(regexp_extract(uri, $$PartitionKey(?:%20eq%20|=)'([^']*)'$$, 1)) pk,
       regexp_extract(uri, 'filter=([^&]*)', 1) <> '' filtered, count(*) n, sum(properties.serverLatencyMs) latency,
       sum(properties.responseBodySize) bytes, max(date_trunc('second', time::timestamp)) last,
-      max(properties.objectKey) k, max(correlationId) i, max(properties.clientRequestId) c, max(properties.operationCount)
+      max(properties.objectKey) k, max(correlationId) i, max(properties.clientRequestId) c,
+      max(properties.operationCount) o
     from read_json('{sys.argv[1]}', format='newline_delimited', columns={{time: 'VARCHAR', operationName: 'VARCHAR',
       statusCode: 'INT', correlationId: 'VARCHAR', uri: 'VARCHAR', properties: 'STRUCT(clientRequestId VARCHAR,
       serverLatencyMs DOUBLE, serviceType VARCHAR, operationCount INT, responseBodySize BIGINT, objectKey VARCHAR)'}})

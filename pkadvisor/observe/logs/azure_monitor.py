@@ -194,7 +194,11 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
         return None
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
     columns: list[pl.Expr] = []
-    for source, column in (*((s, c) for c, s in _TOP.items()), *((s, c) for c, s in _PROPERTIES.items()), ("correlationId", "f13")):
+    for source, column in (
+        *((s, c) for c, s in _TOP.items()),
+        *((s, c) for c, s in _PROPERTIES.items()),
+        ("correlationId", "f13"),
+    ):
         place = places.get(source)
         if place is None:
             columns.append(pl.lit(None, pl.String).alias(column))
@@ -202,8 +206,10 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
         name, after, value = (pl.col(f"t{p}") for p in (place, place + 1, place + 2))
         checks.append(name == source)
         if source in _NUMBERS:
-            number = pl.when(after.str.ends_with("}")).then(after.str.strip_chars(":}")).otherwise(
-                after.str.strip_chars(":,")
+            number = (
+                pl.when(after.str.ends_with("}"))
+                .then(after.str.strip_chars(":}"))
+                .otherwise(after.str.strip_chars(":,"))
             )
             checks.append(number.str.len_bytes() > 0)
             checks.append(~number.str.contains("[^0-9.]"))
