@@ -77,6 +77,21 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     )
 
 
+def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:
+    """The sections of data, logs and design, each with the data set that it can be read from again."""
+    from pkadvisor.design.sections import sections_of
+
+    data = _data(request, progress)
+    found = sections_of(
+        request.tables,
+        _declaration(request),
+        [profiled for profiled, _ in data],
+        _traffic(request, progress),
+        _documents(request),
+    )
+    return [(s, next((source for profiled, source in data if profiled is s.data), None)) for s in found]
+
+
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
     """Data, logs and other profiles as one document."""
     from pkadvisor.design.sections import observed, sections_of

@@ -1,0 +1,152 @@
+"""The advice on real data sets against what their descriptions call good and bad keys.
+
+The data lies in the folder that PKADVISOR_SHARED names, or in ``shared`` beside the checkout; without it these tests skip.
+``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared without regard
+to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which the tool computes from the load.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.design.cost import CostEstimate, estimate
+from pkadvisor.design.judge import judge
+from pkadvisor.design.scheme import Key, KeyScheme, parse_key
+from pkadvisor.design.search import better
+from pkadvisor.design.sections import Judged
+from pkadvisor.design.template import format_template
+from pkadvisor.design.transforms import Literal, Part
+from pkadvisor.limits import default_limits
+from pkadvisor.progress import SilentProgress
+
+DESIGNS = Path(__file__).parent / "designs"
+SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+CASES = {
+    "beijing": ("beijing-air-quality/*.csv.gz",),
+    "beijing-12": ("beijing-air-quality/*.csv.gz",),
+    "chicago": ("Runners=chicago-marathon/runners.csv.gz", "Splits=chicago-marathon/splits.parquet"),
+    "retail": ("online-retail/online-retail.csv.gz",),
+    "orm-objects": ("objects",),
+    "orm-objects-night": ("objects",),
+}
+
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not here (PKADVISOR_SHARED)")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One table of one data set: its judged section and the judgements it is held against."""
+
+    judged: Judged
+    expected: dict[str, Any]
+
+    @property
+    def best(self) -> CostEstimate:
+        assert self.judged.advice is not None
+        return self.judged.advice.recommended
+
+    def scored(self, partition: str, row: str) -> CostEstimate:
+        assert self.judged.bench is not None
+        known = self.judged.bench.population.types
+        return estimate(KeyScheme(parse_key(partition, row, known=known)), self.judged.bench)
+
+
+@cache
+def objects_file() -> Path:
+    """The access trace as a table: one row for each object, in the order of first access, with its count."""
+    import tempfile
+
+    import polars as pl
+
+    rows = pl.read_csv(SHARED / "ecommerce-orm-trace" / "orm-busy-first500k.csv.gz")
+    path = Path(tempfile.mkdtemp()) / "objects.csv"
+    rows.group_by("type", "id", "index", maintain_order=True).len("accesses").write_csv(path)
+    return path
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    specs = []
+    for spec in CASES[name]:
+        kind, _, path = spec.rpartition("=")
+        found = str(objects_file() if path == "objects" else SHARED / path)
+        specs.append(f"{kind}={found}" if kind else found)
+    request = AnalyzeRequest(data=tuple(specs), design=str(DESIGNS / f"{name}.yaml"))
+    expected = tomllib.loads((DESIGNS / f"{name}.expect.toml").read_text(encoding="utf-8"))
+    sections = read_sections(request, SilentProgress())
+    return tuple(
+        Case(judge(section, default_limits(), dataset), expected.get(section.table, expected))
+        for section, dataset in sections
+    )
+
+
+def bare(parts: tuple[Part, ...]) -> str:
+    """A template without separators, labels and computed counts."""
+    text = format_template(tuple(p for p in parts if not isinstance(p, Literal)))
+    return re.sub(r"(hash\([^,]+,|seq\()\d+", r"\1n", text)
+
+
+def keys(templates: list[list[str]]) -> set[tuple[str, str]]:
+    return {(bare(k.partition), bare(k.row)) for k in (parse_key(p, r) for p, r in templates)}
+
+
+def shape(key: Key) -> tuple[str, str]:
+    return bare(key.partition), bare(key.row)
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_the_advice_is_among_the_good_designs(name: str) -> None:
+    for case in cases(name):
+        good = keys(case.expected["good"])
+        assert shape(case.best.scheme.main) in good, case.best.scheme.text
+        views = keys(case.expected.get("good_views", []))
+        for row in case.best.scheme.index_rows:
+            assert shape(row.key) in views | good, f"index row {row.key}"
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_bad_design_ranks_below_with_its_reason(name: str) -> None:
+    for case in cases(name):
+        for bad in case.expected["bad"]:
+            found = case.scored(bad["pk"], bad["rk"])
+            assert better(case.best, found), found.scheme.text
+            told = {v.code for v in found.violations} | {r.code for r in found.remarks}
+            missing = set(bad["reason"].split(", ")) - told
+            assert not missing, f"{found.scheme.text} is not told: {missing}; told: {sorted(told)}"
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_nothing_is_called_hot_that_is_not(name: str) -> None:
+    for case in cases(name):
+        told = {v.code for v in case.best.violations} | {r.code for r in case.best.remarks}
+        assert not told & set(case.expected.get("never", []))
+
+
+def test_a_coarse_key_is_bad_by_day_and_tolerable_by_night() -> None:
+    """type as PartitionKey passes the target at 5,000 operations a second and not at 500: the break factor says when."""
+    coarse = ("{type}", "{pad(id,6)}_{pad(index,3)}")
+    day, night = (cases(n)[0].scored(*coarse) for n in ("orm-objects", "orm-objects-night"))
+    assert any(v.code == "hot-partition" for v in day.violations)
+    assert not night.violations
+    assert night.break_factor == pytest.approx(10 * day.break_factor, rel=0.01)
+
+
+def test_the_log_of_requests_gives_one_group_transaction() -> None:
+    """Of the 14 sample lines, 3 are of a table (one group transaction with two inserts) and 11 of another service."""
+    from pkadvisor.observe.traffic import read_traffic
+
+    folder = SHARED / "azure-table-requests"
+    traffic = read_traffic(sorted(folder.glob("storage-analytics-*.log")), max_bad_lines=1.0)
+    (table,) = traffic.tables
+    assert (table.groups.transactions, table.groups.entities) == (1, 2)
+    assert [c.requests for c in table.classes if c.op == "insert"] == [2]
+    assert sum(n for reason, n, _ in traffic.skipped if "service" in reason) == 11
