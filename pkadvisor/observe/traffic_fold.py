@@ -511,7 +511,8 @@ class TrafficFold:
             throttled=sum(t.throttled for t in kept),
             retries=sum(t.retries for t in kept),
             pages=sum(t.pages for t in kept),
-            groups_unlisted=max(0, self.headers - leads),
+            # With one table chosen, the transactions of the others are not unlisted, only unwanted.
+            groups_unlisted=max(0, self.headers - leads) if self._window.table is None else 0,
             outside=self.outside,
             late=self.late,
             basis=Basis.COUNTED if certain else Basis.ESTIMATED,

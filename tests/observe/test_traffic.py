@@ -342,6 +342,31 @@ def test_a_trace_without_times_has_no_rates(tmp_path: Path) -> None:
     assert json.loads(query.sample["params"][0]).keys() == {"bib"}
 
 
+def test_ever_new_keys_stay_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(traffic_fold, "CHUNK_ROWS", 100)
+    monkeypatch.setattr(traffic_fold, "HEAVY_KEYS_MAX", 50)
+    lines = [
+        sa_line(s / 10, f"request-{s:05}", f"/events(PartitionKey='{k}',RowKey='r')", f"/acct/events/{k}/r")
+        for s in range(2000)
+        for k in ["hot" if s % 4 == 0 else f"new{s:05}"]
+    ]
+    reads = one_table(read_traffic([write(tmp_path / "a.log", *lines)])).reads
+    assert reads.basis is Basis.SKETCHED
+    assert len(reads.keys) <= 50
+    assert reads.keys[0][0] == "hot"
+    assert reads.keys[0][1] <= 500 <= reads.keys[0][1] + reads.error
+    assert reads.requests == 2000
+
+
+def test_one_chosen_table_leaves_no_transaction_unlisted(tmp_path: Path) -> None:
+    whole = sa_line(1, "request-1", "/$batch", "/acct", "EntityGroupTransaction", 202)
+    part = sa_line(1, "request-1", "/$batch", "/acct/events/p/1", "InsertEntity", 202, 1)
+    read = sa_line(2, "request-2", "/users(PartitionKey='p',RowKey='r')", "/acct/users/p/r")
+    log = write(tmp_path / "a.log", whole, part, read)
+    assert read_traffic([log], Window(table="users")).groups_unlisted == 0
+    assert read_traffic([write(tmp_path / "b.log", whole, read)]).groups_unlisted == 1
+
+
 def test_samples_hold_decoded_filters_and_literals(tmp_path: Path) -> None:
     url = "/events()?%24filter=PartitionKey+eq+%27caf%C3%A9%27%27s%27+and+n+ge+12L"
     (query,) = one_table(

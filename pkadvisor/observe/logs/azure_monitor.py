@@ -206,13 +206,8 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
         name, after, value = (pl.col(f"t{p}") for p in (place, place + 1, place + 2))
         checks.append(name == source)
         if source in _NUMBERS:
-            number = (
-                pl.when(after.str.ends_with("}"))
-                .then(after.str.strip_chars(":}"))
-                .otherwise(after.str.strip_chars(":,"))
-            )
-            checks.append(number.str.len_bytes() > 0)
-            checks.append(~number.str.contains("[^0-9.]"))
+            number = after.str.strip_chars(":,} ")
+            checks.append(number.cast(pl.Float64, strict=False).is_not_null())
             columns.append(number.alias(column))
         else:
             checks.append(after == ":")
