@@ -180,9 +180,9 @@ class Traffic:
     """All logs of one account.
 
     ``attempts``: what the service handled (a group transaction is one), the measure of the account's target, with its
-    busiest second and minute. ``groups_unlisted``: group transactions whose parts the log does not list (0 when one table is chosen).
-    ``basis``: *counted*; *estimated* where duplicates or retries may lie outside the window that was remembered
-    (``late`` records came after their hour was forgotten, or the window had to be cut).
+    busiest second and minute. ``groups_unlisted``: group transactions whose parts the log does not list (0 when one
+    table is chosen). ``basis``: *counted*; *estimated* where duplicates or retries may lie outside the window that was
+    remembered (``late`` records came after their hour was forgotten, or the window had to be cut).
     ``outside``: records outside ``--since/--until`` or of other tables than ``--table``.
     ``skipped``: lines left out by reason, with the first example. ``files``: name and format.
     """
