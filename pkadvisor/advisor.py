@@ -59,7 +59,8 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     profiles = [found for found, _ in data]
     if not data and traffic is None and declaration is None and not documents:
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
-    sections = sections_of(request.tables, declaration, profiles, traffic, documents)
+    merged = [("", _merged(documents))] if documents else []
+    sections = sections_of(request.tables, declaration, profiles, traffic, merged)
     judged = []
     for section in sections:
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
@@ -82,12 +83,13 @@ def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Sec
     from pkadvisor.design.sections import sections_of
 
     data = _data(request, progress)
+    documents = _documents(request)
     found = sections_of(
         request.tables,
         _declaration(request),
         [profiled for profiled, _ in data],
         _traffic(request, progress),
-        _documents(request),
+        [("", _merged(documents))] if documents else [],
     )
     return [(s, next((source for profiled, source in data if profiled is s.data), None)) for s in found]
 
@@ -95,10 +97,10 @@ def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Sec
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
     """Data, logs and other profiles as one document."""
     from pkadvisor.design.sections import observed, sections_of
-    from pkadvisor.observe.profile_file import ProfileDocument, TableProfile, merge_documents, seed_of
+    from pkadvisor.observe.profile_file import ProfileDocument, TableProfile, seed_of
 
     declaration = _declaration(request)
-    documents = [d for _, d in _documents(request)]
+    documents = _documents(request)
     data = _data(request, progress, file_sample=True, seed=seed_of(salt))
     traffic = _traffic(request, progress)
     if not data and traffic is None and not documents:
@@ -110,14 +112,9 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
             logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
             covered = traffic.clock.covered_s if traffic is not None else 0.0
             tables.append(TableProfile(section.table, section.kind, section.data, logged, covered))
-        documents.insert(0, ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration)))
-    whole = documents[0]
-    for other in documents[1:]:
-        try:
-            whole = merge_documents(whole, other)
-        except ValueError as error:
-            raise UsageError(str(error), where="--profile", fix="make all profiles with one version and one salt") from None
-    return whole.to_json()
+        own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration))
+        documents.insert(0, ("the data given", own))
+    return _merged(documents).to_json()
 
 
 def _logged(workload: Workload) -> tuple[QueryClass, ...]:
@@ -151,9 +148,24 @@ def _declaration(request: AnalyzeRequest) -> Declaration | None:
 
 
 def _documents(request: AnalyzeRequest) -> list[tuple[str, ProfileDocument]]:
+    """The profiles given, each by its name."""
     from pkadvisor.observe.profile_file import load_document
 
     return [(Path(path).name, load_document(path)) for path in (*request.profiles, *_profiles_among(request))]
+
+
+def _merged(documents: list[tuple[str, ProfileDocument]]) -> ProfileDocument:
+    """All profiles as one; UsageError (2) where they cannot be compared."""
+    from pkadvisor.observe.profile_file import merge_documents
+
+    whole = documents[0][1]
+    for name, other in documents[1:]:
+        try:
+            whole = merge_documents(whole, other)
+        except ValueError as error:
+            fix = "make all profiles with one version and one salt"
+            raise UsageError(str(error), where=f"--profile {name}", fix=fix) from None
+    return whole
 
 
 def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:

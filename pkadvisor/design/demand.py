@@ -140,7 +140,8 @@ def _restrict(
     for name, operand in wanted.equal.items():
         if isinstance(operand, Literal) and population.has(name):
             column = population.frame.get_column(name)
-            same = (column == _polars_value(operand)).fill_null(False).to_numpy()
+            value = population.constant(name, _polars_value(operand))
+            same = (column == value).fill_null(False).to_numpy() if value is not None else np.zeros(len(column), dtype=bool)
             if same[instances].any():
                 keep &= same[instances]
             else:
@@ -224,7 +225,10 @@ def _expression(filter_: Filter, population: Population) -> pl.Expr:
     assert isinstance(filter_, Comparison)
     if not population.has(filter_.property):
         return pl.lit(False)
-    column, value = pl.col(filter_.property), _polars_value(filter_.operand)
+    column = pl.col(filter_.property)
+    value = population.constant(filter_.property, _polars_value(filter_.operand))
+    if value is None or (filter_.property in population.hashed and filter_.operator not in ("eq", "ne")):
+        return pl.lit(True)  # hidden values have no order: the condition is taken to let everything pass
     return {
         "eq": column == value,
         "ne": column != value,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.search import Advice
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.profile import DataProfile
 
 EXACT_ROWS_MAX = 25_000_000
 """Entities up to which the recommended key is checked for uniqueness over every row."""
@@ -101,12 +102,23 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
         sizes=sizes,
         hashed=data.hashed,
         drawn_from=data.rows,
+        token=token_maker(data),
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
     del pl
     return bench, notes
+
+
+def token_maker(data: DataProfile) -> Callable[[str], str] | None:
+    """How a profile's tokens are made, where it was made without a salt file."""
+    key = data.token_key
+    if key is None:
+        return None
+    from pkadvisor.observe.profile_file import token
+
+    return lambda text: token(text, key)
 
 
 def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, int]]]:

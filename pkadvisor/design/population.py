@@ -10,11 +10,12 @@ part in grouping and are never counted as data.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.transforms import (
+    MISSING,
     Field,
     Hash,
     Literal,
@@ -106,19 +107,22 @@ class Population:
         sizes: Mapping[str, Sizes] | None = None,
         hashed: frozenset[str] = frozenset(),
         drawn_from: int | None = None,
+        token: Callable[[str], str] | None = None,
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
         ``total`` is the number of entities that ``frame`` stands for; ``complete`` says that ``frame`` is all of it.
         ``sampling`` says how it was taken: ``random-rows``, ``random-keys`` (all rows of some values of ``sampled_by``) or
         ``slice`` (a stretch of time, where the arrival is a time). ``drawn_from`` is the rows of the data set that ``frame``
-        was drawn from by hash, where it is not all of them.
+        was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one from a
+        canonical text, where the key of the tokens is known.
         """
         import numpy as np
         import polars as pl
 
         self.types = dict(types)
         self.hashed = hashed
+        self._token = token
         self._sizes = dict(sizes or {})
         self.rows = frame.height
         self.total = frame.height if total is None else max(total, frame.height)
@@ -162,6 +166,19 @@ class Population:
             self._sizes[name] = Sizes(mean, longest, largest, len(column) / max(1, self.rows))
         return self._sizes[name]
 
+    def constant(self, name: str, value: object) -> object:
+        """A constant of a filter as the rows at hand hold it: a token where the property's values are hidden.
+
+        None where nobody can tell: the tokens were made with a secret.
+        """
+        if name not in self.hashed:
+            return value
+        if self._token is None:
+            return None
+        if isinstance(value, bool):
+            return self._token("true" if value else "false")
+        return self._token(str(value))
+
     def coded(self, name: str) -> Coded:
         """The property as codes."""
         import numpy as np
@@ -192,7 +209,8 @@ class Population:
                 else:
                     table = self._table(atom, coded)
                     if coded.has_missing:
-                        table = np.concatenate([[-1], table])
+                        of_missing = bucket(MISSING, int(atom[2])) if atom[0] == "h" else -1
+                        table = np.concatenate([[of_missing], table])
                     distinct, dense = np.unique(table, return_inverse=True)
                     self._atoms[atom] = (dense.astype(np.int64)[coded.codes], len(distinct))
         return self._atoms[atom]
