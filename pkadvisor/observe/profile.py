@@ -1,8 +1,8 @@
 """One pass over a data set: how many entities, what each property looks like, and a uniform sample of whole rows.
 
 The sample is the rows with the smallest hashes. Which rows that is does not depend on their order or on how the data
-is cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the type
-of each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative
+is cut into parts, so that ``merge(profile(a), profile(b)) == profile(a + b)``, exactly, where the parts agree on the
+type of each property. Distinct values per property are estimated from the smallest hashes of values (bottom-k, relative
 standard error 1 ÷ √(k - 2)), exact while they fit.
 """
 
@@ -268,7 +268,7 @@ def canonical_column(frame: pl.DataFrame, name: str, edm: EdmType) -> pl.Series:
 
 
 def row_hashes(texts: pl.DataFrame, seed: int = 0) -> list[int]:
-    """A hash of what each row has, whatever other rows have: the same on every machine and for every cut of the data."""
+    """A hash of what each row has, whatever others have: the same on every machine and for every cut of the data."""
     import polars as pl
     import xxhash
 

@@ -1,10 +1,10 @@
 """The profile document: data and logs as one small file that a team can commit, and that analyses in their place.
 
 Values of texts, Guids, numbers and bytes are replaced by tokens: 60 bits of a keyed hash, equal where the values are
-equal, and the punctuation that the value holds, so that a separator can be chosen for keys. Of the greatest number only
-the first digit stays. Times and truth values stay, and so do numbers whose order a declared workload needs. With no salt
-file the key is the same for everybody, so that profiles merge; then somebody with a list of candidate values can
-recognise them.
+equal, and the punctuation that the value holds, so that a separator can be chosen for keys. Of the greatest number
+only the first digit stays. Times and truth values stay, and so do numbers whose order a declared workload needs. With
+no salt file the key is the same for everybody, so that profiles merge; then somebody with a list of candidate values
+can recognise them.
 """
 
 from __future__ import annotations
@@ -288,7 +288,13 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
             for c in workload.classes
         ],
         "transactions": [
-            {"name": t.name, "together": list(t.together), "group_by": list(t.group_by), "required": t.required, "logged_entities": t.logged_entities}
+            {
+                "name": t.name,
+                "together": list(t.together),
+                "group_by": list(t.group_by),
+                "required": t.required,
+                "logged_entities": t.logged_entities,
+            }
             for t in workload.transactions
         ],
     }
@@ -334,7 +340,8 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
         if c["instances"]:
             instances[c["name"]] = _weighed(_frame_from(c["instances"]))
     transactions = tuple(
-        Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"]) for t in found["transactions"]
+        Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"])
+        for t in found["transactions"]
     )
     return Workload(table, tuple(classes), transactions, instances=instances)
 

@@ -1,0 +1,49 @@
+"""Results of the bundled samples, made once for all tests, and small tools."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+from pkadvisor.advisor import AnalyzeRequest, analyze, profile
+from pkadvisor.cli.inputs import load_sample, sample_names
+from pkadvisor.observe.profile_file import ProfileDocument
+from pkadvisor.progress import SilentProgress
+from pkadvisor.resources import resource
+
+SAMPLES = sample_names()
+
+
+def request(name: str, **more: Any) -> AnalyzeRequest:
+    """What the command makes of ``--sample NAME``."""
+    sample = load_sample(name)
+    return AnalyzeRequest(**{"data": sample.data, "logs": sample.logs, "design": sample.design, **more})
+
+
+@cache
+def _result(name: str, more: tuple[tuple[str, Any], ...]) -> str:
+    return json.dumps(analyze(request(name, **dict(more)), SilentProgress()))
+
+
+def result(name: str, **more: Any) -> dict[str, Any]:
+    """The result of a sample; a copy of its own for every caller."""
+    found: dict[str, Any] = json.loads(_result(name, tuple(sorted(more.items()))))
+    return found
+
+
+@cache
+def profile_text(name: str, salt: bytes = b"") -> str:
+    """The profile document of a sample as written."""
+    return json.dumps(profile(request(name), SilentProgress(), salt=salt), sort_keys=True)
+
+
+def written(document: ProfileDocument) -> str:
+    """A document's bytes, as text."""
+    return json.dumps(document.to_json(), sort_keys=True)
+
+
+def schema(name: str) -> dict[str, Any]:
+    """A published schema."""
+    found: dict[str, Any] = json.loads(resource("schemas", f"{name}.schema.json").read_bytes())
+    return found
