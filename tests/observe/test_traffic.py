@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import itertools
 import json
 from collections import Counter
@@ -529,3 +530,24 @@ def test_the_accumulator_checks_itself(tmp_path: Path) -> None:
     fold._tallies[0].attempts += 1
     with pytest.raises(AssertionError):
         fold.check()
+
+
+@pytest.mark.parametrize("packer", ["gzip", "bz2", "lzma"])
+def test_compressed_logs_and_very_long_lines(tmp_path: Path, packer: str) -> None:
+    lines = [sa_line(s, f"request-{s:05}") for s in range(300)]
+    text = "".join(line + "\r\n" for line in lines[:200]) + "x" * (9 << 20) + "\n" + "\n".join(lines[200:])
+    (tmp_path / "a.log").write_bytes(text.encode())
+    (tmp_path / "b.log").write_bytes(importlib.import_module(packer).compress(text.encode()))
+    plain_log, packed = (read_traffic([tmp_path / name]) for name in ("a.log", "b.log"))
+    assert one_table(plain_log).requests == 300
+    assert [s[:2] for s in plain_log.skipped] == [("line too long", 1)]
+    assert plain(packed).replace("b.log", "a.log") == plain(plain_log)
+
+
+def test_a_cut_archive_is_told(tmp_path: Path) -> None:
+    import gzip
+
+    path = tmp_path / "a.log"
+    path.write_bytes(gzip.compress("\n".join(sa_line(s, f"request-{s:05}") for s in range(9000)).encode())[:-5000])
+    with pytest.raises(InputError, match="cut short"):
+        read_traffic([path])

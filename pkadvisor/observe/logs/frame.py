@@ -116,6 +116,7 @@ class ReadOptions:
 
 
 NOT_PARSEABLE: Final = "not parseable"
+TOO_LONG: Final = "line too long"
 ANOTHER_SERVICE: Final = "another service"
 TABLE_OPERATION: Final = "table definition, access policy or service settings"
 UNKNOWN_OPERATION: Final = "unknown operation"

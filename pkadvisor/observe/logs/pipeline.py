@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Route, Routes, Skips, conform
+from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse
 from pkadvisor.observe.streams import LongLine, line_blocks, locate, open_bytes
 
@@ -150,7 +150,7 @@ def read_lines(
 
     def long_line(found: LongLine) -> None:
         skips.lines += 1
-        skips.add("line too long", 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+        skips.add(TOO_LONG, 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
 
     blocks = block_fetchers(path, options.block_bytes, long_line, where)
     yield from classified(ahead(blocks, parse, options), route_of, routes, skips, where)

@@ -16,6 +16,7 @@ from pkadvisor.observe.logs.frame import (
     ANOTHER_SERVICE,
     NOT_PARSEABLE,
     TABLE_OPERATION,
+    TOO_LONG,
     UNKNOWN_OPERATION,
     Op,
     ReadOptions,
@@ -34,6 +35,7 @@ from pkadvisor.observe.logs.urls import (
     spread,
     url_queries,
 )
+from pkadvisor.observe.streams import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -193,6 +195,9 @@ def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) ->
     rows: list[list[str]] = []
     places: list[int] = []
     for place, raw in lines:
+        if len(raw) > MAX_LINE_BYTES:
+            skips.append(Skip(TOO_LONG, 1, place + offset, text_of(raw[:200]), bad=True))
+            continue
         text = raw.decode("utf-8", "replace")
         if not text.strip():
             continue

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.logs.frame import NOT_PARSEABLE, Op, ReadOptions, Route, Routes, Skips, columns
+from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, Op, ReadOptions, Route, Routes, Skips, columns
 from pkadvisor.observe.logs.pipeline import text_of
 from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
 
@@ -88,7 +88,7 @@ def rows_to_frames(
 
     def long_line(found: LongLine) -> None:
         skips.lines += 1
-        skips.add("line too long", 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
+        skips.add(TOO_LONG, 1, f"{where}:{found.line}", text_of(found.head[:200]), bad=True)
 
     def frame() -> pl.DataFrame:
         made = pl.DataFrame(waiting, schema=schema)
