@@ -175,7 +175,9 @@ def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
     return tuple(p for p in (*request.data, *request.logs) if is_document(p))
 
 
-def _data(request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0) -> list[tuple[DataProfile, Dataset]]:
+def _data(
+    request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0
+) -> list[tuple[DataProfile, Dataset]]:
     from pkadvisor.observe.profile import SAMPLE_ROWS, profile_dataset
     from pkadvisor.observe.profile_file import FILE_SAMPLE_ROWS, is_document
 
@@ -225,7 +227,8 @@ def _expand(paths: list[str]) -> list[str]:
 
     out: list[str] = []
     for path in paths:
-        out += sorted(glob(path, recursive=True)) if has_magic(path) and not Path(path).exists() else [path]
+        magic = has_magic(path) and not Path(path).exists()
+        out += sorted(glob(path, recursive=True)) if magic else [path]  # noqa: PTH207  (absolute patterns too)
     return out
 
 
@@ -239,7 +242,8 @@ def _moment(text: str | None, option: str) -> int | None:
         whole = text if "T" in text or " " in text else f"{text}T00:00:00Z"
         return (parse_datetime_ticks(whole) - TICKS_UNIX_EPOCH) // 10
     except ValueError as error:
-        raise UsageError(f"'{text}' is no time: {error}", where=option, fix="for example 2026-11-01T00:00:00Z") from None
+        fix = "for example 2026-11-01T00:00:00Z"
+        raise UsageError(f"'{text}' is no time: {error}", where=option, fix=fix) from None
 
 
 # -- rates ----------------------------------------------------------------------------------------------------------
@@ -254,9 +258,8 @@ def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
         return
     section = next((s for s in sections if s.data is not None), None)
     if classes and all(c.rate.basis is Basis.UNKNOWN for c in classes):
-        raise UsageError(
-            "the log has no times, so no rates are known", fix="declare the rates of its queries in a design file (--design)"
-        )
+        fix = "declare the rates of its queries in a design file (--design)"
+        raise UsageError("the log has no times, so no rates are known", fix=fix)
     if section is None or section.data is None:
         raise InputError("there is nothing to weigh: no data, no log and no declared workload")
     columns = [(p.column.name, p.column.edm) for p in section.data.properties]

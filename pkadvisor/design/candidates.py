@@ -85,7 +85,8 @@ class Ground:
 
 
 def digits(population: Population, name: str) -> int:
-    """Digits of the largest value, one more where the data already uses four fifths of them: head-room of a quarter at least."""
+    """Digits of the largest value, one more where the data already uses four fifths of them: head-room of a quarter
+    at least."""
     sizes = population.sizes(name)
     if not population.types.get(name, EdmType.STRING).integer:
         return max(1, sizes.characters_max)
@@ -142,7 +143,8 @@ def _range_parts(demand: Demand, population: Population, used: set[str]) -> list
     """The ordered parts that a class wants after its equalities: its sort order, else its range."""
     order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
     if not order:
-        # One range can be served, a time before anything else; a constant bound (`x gt 300`) is a measurement, not a key.
+        # One range can be served, a time before anything else; a constant bound (`x gt 300`) is a measurement, not
+        # a key.
         moving = [n for n, r in demand.conditions.ranges.items() if _moves(r.low) or _moves(r.high)]
         moving.sort(key=lambda n: population.types.get(n) is not EdmType.DATETIME)
         order = [(name, False) for name in moving[:1]]
@@ -253,7 +255,8 @@ def natural_key(ground: Ground) -> Iterator[Key]:
 
 
 def compound_key(ground: Ground) -> Iterator[Key]:
-    """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what identifies."""
+    """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
+    identifies."""
     for demand in ground.reading():
         names = _equalities(demand, ground)
         tail = _range_parts(demand, ground.population, set(names))
@@ -432,7 +435,8 @@ def poorly_served(found: CostEstimate) -> list[str]:
 
 
 def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:
-    """The prefix that tells kinds of rows apart: a property's name in capitals, one that the main key lacks if there is."""
+    """The prefix that tells kinds of rows apart: a property's name in capitals, one that the main key lacks if
+    there is."""
     ordered = list(parts)
     for part in [p for p in ordered if not besides & set(p.properties)] + ordered:
         for name in part.properties:
@@ -447,7 +451,8 @@ def fits_inside(main: Key, demand: Demand, ground: Ground) -> bool:
 
 
 def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
-    """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or pointer)."""
+    """Index rows that would serve one class beside a main key: in the same partition, and elsewhere (full or
+    pointer)."""
     population = ground.population
     equal = _equalities(demand, ground)
     partition_properties = {p for part in main.partition for p in part.properties}

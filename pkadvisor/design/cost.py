@@ -1,4 +1,5 @@
-"""What a scheme costs a workload: entities read and written, requests, the load of the hottest partition, when it breaks.
+"""What a scheme costs a workload: entities read and written, requests, the load of the hottest partition, when it
+breaks.
 
 Published facts used: a partition serves 2,000 entities/s and an account 20,000 requests/s; entities *scanned* count; a
 page holds 1,000 entities or 4 MiB; a group transaction is one request for at most 100 entities of one partition; stored
@@ -45,7 +46,8 @@ if TYPE_CHECKING:
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
 BOUNDARY_REQUESTS = 1.0
-"""Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not public."""
+"""Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not
+public."""
 SECONDS_PER_MONTH = 30 * 86_400
 FEW_PARTITIONS = 50
 POINTER_BYTES = 80.0
@@ -234,7 +236,7 @@ def _class_cost(
     ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
     peak = query.rate.sustained_per_s
-    key = list(scheme.keys())[best.plan.via][0]
+    key = list(scheme.each_key())[best.plan.via][0]
     if not query.analytic:
         _spread(best, demand, key, bench.population, loads, peak)
     if query.operation is Operation.QUERY:
@@ -273,7 +275,7 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
 
     population, limits = bench.population, bench.limits
     instances = demand.instances
-    key = list(scheme.keys())[found.via][0]
+    key = list(scheme.each_key())[found.via][0]
     fan_out = np.full(len(instances), float(found.buckets))
     for name in found.choices:
         fan_out *= len(demand.conditions.any_of[name])
@@ -284,7 +286,7 @@ def _read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) ->
         scanned = _rows_reached(found, demand, population)
         for name in found.choices:
             scanned = scanned * len(demand.conditions.any_of[name])
-        shared = sum(1 for k, _ in scheme.keys() if k.partition == key.partition)
+        shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
         if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not _leads_with_text(key.row):
             scanned = scanned * shared
     if found.periods is not None:
@@ -326,8 +328,8 @@ def _rows_reached(found: AccessPlan, demand: Demand, population: Population) -> 
         else:
             counts = population.matching(found.equal_atoms, demand.instances)
         population.memo[key] = counts
-    counts = population.memo[key]
-    return counts  # type: ignore[no-any-return]
+    counts: Floats = population.memo[key]
+    return counts
 
 
 def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, fan_out: Floats) -> Floats:
@@ -351,17 +353,16 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     assert found.periods is not None
     name = found.periods.property
     low, high = demand.bounds[name]
-    values = population.coded(name).values
+    unit = time_unit(found.periods.pattern)
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
     import polars as pl
 
     def periods(moments: Floats) -> NDArray[np.int64]:
         clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
-        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), time_unit(found.periods.pattern))
+        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
 
-    del values
     high = np.minimum(high, newest + 1)
-    return np.maximum(periods(np.maximum(high - 1, low)) - periods(low) + 1, 1).astype(np.float64)
+    return np.asarray(np.maximum(periods(np.maximum(high - 1, low)) - periods(low) + 1, 1), dtype=np.float64)
 
 
 def _leads_with_text(parts: tuple[Part, ...]) -> bool:
@@ -380,7 +381,8 @@ def _spread(best: _Read, demand: Demand, key: Key, population: Population, loads
         return
     atoms = [a for a in best.plan.equal_atoms if a[0] != "m"]
     ids, size = population.groups(atoms)
-    load = np.bincount(ids[demand.instances], weights=weights * best.per_instance, minlength=size)
+    scanned = weights * best.per_instance
+    load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
     loads.at_rows(key.partition, ids, load, population.counts(atoms).astype(np.float64))
 
 
@@ -406,7 +408,8 @@ def _has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
                 if coded.has_missing:
                     there *= coded.codes > 0
         population.memo[memo] = there
-    return population.memo[memo]  # type: ignore[no-any-return]
+    there: Floats = population.memo[memo]
+    return there
 
 
 def _insert_cost(
@@ -422,7 +425,7 @@ def _insert_cost(
     weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
     written, elsewhere = 1.0, 0.0
     recent = _recent(demand, bench.population)
-    for key, row in scheme.keys():
+    for key, row in scheme.each_key():
         there = _has_row(key, row, bench.population)[demand.instances]
         loads.at_instances(key.partition, demand.instances, weights * there, recent=recent)
         if row is not None:
@@ -476,7 +479,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: _Read, bench: Bench,
     """An update or delete: locate where the filter is not the whole key, then write every row of the entity."""
     import numpy as np
 
-    query, population = demand.query, bench.population
+    query = demand.query
     changed = np.maximum(demand.returned, 1.0)
     knows_key = located.plan.access is Access.POINT and not located.plan.unserved and not located.plan.pointer
     locate = not knows_key or query.read_modify_write
@@ -500,7 +503,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: _Read, bench: Bench,
     return ClassCost(
         query.name,
         query.operation,
-        located.plan if locate else located.plan,
+        located.plan,
         query.rate.mean_per_s,
         query.rate.sustained_per_s,
         located.entities if locate else 0.0,
@@ -552,7 +555,7 @@ def _touching(parts: tuple[Part, ...], population: Population) -> bool:
 def _transaction(declared: Transaction, scheme: KeyScheme, population: Population) -> TransactionOutcome:
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
     common = [("p", p) for p in declared.group_by if population.has(p)]
-    kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.keys() if row is None)
+    kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.each_key() if row is None)
     if declared.logged_entities is not None:
         mean, too_large, groups = declared.logged_entities, 0, 0
     else:
@@ -590,9 +593,10 @@ def row_values(
 
 
 def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fronts, float]:
-    """(fronts, entities inserted per second) of the PartitionKey where the inserts crowd most; unknown fronts come last."""
+    """(fronts, entities inserted per second) of the PartitionKey where the inserts crowd most; unknown fronts come
+    last."""
     rows: dict[tuple[Part, ...], float] = {}
-    for key, row in scheme.keys():
+    for key, row in scheme.each_key():
         share = (
             float(_has_row(key, row, bench.population)[: bench.population.rows].mean()) if bench.population.rows else 1
         )
@@ -725,7 +729,7 @@ def _collision(key: Key, population: Population) -> str:
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
     """Keys over the service's length, over the rows at hand."""
     out = []
-    for key, _ in scheme.keys():
+    for key, _ in scheme.each_key():
         for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
             longest = _longest(parts, bench.population)
             if longest > bench.limits.key_units_max:
@@ -766,7 +770,7 @@ _FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4
 def _bytes(scheme: KeyScheme, bench: Bench) -> float:
     """Stored bytes of one logical entity, all its rows together (capacity formula of 2010, mean key lengths)."""
     total = 0.0
-    for key, row in scheme.keys():
+    for key, row in scheme.each_key():
         length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
         full = row is None or row.copy == "full"
         total += 4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES)
@@ -774,7 +778,8 @@ def _bytes(scheme: KeyScheme, bench: Bench) -> float:
 
 
 def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
-    """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured lengths."""
+    """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured
+    lengths."""
     from pkadvisor.table.edm import STORED_BYTES
 
     total = 0.0
@@ -795,7 +800,8 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
 
 
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:
-    """100 × the rate-weighted share of counted entities that were asked for × how far the design reaches to its horizon."""
+    """100 × the rate-weighted share of counted entities that were asked for × how far the design reaches to its
+    horizon."""
     live = [c for c in costs if not c.analytic and c.rate_per_s > 0]
     rate = sum(c.rate_per_s for c in live)
     if not rate:
@@ -812,6 +818,10 @@ def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) ->
     return 100 * useful / rate * min(1.0, break_factor / horizon)
 
 
+def _counts(cost: ClassCost) -> str:
+    return f"{cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned"
+
+
 def _remarks(
     scheme: KeyScheme,
     bench: Bench,
@@ -824,23 +834,13 @@ def _remarks(
     for cost in costs:
         if cost.plan is not None and cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
             shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
-            out.append(
-                Remark(
-                    "table-scan",
-                    f"{cost.name} {shown}: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned",
-                )
-            )
+            out.append(Remark("table-scan", f"{cost.name} {shown}: {_counts(cost)}"))
         elif (
             cost.plan is not None
             and cost.plan.access is Access.PARTITION_SCAN
             and cost.entities_read > 10 * max(1.0, cost.entities_returned)
         ):
-            out.append(
-                Remark(
-                    "partition-scan",
-                    f"{cost.name} scans its partition: {cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned",
-                )
-            )
+            out.append(Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}"))
     out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
     out += _missing_remarks(scheme, population)
@@ -888,7 +888,7 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     ordered = {o.property for d in bench.demands for o in d.query.order_by} | {
         name for d in bench.demands for name in d.conditions.ranges
     }
-    for key, _ in scheme.keys():
+    for key, _ in scheme.each_key():
         for parts in (key.partition, key.row):
             for position, part in enumerate(parts):
                 if not isinstance(part, Field) or not types.get(part.property, EdmType.STRING).numeric:

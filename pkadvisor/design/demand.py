@@ -1,4 +1,5 @@
-"""What a workload asks of the rows at hand: for each class the instances (which rows' values are its parameters, how often).
+"""What a workload asks of the rows at hand: for each class the instances (which rows' values are its parameters,
+how often).
 
 Nothing here depends on a key scheme, so it is computed once: weights per instance, bounds of ranges, entities returned.
 """
@@ -6,7 +7,7 @@ Nothing here depends on a key scheme, so it is computed once: weights per instan
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.plan import Conditions, conditions
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 class Demand:
     """One class over the rows at hand.
 
-    ``instances`` are row numbers, ``weights`` sum to 1. ``bounds`` maps a property with a range to (low, high) numbers per
-    instance, in µs for times, half-open. ``masks`` are constant conditions. ``returned`` is the entities that satisfy the
+    ``instances`` are row numbers, ``weights`` sum to 1. ``bounds`` maps a property with a range to (low, high)
+    numbers per
+    instance, in µs for times, half-open. ``masks`` are constant conditions. ``returned`` is the entities that
+    satisfy the
     whole filter, per instance.
     """
 
@@ -51,7 +54,8 @@ class Demand:
 
 
 def demands(workload: Workload, population: Population, ghosts: dict[str, tuple[int, int]]) -> tuple[Demand, ...]:
-    """The demand of every class; ``ghosts`` maps a class to the ghost rows [start, stop) that hold its logged parameters."""
+    """The demand of every class; ``ghosts`` maps a class to the ghost rows [start, stop) that hold its logged
+    parameters."""
     return tuple(_demand(query, workload, population, ghosts.get(query.name)) for query in workload.classes)
 
 
@@ -113,7 +117,8 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
 
 
 def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
-    """Data rows inserted within the newest ``window_s`` seconds; the newest row alone where no time column says more."""
+    """Data rows inserted within the newest ``window_s`` seconds; the newest row alone where no time column says
+    more."""
     import numpy as np
 
     recent = np.zeros(population.rows, dtype=bool)
@@ -131,7 +136,8 @@ def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
 def _restrict(
     wanted: Conditions, population: Population, instances: Ints, weights: Floats, notes: list[str]
 ) -> tuple[Ints, Floats]:
-    """Keep the instances whose row satisfies the constant equalities, so that grouping by row is grouping by constant."""
+    """Keep the instances whose row satisfies the constant equalities, so that grouping by row is grouping by
+    constant."""
     import numpy as np
 
     from pkadvisor.table.odata import Literal
@@ -141,7 +147,11 @@ def _restrict(
         if isinstance(operand, Literal) and population.has(name):
             column = population.frame.get_column(name)
             value = population.constant(name, _polars_value(operand))
-            same = (column == value).fill_null(False).to_numpy() if value is not None else np.zeros(len(column), dtype=bool)
+            same = (
+                (column == value).fill_null(False).to_numpy()
+                if value is not None
+                else np.zeros(len(column), dtype=bool)
+            )
             if same[instances].any():
                 keep &= same[instances]
             else:
@@ -226,17 +236,18 @@ def _expression(filter_: Filter, population: Population) -> pl.Expr:
     if not population.has(filter_.property):
         return pl.lit(False)
     column = pl.col(filter_.property)
-    value = population.constant(filter_.property, _polars_value(filter_.operand))
+    value: Any = population.constant(filter_.property, _polars_value(filter_.operand))
     if value is None or (filter_.property in population.hashed and filter_.operator not in ("eq", "ne")):
         return pl.lit(True)  # hidden values have no order: the condition is taken to let everything pass
-    return {
+    comparisons: dict[str, pl.Expr] = {
         "eq": column == value,
         "ne": column != value,
         "gt": column > value,
         "ge": column >= value,
         "lt": column < value,
         "le": column <= value,
-    }[filter_.operator]
+    }
+    return comparisons[filter_.operator]
 
 
 def _returned(
@@ -258,7 +269,7 @@ def _returned(
         if population.has(name):
             atoms.append(("p", name))
             factor *= len(choices)
-    ranged = [name for name in bounds]
+    ranged = list(bounds)
     extra = list(masks)
     for name in ranged[1:]:
         low, high = bounds[name]
@@ -283,7 +294,8 @@ def _masked(
     bounds: dict[str, tuple[Floats, Floats]],
     instances: Ints,
 ) -> Floats:
-    """Counts under constant conditions: instances need not satisfy them, so their group is looked up beside the masks."""
+    """Counts under constant conditions: instances need not satisfy them, so their group is looked up beside the
+    masks."""
     import numpy as np
 
     ids, size = population.groups(atoms)
@@ -299,9 +311,9 @@ def _masked(
         ordered = np.sort((ids[: population.rows] * (code_count + 1) + codes[: population.rows])[keep])
         base = ids[instances] * (code_count + 1)
         found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
-        return found * factor
+        return np.asarray(found * factor, dtype=np.float64)
     counts = np.bincount(ids[: population.rows][keep], minlength=size)
-    return counts[ids[instances]] * factor
+    return np.asarray(counts[ids[instances]] * factor, dtype=np.float64)
 
 
 def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
@@ -312,7 +324,8 @@ def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats
 def range_count(
     population: Population, atoms: list[Atom], over: Atom, bounds: tuple[Floats, Floats], instances: Ints
 ) -> Floats:
-    """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens the range to whole periods."""
+    """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens the range to whole
+    periods."""
     import numpy as np
 
     low, high = code_bounds(population, ("p", over[1]), bounds)

@@ -1,6 +1,7 @@
 """Heat: which partition and which range of partitions takes how much of the load.
 
-A partition is served by one server, so its load is bounded whatever else is done (hot key). A range of partitions can be
+A partition is served by one server, so its load is bounded whatever else is done (hot key). A range of partitions
+can be
 split, but only between keys, and only after the service has watched it for minutes: inserts that all land at one end of
 the key order follow the split and stay on one server (append or prepend pattern).
 """
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RANGES = 64
-"""Key ranges that a busy table is assumed to be split into when fronts are counted; 64 is also the most that is reported."""
+"""Key ranges that a busy table is assumed to be split into when fronts are counted; 64 is also the most that is
+reported."""
 WINDOWS = 10
 ROWS_MIN = 200
 ROWS_ENOUGH = 40_000
@@ -48,7 +50,8 @@ class Fronts:
 def write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
     """Fronts of a PartitionKey over the arrival order of the rows at hand.
 
-    Ranges are learned from the rows before a window (64 of equal mass, cut only between partitions); a window is 5 % of the
+    Ranges are learned from the rows before a window (64 of equal mass, cut only between partitions); a window is 5
+    % of the
     inserts; the second half of the rows gives ten windows.
     """
     key = ("fronts", tuple(parts))
@@ -100,7 +103,8 @@ def _write_fronts(parts: Sequence[Part], population: Population) -> Fronts:
 
 
 def _interleaved(leading: Part, population: Population) -> float:
-    """How many times more keys interleave in the table than at hand, where the sample is of the leading key's values."""
+    """How many times more keys interleave in the table than at hand, where the sample is of the leading key's
+    values."""
     if population.sampling == "random-keys" and population.whole(atoms_of((leading,))):
         return population.total / max(1, population.drawn_from)
     return 1.0

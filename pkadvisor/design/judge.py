@@ -137,7 +137,8 @@ def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, in
 
 
 def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | None) -> tuple[Advice, int, list[str]]:
-    """Check the recommended key over every row where only a sample was looked at; on a collision the next best steps up."""
+    """Check the recommended key over every row where only a sample was looked at; on a collision the next best
+    steps up."""
     assert section.data is not None
     if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
         return advice, section.data.rows if section.data.complete else 0, []
@@ -164,7 +165,8 @@ def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | N
 
 
 def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
-    """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a number.
+    """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a
+    number.
 
     Keys are compared by 64-bit hashes: a false alarm takes some billions of rows.
     """

@@ -1,7 +1,9 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
-A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left. A part whose
-property is fixed by an equality continues the prefix; a hash bucket that is not fixed fans out over its buckets; a period
+A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left. A
+part whose
+property is fixed by an equality continues the prefix; a hash bucket that is not fixed fans out over its buckets; a
+period
 or an ordered part whose property has a range ends the prefix with a range; anything else ends it.
 
     PartitionKey walk            RowKey walk                 access
@@ -70,7 +72,8 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several properties)."""
+    """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
+    properties)."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]
@@ -203,7 +206,9 @@ def plan(
     query: QueryClass, wanted: Conditions, scheme: KeyScheme, types: Mapping[str, EdmType]
 ) -> tuple[AccessPlan, ...]:
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
-    return tuple(_plan_on(query, wanted, scheme, key, row, via, types) for via, (key, row) in enumerate(scheme.keys()))
+    return tuple(
+        _plan_on(query, wanted, scheme, key, row, via, types) for via, (key, row) in enumerate(scheme.each_key())
+    )
 
 
 def _plan_on(

@@ -1,10 +1,13 @@
 """The rows at hand as arrays of codes, so that every candidate key is judged by counting, not by guessing.
 
-A property becomes dense integer codes in value order; a part of a key (an *atom*) becomes codes through a look-up table over
-the property's codes; a set of atoms becomes group numbers. All counting questions of planning and costing reduce to three:
+A property becomes dense integer codes in value order; a part of a key (an *atom*) becomes codes through a look-up
+table over
+the property's codes; a set of atoms becomes group numbers. All counting questions of planning and costing reduce to
+three:
 how many rows agree on these atoms, how many of them lie in a range, and which partition does a row fall into.
 
-Rows are the data set's (or a uniform sample of it). Parameters seen in a log stand below them as *ghost rows*: they take
+Rows are the data set's (or a uniform sample of it). Parameters seen in a log stand below them as *ghost rows*: they
+take
 part in grouping and are never counted as data.
 """
 
@@ -42,7 +45,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 Atom = tuple[str, ...]
-"""('p', property) · ('t', property, unit) · ('h', property, n) · ('m', number of a constant condition) · ('s',) a sequence."""
+"""('p', property) · ('t', property, unit) · ('h', property, n) · ('m', number of a constant condition) · ('s',) a
+sequence."""
 
 
 def atom_of(part: Part) -> Atom | None:
@@ -112,9 +116,12 @@ class Population:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
         ``total`` is the number of entities that ``frame`` stands for; ``complete`` says that ``frame`` is all of it.
-        ``sampling`` says how it was taken: ``random-rows``, ``random-keys`` (all rows of some values of ``sampled_by``) or
-        ``slice`` (a stretch of time, where the arrival is a time). ``drawn_from`` is the rows of the data set that ``frame``
-        was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one from a
+        ``sampling`` says how it was taken: ``random-rows``, ``random-keys`` (all rows of some values of
+        ``sampled_by``) or
+        ``slice`` (a stretch of time, where the arrival is a time). ``drawn_from`` is the rows of the data set that
+        ``frame``
+        was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one
+        from a
         canonical text, where the key of the tokens is known.
         """
         import numpy as np
@@ -271,7 +278,8 @@ class Population:
         return int(np.count_nonzero(self.counts(atoms)))
 
     def groups_total(self, atoms: Iterable[Atom]) -> float:
-        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn."""
+        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
+        drawn."""
         key = tuple(atoms)
         if self._whole_groups is not None and key and self.whole(key):
             return self.distinct(key) * (self.total / self.drawn_from)
@@ -347,7 +355,8 @@ class Population:
             return 1.0
         if self._whole_groups is not None:
             return self.drawn_from / self.total if self.whole(key) else 1.0
-        # A random sample shows heavy groups at their true share; where every group has one row, the sample says nothing.
+        # A random sample shows heavy groups at their true share; where every group has one row, the sample says
+        # nothing.
         return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
 
     # -- order ---------------------------------------------------------------------------------------------------

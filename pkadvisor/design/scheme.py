@@ -89,7 +89,7 @@ class KeyScheme:
         """Whether an index row always lies in its entity's partition."""
         return row.key.partition == self.main.partition
 
-    def keys(self) -> Iterator[tuple[Key, IndexRow | None]]:
+    def each_key(self) -> Iterator[tuple[Key, IndexRow | None]]:
         """The main key, then each index row's."""
         yield self.main, None
         for row in self.index_rows:

@@ -1,8 +1,10 @@
 """The choice: which scheme serves the whole workload best, by goals in order, each with its tolerance.
 
-1. hard constraints at peak × horizon   2. (latency goals: reported, not modelled yet)   3. requests per second, within 10 %
-4. break factor of 10, else the highest 5. fewest structures, eventually consistent ones counted first
-6. entities counted per second          7. stored bytes                                  8. shortest template, most partitions, text
+1. hard constraints at peak × horizon      2. latency goals: reported, not modelled yet
+3. requests per second, within 10 %        4. break factor of 10, else the highest
+5. fewest structures, eventually consistent ones first, then fewest reads through those
+6. entities counted per second             7. stored bytes
+8. shortest template, then most partitions, then text order
 
 A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
 """
@@ -222,7 +224,8 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
 def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
-    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or, worse,
+    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or,
+    worse,
     in another one.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
@@ -241,7 +244,8 @@ def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[Cost
 
 
 def _extend(found: CostEstimate, ground: Ground, add: object) -> None:
-    """Add index rows one class at a time, the most wasteful first, keeping the best row each time; every step is a candidate."""
+    """Add index rows one class at a time, the most wasteful first, keeping the best row each time; every step is a
+    candidate."""
     assert callable(add)
     by_name = {d.query.name: d for d in ground.bench.demands}
     rows: tuple[IndexRow, ...] = ()

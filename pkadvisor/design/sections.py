@@ -35,7 +35,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A section with its answer. ``bench`` and ``advice`` are None where keys cannot be judged; ``why_not`` says why."""
+    """A section with its answer. ``bench`` and ``advice`` are None where keys cannot be judged; ``why_not`` says
+    why."""
 
     section: Section
     workload: Workload
@@ -54,7 +55,8 @@ def sections_of(
     traffic: Traffic | None,
     documents: Sequence[tuple[str, ProfileDocument]],
 ) -> list[Section]:
-    """One section per table and kind. A data set belongs to the table or kind of its name, or to the only one there is."""
+    """One section per table and kind. A data set belongs to the table or kind of its name, or to the only one there
+    is."""
     declared = {t.name: t for t in (declaration.tables if declaration else ())}
     logged = {t.name: t for t in (traffic.tables if traffic else ())}
     profiled = [t for _, document in documents for t in document.tables]
@@ -84,9 +86,9 @@ def sections_of(
             kinds = [d.kind for d in data]
         for kind in kinds:
             rows = _data_for(name, kind, data, only=len(names) == 1 and len(kinds) == 1, alone=len(declared) <= 1)
-            known = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
-            workload = known.workload if known else None
-            sections.append(Section(name, kind, table, rows or (known.data if known else None), log, workload))
+            seen = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
+            workload = seen.workload if seen else None
+            sections.append(Section(name, kind, table, rows or (seen.data if seen else None), log, workload))
     used = {id(s.data) for s in sections}
     stray = [d for d in data if id(d) not in used]
     if stray and sections:

@@ -174,8 +174,8 @@ class Growth:
 class Workload:
     """All classes of one table (or of one entity kind of it).
 
-    ``instances`` maps a class name to a polars frame of parameters seen in a log: one column per filter parameter, named
-    as the parameter, and ``_weight`` (Float64, sums to 1). Classes absent from it draw from the data set.
+    ``instances`` maps a class name to a polars frame of parameters seen in a log: one column per filter parameter,
+    named as the parameter, and ``_weight`` (Float64, sums to 1). Classes absent from it draw from the data set.
     """
 
     table: str

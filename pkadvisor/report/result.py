@@ -1,7 +1,7 @@
 """The canonical result: one versioned JSON document that every output is rendered from.
 
-Numbers carry their unit in the name and their basis beside them. Floats are rounded to six significant digits, so that the
-bytes do not depend on the last bit of a sum. No clock, no path, no order of a hash table finds its way in.
+Numbers carry their unit in the name and their basis beside them. Floats are rounded to six significant digits, so that
+the bytes do not depend on the last bit of a sum. No clock, no path, no order of a hash table finds its way in.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str
             "peak_share": number(traffic.peak_per_s / limits.account_requests_per_s),
         },
         "tables": [
-            {"table": t.name, "share": number(t.share), "designed": t.name.lower() in with_design} for t in traffic.tables
+            {"table": t.name, "share": number(t.share), "designed": t.name.lower() in with_design}
+            for t in traffic.tables
         ],
     }
 
@@ -265,7 +266,9 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
     ]
 
 
-def _scheme(found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool) -> dict[str, Any]:
+def _scheme(
+    found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool
+) -> dict[str, Any]:
     scheme = found.scheme
     out: dict[str, Any] = {
         "partition_key": format_template(scheme.main.partition),
@@ -457,7 +460,8 @@ def _unknowns(judged: Judged) -> list[str]:
         out.append("the order of inserts: the profile hides it")
     if section.traffic is None:
         out.append("real parameters and bursts: rates and draws are as declared, no log was given")
-    assumed = [d.query.name for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
+    drawn = [d for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
+    assumed = [d.query.name for d in drawn]
     if assumed:
         names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
         out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")

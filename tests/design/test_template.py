@@ -158,7 +158,7 @@ def test_scheme_text_and_identity() -> None:
     assert scheme.text == "{event} | BIB:{pad(bib,5)} + {event} | AGE:{age} (full) + '' | {age} (pointer)"
     assert (scheme.same_partition(inside), scheme.same_partition(outside)) == (True, False)
     assert scheme.rows_per_entity == 3
-    assert [key for key, _ in scheme.keys()] == [main, inside.key, outside.key]
+    assert [key for key, _ in scheme.each_key()] == [main, inside.key, outside.key]
     assert main.properties == ("event", "bib")
     assert main.encode({"event": "A/B", "bib": 7}, {}) == ("A~002FB", "BIB:00007")
     with pytest.raises(ValueError, match="copy is"):
