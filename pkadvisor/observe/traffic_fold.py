@@ -20,6 +20,7 @@ from pkadvisor.observe.traffic_parts import (
     Histogram,
     Seconds,
     among,
+    compact,
     counted,
     mixed,
     text_hashes,
@@ -736,7 +737,9 @@ class _GroupFold:
             parts = parts.filter(pl.col("request") <= limits)
         if not parts.height:
             return
+        # Whole transactions with large hashes go first, so that only texts that may stay are copied.
         held = parts.drop("hour")
+        held = compact(held.filter(pl.col("request").rank("dense").over("table") <= GROUPS_SAMPLED))
         if self._sample is not None:
             held = pl.concat([self._sample, held])
         rank = pl.col("request").rank("dense").over("table")

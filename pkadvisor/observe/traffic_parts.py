@@ -96,6 +96,15 @@ def counted(keys: I64, size: int) -> tuple[I64, I64]:
     return found, often.astype(np.int64)
 
 
+def compact(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with texts of its own: a slice of a column otherwise keeps the texts of its whole log block alive."""
+    import polars as pl
+
+    return frame.with_columns(
+        pl.Series(column.name, column.to_list(), dtype=pl.String) for column in frame if column.dtype == pl.String
+    )
+
+
 class Window:
     """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number."""
 
@@ -209,7 +218,7 @@ class HeavyHitters:
 
         for group, n in counts.group_by("group").agg(pl.col("n").sum()).iter_rows():
             self.totals[group] = self.totals.get(group, 0) + n
-        self._pending.append(counts)
+        self._pending.append(compact(counts))
         self._pending_rows += counts.height
         if self._pending_rows > max(self._keys_max, self._held.height):
             self._compact()
@@ -266,9 +275,15 @@ class BottomK:
 
     def add(self, rows: pl.DataFrame) -> None:
         """Offer rows: table (UInt32), class (UInt32), hash (UInt64) and whatever a sample should tell."""
-        self._pending.append(rows)
+        if self._held is None:
+            self._pending.append(rows)
+            self._pending_rows += rows.height
+            self._prune()
+            self._held = compact(self._held) if self._held is not None else None
+            return
+        self._pending.append(compact(rows))
         self._pending_rows += rows.height
-        if self._held is None or self._pending_rows > self._per_table:
+        if self._pending_rows > self._per_table:
             self._prune()
 
     def _prune(self) -> None:
