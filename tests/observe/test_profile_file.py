@@ -1,0 +1,377 @@
+"""Profile documents: what they hide, how they merge, what they refuse, and that they stand in for data and logs."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from functools import reduce
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.cli.inputs import load_sample
+from pkadvisor.cli.main import main
+from pkadvisor.errors import InputError
+from pkadvisor.observe.dataset import open_datasets
+from pkadvisor.observe.profile import canonical_column
+from pkadvisor.observe.profile_file import (
+    INSTANCES_MAX,
+    OPEN_KEY,
+    is_document,
+    key_check,
+    load_document,
+    merge_documents,
+    seed_of,
+    thinned,
+    token,
+)
+from pkadvisor.observe.workload import Workload
+from tests.report.support import SAMPLES, profile_text, result, written
+
+SALT = b"a salt of enough bytes"
+
+
+def save(folder: Path, text: str, name: str = "p.json") -> str:
+    path = folder / name
+    path.write_text(text)
+    return str(path)
+
+
+# -- hiding --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("salt", [b"", SALT])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_no_key_value_is_in_the_document(name: str, salt: bytes) -> None:
+    text = profile_text(name, salt)
+    shown = text
+    document = json.loads(text)
+    hashed = {h for t in document["tables"] for h in t["data"]["hashed"]}
+    assert hashed
+    words = set(re.findall(r"[A-Za-z0-9.+/=-]+", shown))
+    looked_at = 0
+    for dataset in open_datasets(list(load_sample(name).data)):
+        types = {c.name: c.edm for c in dataset.columns}
+        for batch in dataset.batches():
+            for column in sorted(hashed & types.keys()):
+                values = canonical_column(batch, column, types[column]).drop_nulls().unique().to_list()
+                # Short numbers and words stand anywhere by chance.
+                telling = [v for v in values if len(v) >= 6]
+                looked_at += len(telling)
+                assert [v for v in telling if v in words or (not v.isdigit() and v in shown)] == [], column
+    assert looked_at or name in ("documents",)
+
+
+def test_a_logged_key_is_not_in_the_document_of_a_log_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    sample = load_sample("microblog")
+    assert main(["profile", "--log", *sample.logs]) == 0
+    text = capsys.readouterr().out
+    keys = {k["partition_key"] for k in result("microblog")["tables"][0]["heat_in_log"]["reads"]["top"]}
+    assert keys
+    assert [k for k in keys if k in text] == []
+    assert re.findall(r"2009[01]\d[0-3]\d", text) == []
+
+
+@given(st.text(max_size=12), st.text(max_size=12))
+def test_tokens_are_equal_where_values_are(one: str, other: str) -> None:
+    assert (token(one, OPEN_KEY) == token(other, OPEN_KEY)) == (one == other)
+    assert token(one, OPEN_KEY) != token(one, b"x" * 32)
+    assert re.fullmatch(r"[a-z2-7]{12}[_;|!:~.-]*", token(one, OPEN_KEY))
+
+
+def test_a_token_tells_the_punctuation_that_a_separator_must_not_be() -> None:
+    assert token("a_b_c;d", OPEN_KEY).endswith("_;")
+    assert token("abc", OPEN_KEY).isalnum()
+
+
+def test_of_the_greatest_number_its_first_digit_stays() -> None:
+    document = json.loads(profile_text("bank"))
+    largest = {p["name"]: p["largest"] for p in document["tables"][0]["data"]["properties"]}
+    data = open_datasets(list(load_sample("bank").data))[0]
+    real = max(int(b.get_column("account").max()) for b in data.batches())  # type: ignore[arg-type]
+    assert largest["account"] != real
+    assert str(largest["account"])[0] == str(real)[0]
+    assert len(str(largest["account"])) == len(str(real))
+    assert set(str(largest["account"])[1:]) == {"9"}
+
+
+def test_a_salt_hides_row_and_value_hashes_too() -> None:
+    assert seed_of(b"") == 0
+    assert seed_of(SALT) not in (0, seed_of(SALT + b"x"))
+    one, other = (json.loads(profile_text("bank", salt))["tables"][0]["data"] for salt in (b"", SALT))
+    assert one["properties"][0]["distinct"] != other["properties"][0]["distinct"]
+    assert one["sample"]["hash"] != other["sample"]["hash"]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_profile_is_small_and_survives_reading_and_writing(name: str, tmp_path: Path) -> None:
+    text = profile_text(name)
+    assert len(text.encode()) <= 200_000
+    path = save(tmp_path, text)
+    assert is_document(path)
+    document = load_document(path)
+    assert written(document) == text
+    data = document.tables[0].data
+    assert data is not None
+    assert data.token_key == OPEN_KEY
+    closed = load_document(save(tmp_path, profile_text(name, SALT), "s.json"))
+    assert closed.key_check != key_check(OPEN_KEY)
+    assert all(t.data is None or t.data.token_key is None for t in closed.tables)
+
+
+# -- merging -------------------------------------------------------------------------------------------------------
+
+
+def parts_of(name: str, folder: Path, cuts: list[int]) -> list[str]:
+    """The data of a sample cut into files of the same name, profiled one by one by the command."""
+    (source,) = load_sample(name).data
+    head, *lines = Path(source).read_text().splitlines(keepends=True)
+    out = []
+    for i, (a, b) in enumerate(pairwise([0, *cuts, len(lines)])):
+        part = folder / f"part{i}" / Path(source).name
+        part.parent.mkdir()
+        part.write_text(head + "".join(lines[a:b]))
+        out.append(str(folder / f"{i}.json"))
+        assert main(["profile", str(part), "--out", out[-1], "-q", "--sample-rows", "300"]) == 0
+    return out
+
+
+def test_ten_files_merged_in_any_grouping_are_the_whole_byte_for_byte(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parts = parts_of("documents", tmp_path, [7, 200, 201, 500, 900, 901, 1300, 1800, 2100])
+    whole = tmp_path / "whole.json"
+    data = load_sample("documents").data[0]
+    assert main(["profile", data, "--out", str(whole), "-q", "--sample-rows", "300"]) == 0
+
+    def merge(*names: str, out: str) -> str:
+        options = [word for name in names for word in ("--profile", name)]
+        assert main(["profile", *options, "--out", str(tmp_path / out), "-q"]) == 0
+        return str(tmp_path / out)
+
+    at_once = merge(*parts, out="once.json")
+    left = merge(*parts[:4], out="left.json")
+    right = merge(*parts[4:], out="right.json")
+    halves = merge(left, right, out="halves.json")
+    assert capsys.readouterr().err == ""
+    assert Path(at_once).read_bytes() == Path(halves).read_bytes() == whole.read_bytes()
+
+
+def test_merged_logs_add_up(tmp_path: Path) -> None:
+    log = load_sample("microblog").logs[0]
+    lines = gzip.decompress(Path(log).read_bytes()).splitlines(keepends=True)
+    design = load_sample("microblog").design
+    assert design is not None
+
+    def workload(lines: list[bytes], name: str) -> tuple[Workload, float, str]:
+        path = tmp_path / f"{name}.log"
+        path.write_bytes(b"".join(lines))
+        out = str(tmp_path / f"{name}.json")
+        assert main(["profile", "--log", str(path), "--design", design, "--out", out, "-q"]) == 0
+        table = load_document(out).tables[0]
+        assert table.workload is not None
+        return table.workload, table.covered_s, out
+
+    whole, covered, _ = workload(lines, "whole")
+    edges = [0, 300, 650, 900, len(lines)]
+    parts = [workload(lines[a:b], f"part{a}") for a, b in pairwise(edges)]
+    merged = reduce(merge_documents, (load_document(p[2]) for p in parts)).tables[0]
+    assert merged.workload is not None
+    assert merged.covered_s == pytest.approx(covered, rel=0.02)
+    mine = {(str(c.operation), str(c.filter), c.top): c for c in whole.classes}
+    theirs = {(str(c.operation), str(c.filter), c.top): c for c in merged.workload.classes}
+    assert mine.keys() == theirs.keys()
+    for shape, query in mine.items():
+        assert theirs[shape].rate.mean_per_s == pytest.approx(query.rate.mean_per_s, rel=0.1, abs=0.02), query.name
+        assert theirs[shape].rate.peak_per_s <= query.rate.peak_per_s + 1
+    names = [c.name for c in merged.workload.classes]
+    assert len(set(names)) == len(names)
+    for name, frame in merged.workload.instances.items():
+        assert name in names
+        assert frame.get_column("_weight").sum() == pytest.approx(1)
+        assert frame.height <= INSTANCES_MAX
+
+
+def test_parameters_of_a_merge_weigh_as_many_requests_as_they_stand_for() -> None:
+    document = load_document_text(profile_text("microblog"))
+    (table,) = document.tables
+    assert table.workload is not None
+    doubled = merge_documents(document, document).tables[0]
+    assert doubled.workload is not None
+    assert doubled.covered_s == 2 * table.covered_s
+    for query, twice in zip(table.workload.classes, doubled.workload.classes, strict=True):
+        assert twice.rate.mean_per_s == pytest.approx(query.rate.mean_per_s)
+    frame = next(iter(doubled.workload.instances.values()))
+    assert frame.get_column("_weight").sum() == pytest.approx(1)
+
+
+def load_document_text(text: str) -> Any:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        return load_document(save(Path(folder), text))
+
+
+def test_thinning_keeps_equal_steps_and_the_sum_of_weights() -> None:
+    frame = pl.DataFrame({"x": list(range(2500)), "_weight": [1 / 2500] * 2500})
+    found = thinned(frame, 1000)
+    assert found.height <= 1000
+    assert found.get_column("x").to_list()[:3] == [0, 3, 6]
+    assert found.get_column("_weight").sum() == pytest.approx(1)
+
+
+def test_profiles_of_different_salts_refuse_to_merge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = save(tmp_path, profile_text("bank"), "one.json")
+    other = save(tmp_path, profile_text("bank", SALT), "other.json")
+    assert main(["profile", "--profile", one, "--profile", other]) == 2
+    err = capsys.readouterr().err
+    assert "different salts" in err
+    assert "--profile" in err
+    assert len(err.splitlines()) <= 4
+
+
+# -- standing in -----------------------------------------------------------------------------------------------------
+
+
+def keys(found: dict[str, Any]) -> tuple[Any, ...]:
+    best = found["tables"][0]["recommended"]
+    rows = [(r["partition_key"], r["row_key"], r["copy"]) for r in best["index_rows"]]
+    return found["tables"][0]["verdict"], best["partition_key"], best["row_key"], rows
+
+
+@pytest.mark.parametrize("name", ["footrace", "documents", "bank", "orders"])
+@pytest.mark.parametrize("place", ["--profile", "DATA"])
+def test_a_profile_gives_the_same_keys_as_its_data(
+    name: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = save(tmp_path, profile_text(name))
+    design = load_sample(name).design
+    assert design is not None
+    words = [path] if place == "DATA" else ["--profile", path]
+    assert main(["analyze", *words, "--design", design, "--format", "json", "-q"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert keys(found) == keys(result(name))
+    assert found["inputs"]["profiles"] == ["p.json"]
+
+
+def test_a_profile_is_taken_where_a_log_is_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save(tmp_path, profile_text("microblog"))
+    sample = load_sample("microblog")
+    assert sample.design is not None
+    assert main(["analyze", *sample.data, "--log", path, "--design", sample.design, "--format", "json", "-q"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    (expected,) = result("microblog")["tables"]
+    rates = {q["name"]: q["rate_per_s"] for q in expected["workload"]}
+    assert {q["name"]: q["rate_per_s"] for q in table["workload"]} == rates
+
+
+# -- refusing --------------------------------------------------------------------------------------------------------
+
+
+def damaged() -> dict[str, Any]:
+    """Name → what is done to the plain document."""
+
+    def without(*path: str | int) -> Any:
+        def change(found: Any) -> None:
+            for step in path[:-1]:
+                found = found[step]
+            del found[path[-1]]
+
+        return change
+
+    def put(value: Any, *path: str | int) -> Any:
+        def change(found: Any) -> None:
+            for step in path[:-1]:
+                found = found[step]
+            found[path[-1]] = value
+
+        return change
+
+    data = ("tables", 0, "data")
+    first = (*data, "properties", 0)
+    column = (*data, "sample", "columns", 0)
+    query = ("tables", 0, "workload", "classes", 0)
+    return {
+        "no tables": without("tables"),
+        "tables of text": put("x", "tables"),
+        "table of text": put(["x"], "tables"),
+        "no key check": without("key_check"),
+        "rows of text": put("5", *data, "rows"),
+        "too many rows": put(1, *data, "rows"),
+        "a negative count": put(-5, *first, "present"),
+        "an unknown type": put("Int128", *first, "type"),
+        "half a number": put(base64.b64encode(b"abc").decode(), *first, "distinct", "hashes"),
+        "no base64": put("@@@", *data, "sample", "hash"),
+        "unordered hashes": put(base64.b64encode(b"\xff" * 8 + b"\0" * 8).decode(), *first, "distinct", "hashes"),
+        "a place beyond the values": put([], *column, "values"),
+        "values of another type": put([[1]] * 400, *column, "values"),
+        "fewer rows in a column": put("AAE=", *column, "places"),
+        "an unknown dtype": put("decimal", *column, "dtype"),
+        "a filter that is none": put("a eq", *query, "filter"),
+        "an unknown operation": put("drop", *query, "operation"),
+        "a negative rate": put(-1.0, *query, "mean_per_s"),
+        "a peak below the mean": put(0.0, *query, "peak_per_s"),
+        "covered since when": put("long", "tables", 0, "covered_s"),
+    }
+
+
+@pytest.mark.parametrize("what", damaged())
+def test_a_damaged_profile_is_exit_3(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = json.loads(profile_text("microblog"))
+    damaged()[what](document)
+    path = save(tmp_path, json.dumps(document))
+    assert main(["analyze", "--profile", path]) == 3, capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert err.startswith("error: p.json: the profile is damaged: ")
+    assert len(err.splitlines()) == 2
+    assert "advisor profile" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "no profile"),
+        (b"{}", "no profile"),
+        (b"[1]", "no profile"),
+        (b"\xff\xfe\x00", "no profile"),
+        (b"[" * 100_000, "no profile"),
+        (b'{"document":"pkadvisor result"}', "pkadvisor result"),
+        (b'{"document":"pkadvisor profile"}', "version None"),
+        (b'{"document":"pkadvisor profile","schema_version":2}', "version 2"),
+        (b'{"document":"pkadvisor profile","schema_version":1', "no profile"),
+        (b"a,b\n1,2\n", "no profile"),
+    ],
+)
+def test_what_is_no_profile_is_exit_3(
+    content: bytes, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "p.json").write_bytes(content)
+    assert main(["analyze", "--profile", str(tmp_path / "p.json")]) == 3
+    err = capsys.readouterr().err
+    assert says in err
+    assert "p.json" in err
+    assert "advisor profile DATA" in err
+    assert 1 <= len(err.splitlines()) <= 4
+
+
+@given(st.integers(0, 10**9), st.sampled_from([b"", b"0", b"]", b'"', b"-", b"null"]))
+def test_no_damage_is_a_bug(place: int, put: bytes) -> None:
+    import tempfile
+
+    raw = profile_text("documents").encode()
+    at = place % len(raw)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "p.json"
+        path.write_bytes(raw[:at] + put + raw[at + 1 :])
+        try:
+            load_document(str(path))
+        except InputError as error:
+            assert 1 <= len(error.lines()) <= 4
