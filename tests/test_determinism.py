@@ -1,0 +1,78 @@
+"""The same input gives the same bytes, whatever the process, its folder, its locale and its threads are like."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.resources import resource
+from tests.cli.support import clean_environment
+
+PLAIN = {
+    "PYTHONHASHSEED": "0",
+    "TZ": "UTC",
+    "LANG": "C.UTF-8",
+    "LC_ALL": "C.UTF-8",
+    "POLARS_MAX_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+OTHER = {
+    "PYTHONHASHSEED": "4242",
+    "TZ": "Asia/Kathmandu",
+    "LANG": "C",
+    "LC_ALL": "C",
+    "POLARS_MAX_THREADS": "4",
+    "OMP_NUM_THREADS": "3",
+    "OPENBLAS_NUM_THREADS": "3",
+}
+LINES = {
+    "footrace": ["registrations.csv", "--design", "design.yaml"],
+    "microblog": ["blogs.csv", "--log", "table-000000.log.gz", "--design", "design.yaml"],
+}
+
+
+def said(command: str, words: list[str], folder: Path, env: dict[str, str]) -> bytes:
+    """Standard output of a run of its own process."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pkadvisor", command, *words],
+        capture_output=True,
+        env=clean_environment(**env),
+        cwd=folder,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout
+
+
+def placed(words: list[str], at: str) -> list[str]:
+    """File names below a folder; options as they are."""
+    return [word if word.startswith("--") else os.path.join(at, word) for word in words]  # noqa: PTH118
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_the_result_has_the_same_bytes_wherever_it_is_made(name: str, tmp_path: Path) -> None:
+    home = resource("samples", name)
+    first = said("analyze", [*LINES[name], "--format", "json"], home, PLAIN)
+    absolute = said("analyze", [*placed(LINES[name], str(home)), "--format", "json"], tmp_path, OTHER)
+    assert absolute == first
+    climbing = os.path.relpath(home, tmp_path)
+    relative = said("analyze", [*placed(LINES[name], climbing), "--format", "json"], tmp_path, PLAIN)
+    assert relative == first
+    assert str(tmp_path).encode() not in first
+    assert str(home.parent).encode() not in first
+
+
+@pytest.mark.parametrize("name", sorted(LINES))
+def test_the_profile_and_the_page_have_the_same_bytes_wherever_they_are_made(name: str, tmp_path: Path) -> None:
+    home = resource("samples", name)
+    for command in ("profile", "analyze"):
+        pages = [
+            said(command, LINES[name], home, {**PLAIN, "PYTHONUTF8": "1"}),
+            said(command, placed(LINES[name], str(home)), tmp_path, {**OTHER, "PYTHONUTF8": "1"}),
+        ]
+        assert pages[0] == pages[1], command
