@@ -328,8 +328,8 @@ def _rows_reached(found: AccessPlan, demand: Demand, population: Population) -> 
         else:
             counts = population.matching(found.equal_atoms, demand.instances)
         population.memo[key] = counts
-    counts: Floats = population.memo[key]
-    return counts
+    kept: Floats = population.memo[key]
+    return kept
 
 
 def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, fan_out: Floats) -> Floats:
@@ -340,7 +340,8 @@ def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, 
         return scanned
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
     needed = top / np.maximum(density, 1e-9) if found.unserved else np.full(len(scanned), float(top))
-    return np.minimum(scanned, needed * np.maximum(fan_out, 1))
+    stopped: Floats = np.minimum(scanned, needed * np.maximum(fan_out, 1))
+    return stopped
 
 
 def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
@@ -408,8 +409,8 @@ def _has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
                 if coded.has_missing:
                     there *= coded.codes > 0
         population.memo[memo] = there
-    there: Floats = population.memo[memo]
-    return there
+    kept: Floats = population.memo[memo]
+    return kept
 
 
 def _insert_cost(
@@ -915,7 +916,8 @@ def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
             continue
         what = ""
         if found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
-            if cost.entities_returned > 1.5 or query.order_by:
+            several = cost.entities_returned > 1.5 or query.order_by
+            if several and cost.entities_read > 2 * cost.entities_returned:
                 what = f"what {cost.name} lists does not lie together under this key"
         elif found.buckets > 1:
             what = f"{cost.name} is spread over {found.buckets} buckets: as many requests for what would be one"

@@ -17,6 +17,7 @@ from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.template import decoder
 from pkadvisor.design.transforms import (
     MISSING,
+    TICKS_DIGITS,
     TIME_UNITS,
     Field,
     Literal,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
-    from pkadvisor.table.odata import Filter
+    from pkadvisor.table.odata import Filter, Parameter
 
 LOW, HIGH = "__low", "__high"
 """Suffixes of the columns that hold a logged range's bounds."""
@@ -362,16 +363,68 @@ def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, Edm
             return values
         part = variable[count]
         name = part.properties[0] if part.properties else ""
-        try:
-            if isinstance(part, Pad | ReversePad | Ticks | ReverseTicks):
-                first, last = decode_part(part, low[cut:], types), decode_part(part, high[cut:], types)
-                if isinstance(part, ReversePad | ReverseTicks):
-                    first, last = last, first
-                return {**values, name + LOW: first, name + HIGH: last}
-        except (ValueError, OverflowError):
-            pass
-        return values
+        first, last = _end(part, low[cut:], False), _end(part, high[cut:], True)
+        if isinstance(part, ReversePad | ReverseTicks):
+            first, last = last, first
+        bounds = {name + LOW: first, name + HIGH: last}
+        return {**values, **{n: v for n, v in bounds.items() if v is not None}}
     return None
+
+
+OPEN_END = "\uffff"
+"""The upper bound of a RowKey where a filter has none."""
+
+
+def _end(part: Part, text: str, upper: bool) -> object:
+    """The value that one end of a RowKey range means for a part of fixed width; None where it is open or unreadable.
+
+    The end may stop inside the part (``20260101`` of a key to the second) or, as an upper end, go beyond every digit
+    (``20260101~``): then it is the next such prefix.
+    """
+    if text in ("", OPEN_END) or not isinstance(part, Pad | ReversePad | Ticks | ReverseTicks | Time):
+        return None
+    width = (
+        TICKS_DIGITS
+        if isinstance(part, Ticks | ReverseTicks)
+        else len(part.pattern)
+        if isinstance(part, Time)
+        else part.width
+    )
+    digits = text[:width]
+    whole = len(digits)
+    while whole and not digits[:whole].isdecimal():
+        whole -= 1
+    beyond = upper and whole < len(text) and text[whole] > "9"
+    try:
+        if isinstance(part, Time):
+            return _period_start(digits[:whole], part.pattern, beyond) if whole else None
+        number = int(digits[:whole] or "0") + (1 if beyond else 0)
+        return decode_part(part, str(number * 10 ** (width - whole)).rjust(width, "0"), {})
+    except (ValueError, OverflowError):
+        return None
+
+
+def _period_start(digits: str, pattern: str, following: bool) -> object:
+    """The beginning of the period that leading digits of a pattern name, or of the one after it."""
+    from datetime import UTC, datetime, timedelta
+
+    fields, at = [], 0
+    for unit in TIME_UNITS:  # year to second: only patterns written in this order, without text between, can be cut
+        if not pattern.startswith(unit, at):
+            break
+        if len(digits) >= at + len(unit):
+            fields.append(int(digits[at : at + len(unit)]))
+        at += len(unit)
+    if at != len(pattern) or not fields:
+        return None
+    if following and len(fields) <= 2:
+        fields[-1] += 1
+        if len(fields) == 2 and fields[1] > 12:
+            fields = [fields[0] + 1, 1]
+    moment = datetime(*([*fields, 1, 1][:3] if len(fields) < 3 else fields), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    if following and len(fields) > 2:
+        moment += timedelta(seconds=(86_400, 3_600, 60, 1)[len(fields) - 3])
+    return moment
 
 
 def _from_filter(
@@ -402,7 +455,7 @@ def _from_filter(
             if part.operator == "eq":
                 pk, rk = (value, rk) if part.property == "PartitionKey" else (pk, value)
             else:
-                side = sides.setdefault(part.property, ["", "\uffff"])
+                side = sides.setdefault(part.property, ["", OPEN_END])
                 side[0 if part.operator in ("ge", "gt") else 1] = value
         elif part.operator == "eq":
             values[part.property] = (
@@ -415,23 +468,33 @@ def _filter_of(
     names: tuple[str, ...], found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]
 ) -> Filter | None:
     """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
-    from pkadvisor.table.odata import And, Comparison, Operator, Parameter
+    from pkadvisor.table.odata import And, Comparison, Operator
 
     parts: list[Filter] = []
-    ranged = {n.removesuffix(LOW) for n in names if n.endswith(LOW)}
     for name in names:
         if name.endswith((LOW, HIGH)):
             continue
-        parts.append(Comparison(name, Operator.EQ, Parameter(name)))
-    for name in sorted(ranged):
-        parts.append(Comparison(name, Operator.GE, Parameter(name + LOW)))
-        parts.append(Comparison(name, Operator.LT, Parameter(name + HIGH)))
+        parts.append(Comparison(name, Operator.EQ, _parameter(name, types)))
+    for name in names:
+        if name.endswith(LOW):
+            parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
+        elif name.endswith(HIGH):
+            parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
     rest = _without_keys(found.filter, scheme) if found.filter is not None and not found.address else None
     if rest is not None:
         parts.append(rest)
     if not parts:
         return None
     return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
+    """A parameter with the quotes of its type; numbers need none."""
+    from pkadvisor.table.odata import Parameter
+
+    plain = name.removesuffix(LOW).removesuffix(HIGH)
+    edm = types.get(plain, EdmType.STRING if plain in KEYS else None)
+    return Parameter(name, edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None)
 
 
 def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:

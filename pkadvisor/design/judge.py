@@ -36,6 +36,9 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     if not workload.classes:
         why = "there is no workload: neither a log nor a declared query or write"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
+    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+        why = "the log names keys, the data has none, and no design says what they are made of: declare partition_key and row_key"
+        return Judged(section, workload, None, None, scheme, notes, why, 0)
     from pkadvisor.design.search import advise
 
     bench, more = bench_for(section, workload, limits)

@@ -16,6 +16,7 @@ or an ordered part whose property has a range ends the prefix with a range; anyt
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -423,7 +424,14 @@ def _filters(
 
 
 def _condition_text(name: str, wanted: Conditions) -> str:
-    """The comparison on one property that the key does not serve, as the application must send it."""
+    """The comparison on one property that the key does not serve, as the application must send it.
+
+    Types that the literal shows by itself are not written: ``{rating}``, not ``{rating:Int32}``.
+    """
+    return re.sub(r":(?:Int32|Double|Boolean)\}", "}", _comparison_text(name, wanted))
+
+
+def _comparison_text(name: str, wanted: Conditions) -> str:
     from pkadvisor.table.odata import And, Comparison, Operator, Or, format_filter
 
     if name in wanted.equal:

@@ -18,7 +18,7 @@ from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import Key, encode
 from pkadvisor.design.search import BREAK_ENOUGH, Loss, loss
 from pkadvisor.design.template import format_template
-from pkadvisor.observe.workload import Basis, DrawBy
+from pkadvisor.observe.workload import Basis, DrawBy, Operation
 
 if TYPE_CHECKING:
     from pkadvisor.design.cost import ClassCost, CostEstimate
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import TableTraffic, Traffic
+    from pkadvisor.observe.workload import QueryClass
 
 SCHEMA_VERSION = "1.0"
 EXAMPLES = 3
@@ -71,7 +72,8 @@ def build_result(
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
-    tables = [_table(j, shown, top) for j in judged]
+    covered_s = traffic.clock.covered_s if traffic is not None else 0.0
+    tables = [_table(j, shown, top, covered_s) for j in judged]
     failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"]
     return {
         "document": "pkadvisor result",
@@ -146,7 +148,7 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str
     }
 
 
-def _heat_now(table: TableTraffic, shown: Shown) -> dict[str, Any]:
+def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, Any]:
     """What the log itself says about the keys in place: who is asked for most."""
 
     def heavy(found: Any) -> dict[str, Any]:
@@ -155,7 +157,12 @@ def _heat_now(table: TableTraffic, shown: Shown) -> dict[str, Any]:
             "basis": str(found.basis),
             "error_requests": found.error,
             "top": [
-                {"partition_key": shown.key(k), "requests": n, "share": number(n / max(1, found.requests))}
+                {
+                    "partition_key": shown.key(k),
+                    "requests": n,
+                    "share": number(n / max(1, found.requests)),
+                    "requests_per_s": number(n / covered_s) if covered_s else None,
+                }
                 for k, n in found.keys[:HOT_KEYS]
             ],
         }
@@ -166,7 +173,7 @@ def _heat_now(table: TableTraffic, shown: Shown) -> dict[str, Any]:
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
-def _table(judged: Judged, shown: Shown, top: int) -> dict[str, Any]:
+def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str, Any]:
     section, advice = judged.section, judged.advice
     out: dict[str, Any] = {
         "table": section.table,
@@ -175,7 +182,7 @@ def _table(judged: Judged, shown: Shown, top: int) -> dict[str, Any]:
         "why_not": judged.why_not or None,
         "data": _data(judged),
         "workload": _workload(judged),
-        "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, shown),
+        "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
         "recommended": None,
         "current": None,
         "alternatives": [],
@@ -261,6 +268,7 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
             "parameters_basis": str(by_name[query.name].draw_basis) if query.name in by_name else str(Basis.UNKNOWN),
             "latency_goal_ms_p99": None if query.latency_goal_ms_p99 is None else number(query.latency_goal_ms_p99),
             "analytic": query.analytic,
+            "access_now": _access_now(query, judged),
         }
         for query in judged.workload.classes
     ]
