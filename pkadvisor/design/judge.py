@@ -37,7 +37,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         why = "there is no workload: neither a log nor a declared query or write"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
-        why = "the log names keys, the data has none, and no design says what they are made of: declare partition_key and row_key"
+        why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     from pkadvisor.design.search import advise
 

@@ -274,6 +274,23 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
     ]
 
 
+def _access_now(query: QueryClass, judged: Judged) -> str | None:
+    """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
+    from pkadvisor.design.plan import conditions, plan
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.transforms import Field
+
+    if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
+        return None
+    scheme = judged.scheme
+    if scheme is None and judged.section.traffic is not None:
+        scheme = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)))
+    if scheme is None:
+        return None
+    types = judged.bench.population.types if judged.bench else {}
+    return str(min((p.access for p in plan(query, conditions(query.filter), scheme, types)), key=lambda a: a.rank))
+
+
 def _scheme(
     found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool
 ) -> dict[str, Any]:
