@@ -8,10 +8,6 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
-BAR = "─"
-NARROW = 60
-WIDE = 100
-
 _STYLES = {"good": "\x1b[1;32m", "bad": "\x1b[1;31m", "warn": "\x1b[33m", "head": "\x1b[1m", "dim": "\x1b[2m"}
 _RESET = "\x1b[0m"
 _HEADLINES = {
@@ -21,37 +17,59 @@ _HEADLINES = {
     "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
     "unknown": ("NO ADVICE", "warn"),
 }
+_VERDICTS = {
+    "keep": "keep the key",
+    "change": "change the key",
+    "choose": "use this key",
+    "unsatisfied": "no key holds every constraint",
+}
 _ASCII = str.maketrans({"─": "-", "×": "x", "→": "->", "…": "...", "≤": "<=", "≥": ">=", "·": "|", "–": "-", "’": "'"})
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
     """The whole page. A pure function of the result; it holds no control characters but line ends and, with ``color``,
-    colour codes of its own."""
-    page = _Page(max(24, width), color)
+    colour codes of its own; ``ascii_only`` writes everything else as escapes."""
+    page = _Page(max(24, width), color, ascii_only)
     _inputs(page, result, verbose)
     for table in result["tables"]:
         _table(page, result, table, verbose)
     _account(page, result)
-    text = "\n".join(page.lines) + "\n"
-    return text.translate(_ASCII) if ascii_only else text
+    return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
 class _Page:
-    def __init__(self, width: int, color: bool) -> None:
+    def __init__(self, width: int, color: bool, ascii_only: bool) -> None:
         self.width = width
         self.color = color
+        self.ascii_only = ascii_only
         self.lines: list[str] = []
 
     def style(self, text: str, style: str) -> str:
-        return f"{_STYLES[style]}{text}{_RESET}" if self.color and style else text
+        return f"{_STYLES[style]}{text}{_RESET}" if self.color and style and text else text
+
+    def words(self, text: str) -> str:
+        """Prose: ornaments have ASCII forms."""
+        return self.exact(text.translate(_ASCII) if self.ascii_only else text)
+
+    def exact(self, text: str) -> str:
+        """Keys, templates and filters: nothing is written as something else."""
+        text = clean(text)
+        return text.encode("ascii", "backslashreplace").decode() if self.ascii_only else text
 
     def line(self, text: str = "", style: str = "") -> None:
-        self.lines.append(self.style(clean(text), style).rstrip())
+        """A line, folded below its own indentation where it is too long."""
+        text = self.words(text).rstrip()
+        plain = text.lstrip()
+        indent = " " * (len(text) - len(plain))
+        for number, piece in enumerate(
+            fold(plain, self.width - len(indent) - 2) if len(text) > self.width else [plain]
+        ):
+            self.lines.append(self.style(f"{indent}{'  ' if number else ''}{piece}".rstrip(), style))
 
     def wrapped(self, text: str, indent: str = "  ", hanging: str = "", style: str = "") -> None:
         """Prose: folded at blanks, long words folded and not cut."""
         for part in textwrap.wrap(
-            clean(text),
+            self.words(text),
             max(20, self.width),
             initial_indent=indent,
             subsequent_indent=hanging or indent,
@@ -62,21 +80,23 @@ class _Page:
 
     def record(self, label: str, text: str, pad: int = 14, indent: str = "  ") -> None:
         """``label   text``; the text folds under itself, character by character where it has no blanks."""
-        head = f"{indent}{label:<{pad}} "
-        if len(head) + 20 > self.width:
+        head = f"{indent}{self.exact(label):<{pad}} "
+        if len(head) + 20 > self.width and label:
             self.line(f"{indent}{label}")
             head = indent + "  "
         room = max(12, self.width - len(head))
-        pieces = fold(clean(text), room) or [""]
+        pieces = fold(self.exact(text), room) or [""]
         self.lines.append((head + pieces[0]).rstrip())
         self.lines += [" " * len(head) + piece for piece in pieces[1:]]
 
 
 def clean(text: str) -> str:
     """Control and bidirectional characters as escapes: key values are hostile text."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == " " else f"\\u{ord(c):04x}" if ord(c) > 0xFF else f"\\x{ord(c):02x}" for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(ord(c)) for c in text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def fold(text: str, room: int) -> list[str]:
@@ -86,17 +106,17 @@ def fold(text: str, room: int) -> list[str]:
         cut = text.rfind(" and ", 1, room - 3)
         if cut <= 0:
             cut = text.rfind(" ", 1, room + 1)
-        if cut <= 0:
+        if cut <= 0 or not text[:cut].strip():
             out.append(text[:room])
             text = text[room:]
         else:
-            out.append(text[:cut])
+            out.append(text[:cut].rstrip())
             text = text[cut + 1 :]
     return [*out, text] if text or not out else out
 
 
 def amount(value: float | None) -> str:
-    """A number at three or so digits with thousands separated."""
+    """A number at three or so digits with thousands separated, never with an exponent."""
     if value is None:
         return "no limit"
     if value == 0:
@@ -105,7 +125,27 @@ def amount(value: float | None) -> str:
         return f"{value:,.0f}"
     if abs(value) >= 0.01:
         return f"{value:.3g}"
-    return f"{value:.2g}"
+    return f"{value:.2g}" if abs(value) >= 0.0001 else "<0.0001"
+
+
+def ratio(value: float) -> str:
+    """How many times a target."""
+    return "<0.01x" if 0 < value < 0.01 else f"{amount(value)}x"
+
+
+def breaks(value: float | None) -> str:
+    """At how many times the peak a limit is reached."""
+    return "never" if value is None else ratio(value)
+
+
+def percent(share: float) -> str:
+    """A share in percent."""
+    return f"{100 * share:.3g} %" if share == 0 or share >= 0.0001 else "<0.01 %"
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 index row``, ``2 index rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def rate(value: float | None) -> str:
@@ -124,21 +164,33 @@ def _inputs(page: _Page, result: dict[str, Any], verbose: bool) -> None:
         if data is None:
             continue
         total = f" of {data['entities_total']:,}" if data["entities_total"] > data["entities_read"] else ""
-        missing = [p["name"] for p in data["properties"] if p["types"]]
-        page.record("data", f"{data['name']}: {data['entities_read']:,} entities{total}, {len(data['properties'])} properties", 7)
-        if missing:
-            page.record("", f"two types in one property: {', '.join(missing)}", 7)
+        mixed = [p["name"] for p in data["properties"] if p["types"]]
+        noun = "property" if len(data["properties"]) == 1 else "properties"
+        entities = "entity" if data["entities_read"] == 1 and not total else "entities"
+        read = f"{data['entities_read']:,}{total} {entities}, {len(data['properties'])} {noun}"
+        page.record("data", f"{data['name']}: {read}", 7)
+        if mixed:
+            page.record("", f"values of more than one type in {', '.join(mixed)}", 7)
         for note in data["notes"][: None if verbose else 3]:
             page.record("", note, 7)
     log = result["log"]
     if log is not None:
-        files = len(result["inputs"]["logs"])
-        page.record("log", f"{files} file{'s' if files > 1 else ''}, {log['lines']:,} lines, {log['requests_attempted']:,} requests", 7)
+        counts = (
+            (len(result["inputs"]["logs"]), "file"),
+            (log["lines"], "line"),
+            (log["requests_attempted"], "request"),
+        )
+        page.record("log", ", ".join(plural(n, noun) for n, noun in counts), 7)
         if log["first"]:
             page.record("", f"{log['first']} to {log['last']}", 7)
         facts = [
             f"{log[name]:,} {label}"
-            for name, label in (("duplicates", "duplicate records"), ("throttled", "throttled"), ("retries", "retries"), ("pages", "further pages"))
+            for name, label in (
+                ("duplicates", "written twice"),
+                ("throttled", "throttled"),
+                ("retries", "retried"),
+                ("pages", "further pages"),
+            )
             if log[name]
         ]
         if facts:
@@ -169,15 +221,18 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     peak = best["hot_partition"]["entities_per_s_peak"] if best["hot_partition"] else 0
     now = current["hot_partition"]["entities_per_s_peak"] if current and current["hot_partition"] else None
     if now is not None and table["verdict"] == "change":
-        page.wrapped(f"peak partition load {now / limit:.2f}x of its target now -> {peak / limit:.2f}x proposed")
+        page.wrapped(f"peak partition load: {ratio(now / limit)} its target now → {ratio(peak / limit)} proposed")
     else:
-        page.wrapped(f"peak partition load {peak / limit:.2f}x of its target ({amount(peak)} of {amount(limit)} entities/s)")
+        load = f"{amount(peak)} of {amount(limit)} entities/s"
+        page.wrapped(f"peak partition load: {ratio(peak / limit)} its target ({load})")
     page.line()
     _keys(page, best)
     page.line()
     page.line("Queries and writes", "head")
     for entry in best["classes"]:
         _class(page, entry)
+    for group in best["transactions"]:
+        _transaction(page, group)
     page.line()
     _why(page, table, best)
     _ranking(page, table)
@@ -196,10 +251,13 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     if verbose:
         _verbose(page, table, best)
     page.line()
-    verdict = {"keep": "keep the key", "change": "change the key", "choose": "use this key", "unsatisfied": "no key holds every constraint"}
-    page.line(
-        f"{_title(table)}: {verdict[table['verdict']]}; score {amount(best['score'])} of 100, "
-        f"breaks at {amount(_term(best, 'break factor'))}x the peak, {table['examined']:,} schemes examined",
+    factor = _term(best, "break factor")
+    page.wrapped(
+        f"{_title(table)}: {_VERDICTS[table['verdict']]}; score {amount(best['score'])} of 100, "
+        + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)} the peak")
+        + f", {plural(table['examined'], 'scheme')} examined",
+        "",
+        "  ",
         style,
     )
     page.line()
@@ -226,7 +284,8 @@ def _keys(page: _Page, scheme: dict[str, Any]) -> None:
         page.record("example", f"{quoted(example['partition_key'])}  /  {quoted(example['row_key'])}")
     for row, example in zip(scheme["index_rows"], scheme.get("index_examples", []), strict=False):
         kind = "full copy" if row["copy"] == "full" else "pointer"
-        where = "same partition, same group transaction" if row["consistency"] == "atomic" else "another partition, written after"
+        atomic = row["consistency"] == "atomic"
+        where = "same partition, same group transaction" if atomic else "another partition, written after"
         page.line(f"  + index row ({kind}; {where})")
         page.record("PartitionKey", quoted(row["partition_key"]))
         page.record("RowKey", quoted(row["row_key"]))
@@ -246,7 +305,7 @@ def _class(page: _Page, entry: dict[str, Any]) -> None:
         counts = f"reads {amount(entry['entities_read'])}, writes {amount(entry['entities_written'])}"
     else:
         counts = f"writes {amount(entry['entities_written'])}"
-    many = f", {amount(entry['requests'])} requests" if abs(entry["requests"] - 1) > 0.005 else ""
+    many = f", in {amount(entry['requests'])} requests" if abs(entry["requests"] - 1) > 0.005 else ""
     page.wrapped(f"{entry['name']}  {rate(entry['rate_per_s'])}  {access}: {counts}{many}", "  ", "    ")
     for text in entry["filters"]:
         if text:
@@ -259,6 +318,29 @@ def _class(page: _Page, entry: dict[str, Any]) -> None:
         page.wrapped(note, "     ")
 
 
+def _transaction(page: _Page, group: dict[str, Any]) -> None:
+    """Whether entities that change together still can."""
+    size = f"{amount(group['mean_entities'])} entities on average"
+    if not group["kept"]:
+        text = f"not one group transaction ({size})"
+    elif group["sets_over_limit"]:
+        text = f"one group transaction ({size}) but for {group['sets_over_limit']:,} of {group['sets']:,}: too large"
+    else:
+        text = f"one group transaction ({size})"
+    page.wrapped(f"{group['name']}  {text}", "  ", "    ")
+
+
+def _straight(best: dict[str, Any]) -> str:
+    """The classes of requests that read nothing they do not return."""
+    read = [c for c in best["classes"] if c["operation"] == "query"]
+    straight = [c["name"] for c in read if c["entities_read"] <= 1.05 * c["entities_returned"] + 0.005]
+    if not straight:
+        return ""
+    every = len(straight) == len(read) > 1
+    which = "every query" if every else ", ".join(straight)
+    return f"{which} read{'s' if every or len(straight) == 1 else ''} only what is returned"
+
+
 def _why(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     rivals = table["alternatives"][:1]
     current = table["current"]
@@ -267,12 +349,15 @@ def _why(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         reasons = [v["message"] for v in current["violations"]] + [r["message"] for r in current["remarks"]]
         for reason in reasons[:4] or [_lost(current["loses"])]:
             lines.append(("now", reason))
+    if table["verdict"] in ("change", "choose") and _straight(best):
+        lines.append(("this", _straight(best)))
     if table["verdict"] == "keep":
-        lines.append(("keep", "it breaks no constraint, costs no more requests than the best, and moving a key rewrites every entity"))
+        lines.append(("keep", "it breaks no constraint and costs no more requests than the best"))
+        lines.append(("", "another key would mean to write every entity again"))
     for rival in rivals:
         if rival["loses"]:
             name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
-                f" with {len(rival['index_rows'])} index row(s)" if rival["index_rows"] else ""
+                f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
             )
             lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
     for remark in best["remarks"][:4]:
@@ -296,7 +381,8 @@ def _ranking(page: _Page, table: dict[str, Any]) -> None:
     page.line("Ranking", "head")
     narrow = page.width < 76
     if not narrow:
-        page.line(f"  {'#':>3} {'score':>6} {'requests/s':>11} {'entities/s':>11} {'hot part.':>10} {'breaks at':>10}  loses by")
+        head = ("#", "score", "requests/s", "entities/s", "hot part.", "breaks at")
+        page.line("  {:>3} {:>6} {:>11} {:>11} {:>10} {:>10}  loses by".format(*head), "dim")
     for label, scheme in rows:
         hot = _term(scheme, "hottest partition at peak")
         cells = (
@@ -304,7 +390,7 @@ def _ranking(page: _Page, table: dict[str, Any]) -> None:
             amount(_term(scheme, "requests")),
             amount(_term(scheme, "entities counted")),
             amount(hot),
-            f"{amount(_term(scheme, 'break factor'))}x" if _term(scheme, "break factor") is not None else "never",
+            breaks(_term(scheme, "break factor")),
         )
         loses = scheme["loses"]["goal"] if scheme["loses"] else ""
         if narrow:
@@ -314,7 +400,9 @@ def _ranking(page: _Page, table: dict[str, Any]) -> None:
             if loses:
                 page.record("loses by", loses, 10, "    ")
         else:
-            page.line(f"  {label:>3} {cells[0]:>6} {cells[1]:>11} {cells[2]:>11} {cells[3]:>10} {cells[4]:>10}  {loses}")
+            page.line(
+                f"  {label:>3} {cells[0]:>6} {cells[1]:>11} {cells[2]:>11} {cells[3]:>10} {cells[4]:>10}  {loses}"
+            )
         keys = f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}"
         page.record("", keys, 1, "     ")
         for row in scheme["index_rows"]:
@@ -334,7 +422,7 @@ def _heat(page: _Page, table: dict[str, Any]) -> None:
     page.line("Hot keys in the log", "head")
     for name, found in shown:
         for entry in found["top"][:3]:
-            share = f"{100 * entry['share']:.3g} % of {name}"
+            share = f"{percent(entry['share'])} of {name}"
             page.record(share, quoted(entry["partition_key"]), 18)
     page.line()
 
@@ -344,8 +432,11 @@ def _queries_without_plan(page: _Page, table: dict[str, Any]) -> None:
         return
     page.line("Queries and writes", "head")
     for query in table["workload"]:
-        text = f"  {query['filter']}" if query["filter"] else ""
-        page.wrapped(f"{query['name']}  {rate(query['rate_per_s'])}, peak {rate(query['peak_per_s'])}{text}", "  ", "    ")
+        access = f"  {query['access_now']}" if query["access_now"] else ""
+        rates = f"{rate(query['rate_per_s'])}, peak {rate(query['peak_per_s'])}"
+        page.wrapped(f"{query['name']}  {rates}{access}", "  ", "    ")
+        if query["filter"]:
+            page.record("", query["filter"], 1, "   ")
     page.line()
 
 
@@ -369,6 +460,12 @@ def _verbose(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             about = f"±{100 * prop['distinct_relative_error']:.1f} %" if prop["distinct_relative_error"] else "counted"
             missing = f", {prop['missing']:,} missing" if prop["missing"] else ""
             page.record(prop["name"], f"{prop['type']}, {prop['distinct']:,} distinct ({about}){missing}", 20)
+    fronts = best["write_fronts"]
+    if fronts["lasting"] is not None:
+        page.line()
+        page.line("Write fronts", "head")
+        text = f"{amount(fronts['lasting'])} lasting, {amount(fronts['least'])} at the least ({fronts['basis']})"
+        page.wrapped(text + (f"; {fronts['note']}" if fronts["note"] else ""))
 
 
 def _account(page: _Page, result: dict[str, Any]) -> None:
@@ -376,9 +473,15 @@ def _account(page: _Page, result: dict[str, Any]) -> None:
     if log is None:
         return
     account = log["account"]
-    if len(log["tables"]) > 1 or account["peak_per_s"]:
-        page.line("Account", "head")
-        page.record("peak", f"{account['peak_per_s']:,} requests/s of {amount(account['limit_per_s'])} ({100 * account['peak_share']:.3g} %)", 7)
-        for table in log["tables"]:
-            what = "" if table["designed"] else "  (no design)"
-            page.record(f"{100 * table['share']:.3g} %", f"{table['table']}{what}", 7)
+    several = len(log["tables"]) > 1
+    if not several and not account["peak_per_s"]:
+        return
+    page.line("Account", "head")
+    if account["peak_per_s"]:
+        share = percent(account["peak_share"])
+        page.record(
+            "peak", f"{amount(account['peak_per_s'])} of {amount(account['limit_per_s'])} requests/s ({share})", 7
+        )
+    for table in log["tables"] if several else ():
+        what = "" if table["designed"] else "  (no design)"
+        page.record(percent(table["share"]), f"{table['table']}{what}", 7)

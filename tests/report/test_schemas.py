@@ -122,7 +122,7 @@ def test_versions_and_words_of_the_schemas_are_those_of_the_code() -> None:
     )
     assert words["operation"]["enum"] == [str(o) for o in Operation]
     assert words["query_class"]["properties"]["parameters"]["enum"] == [str(d) for d in DrawBy]
-    assert words["class_cost"]["properties"]["access"]["enum"] == [*map(str, Access), None]
+    assert words["access"]["enum"] == [*map(str, Access), None]
     assert words["data"]["properties"]["sampling"]["enum"] == [str(s) for s in Sampling]
     for known in (words["edm"]["enum"], stored["$defs"]["edm"]["enum"]):
         assert sorted(known) == sorted(str(e) for e in EdmType)
