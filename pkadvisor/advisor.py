@@ -125,7 +125,7 @@ def _logged(workload: Workload) -> tuple[QueryClass, ...]:
 
 def _ordered(declaration: Declaration | None) -> frozenset[str]:
     """Properties whose order a declared workload needs, so that a profile must keep their values."""
-    from pkadvisor.design.plan import conditions
+    from pkadvisor.design.conditions import conditions
 
     found: set[str] = set()
     for table in declaration.tables if declaration else ():

@@ -232,7 +232,8 @@ def _class_cost(
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
     candidates = [
-        _read(p, demand, scheme, bench) for p in plan(query, demand.conditions, scheme, bench.population.types)
+        _read(p, demand, scheme, bench)
+        for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population.keeps_order)
     ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
     peak = query.rate.sustained_per_s

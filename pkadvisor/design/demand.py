@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.plan import Conditions, conditions
+from pkadvisor.design.conditions import Conditions, conditions
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.design.plan import Operand, Range
+    from pkadvisor.design.conditions import Operand, Range
     from pkadvisor.design.population import Atom, Population
     from pkadvisor.table.odata import Filter
 
@@ -328,15 +328,12 @@ def range_count(
     periods."""
     import numpy as np
 
-    low, high = code_bounds(population, ("p", over[1]), bounds)
     if over[0] == "t":
-        periods, size = population.atom(over)
-        codes = population.coded(over[1])
-        of_code = np.zeros(codes.size + 1, dtype=np.int64)
-        of_code[codes.codes] = periods
-        low_period = of_code[np.clip(low, 0, codes.size - 1)]
-        high_period = np.where(high > low, of_code[np.clip(high - 1, 0, codes.size - 1)] + 1, low_period)
-        return population.matching_range(atoms, over, low_period, np.minimum(high_period, size), instances)
+        # The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
+        low = population.period_codes(over, bounds[0], "left")
+        high = population.period_codes(over, np.maximum(bounds[1] - 1, bounds[0]), "right")
+        return population.matching_range(atoms, over, low, high, instances)
+    low, high = code_bounds(population, ("p", over[1]), bounds)
     return population.matching_range(atoms, over, low, high, instances)
 
 

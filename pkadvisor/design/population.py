@@ -149,6 +149,7 @@ class Population:
         self._counts: dict[tuple[Atom, ...], Ints] = {}
         self._ranges: dict[tuple[tuple[Atom, ...], Atom], tuple[Ints, Ints]] = {}
         self._masks: list[Bools] = []
+        self._numbers_of: dict[Atom, Ints] = {}
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
 
@@ -219,6 +220,7 @@ class Population:
                         of_missing = bucket(MISSING, int(atom[2])) if atom[0] == "h" else -1
                         table = np.concatenate([[of_missing], table])
                     distinct, dense = np.unique(table, return_inverse=True)
+                    self._numbers_of[atom] = distinct
                     self._atoms[atom] = (dense.astype(np.int64)[coded.codes], len(distinct))
         return self._atoms[atom]
 
@@ -370,6 +372,19 @@ class Population:
         at = np.searchsorted(values, numbers, side="left" if side == "left" else "right")
         return at.astype(np.int64) + (1 if coded.has_missing else 0)
 
+    def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:
+        """For each moment (µs), how many periods of a time atom lie before its own (``left``) or up to it (``right``)."""
+        import numpy as np
+        import polars as pl
+
+        self.atom(atom)
+        numbers = self._numbers_of[atom]
+        finite = np.clip(np.nan_to_num(moments, posinf=2.5e17, neginf=-6e16), -6e16, 2.5e17).astype(np.int64)
+        periods = period_index(pl.Series(finite).cast(pl.Datetime("us", "UTC")), atom[2])
+        found = np.searchsorted(numbers, periods, side="left" if side == "left" else "right").astype(np.int64)
+        first = 1 if self.coded(atom[1]).has_missing else 0
+        return np.maximum(found, first)
+
     def numbers(self, name: str, instances: Ints) -> Floats | Ints:
         """The numeric value (µs for times) of a property for each instance; missing is the least value."""
         import numpy as np
@@ -400,6 +415,33 @@ class Population:
                 codes = order.astype(np.int64)[coded.codes]
             out.append(codes)
         return out
+
+    def keeps_order(self, name: str, following: str) -> bool:
+        """Whether texts sort in a key as their values do, for the values at hand.
+
+        Not where a value has characters that are escaped, nor where one value continues another with a character below
+        the one that follows it in the key (``ab`` and ``ab!`` before ``_``). Hidden values have no order.
+        """
+        memo = ("keeps order", name, following)
+        if memo not in self.memo:
+            self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
+        return bool(self.memo[memo])
+
+    def _texts_keep(self, name: str, following: str) -> bool:
+        import polars as pl
+
+        values = self.coded(name).values
+        if values.dtype != pl.String or values.is_empty():
+            return False
+        escaped = values.str.contains(ESCAPED_PATTERN).any()
+        if escaped or (following and values.str.contains(following, literal=True).any()):
+            return False
+        if not following:
+            return True
+        # Sorted, everything that continues a value comes right behind it, the lowest continuation first.
+        pair = pl.DataFrame({"a": values, "b": values.shift(-1)}).filter(pl.col("b").str.starts_with(pl.col("a")))
+        after = pair.select(pl.col("b").str.slice(pl.col("a").str.len_chars(), 1)).to_series()
+        return not bool((after < following).any())
 
     def arrival_order(self) -> Ints | None:
         """Data row numbers from the first inserted to the last; None where nobody knows."""
@@ -477,5 +519,7 @@ def period_index(values: pl.Series, unit: str) -> Ints:
     return (seconds // PERIOD_S[unit]).to_numpy()
 
 
+ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}]"
+"""Characters that a key escapes: order is lost with them."""
 PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 __all__ = ["Atom", "Coded", "Pad", "Population", "Ticks", "atom_of", "atoms_of", "numeric", "period_index"]

@@ -276,7 +276,8 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
 
 def _access_now(query: QueryClass, judged: Judged) -> str | None:
     """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
-    from pkadvisor.design.plan import conditions, plan
+    from pkadvisor.design.conditions import conditions
+    from pkadvisor.design.plan import plan
     from pkadvisor.design.scheme import Key, KeyScheme
     from pkadvisor.design.transforms import Field
 
@@ -287,8 +288,11 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
         scheme = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)))
     if scheme is None:
         return None
-    types = judged.bench.population.types if judged.bench else {}
-    return str(min((p.access for p in plan(query, conditions(query.filter), scheme, types)), key=lambda a: a.rank))
+    found = plan(query, conditions(query.filter), scheme, {})
+    if judged.bench is not None:
+        population = judged.bench.population
+        found = plan(query, conditions(query.filter), scheme, population.types, population.keeps_order)
+    return str(min((p.access for p in found), key=lambda a: a.rank))
 
 
 def _scheme(

@@ -1,0 +1,81 @@
+"""A filter taken apart into what a key may serve: equalities, ranges and choices on single properties, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pkadvisor.table.odata import Filter, Parameter
+    from pkadvisor.table.odata import Literal as Constant
+
+    Operand = Constant | Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Bounds on one property; an open side is None."""
+
+    low: Operand | None = None
+    low_inclusive: bool = True
+    high: Operand | None = None
+    high_inclusive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
+    properties)."""
+
+    equal: Mapping[str, Operand]
+    ranges: Mapping[str, Range]
+    any_of: Mapping[str, tuple[Operand, ...]]
+    residual: tuple[Filter, ...]
+
+    @property
+    def properties(self) -> tuple[str, ...]:
+        """Every property named."""
+        from pkadvisor.table.odata import properties
+
+        rest = [p for f in self.residual for p in properties(f)]
+        return tuple(dict.fromkeys([*self.equal, *self.any_of, *self.ranges, *rest]))
+
+
+def conditions(filter_: Filter | None) -> Conditions:
+    """The conditions of a filter over logical properties."""
+    from pkadvisor.table.odata import Comparison, Or, conjuncts
+
+    equal: dict[str, Operand] = {}
+    ranges: dict[str, Range] = {}
+    any_of: dict[str, tuple[Operand, ...]] = {}
+    residual: list[Filter] = []
+    for part in conjuncts(filter_) if filter_ is not None else ():
+        if isinstance(part, Comparison) and part.operator == "eq" and part.property not in equal:
+            equal[part.property] = part.operand
+        elif isinstance(part, Comparison) and part.operator in ("gt", "ge", "lt", "le"):
+            bounds = ranges.get(part.property, Range())
+            low = part.operator in ("gt", "ge")
+            if (bounds.low if low else bounds.high) is not None:
+                residual.append(part)
+            elif low:
+                ranges[part.property] = Range(part.operand, part.operator == "ge", bounds.high, bounds.high_inclusive)
+            else:
+                ranges[part.property] = Range(bounds.low, bounds.low_inclusive, part.operand, part.operator == "le")
+        elif isinstance(part, Or) and (choices := _same_property(part)) and choices[0] not in any_of:
+            any_of[choices[0]] = choices[1]
+        else:
+            residual.append(part)
+    return Conditions(equal, ranges, any_of, tuple(residual))
+
+
+def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
+    """(property, operands) of ``a eq 1 or a eq 2``; None for any other shape."""
+    from pkadvisor.table.odata import Comparison, Or
+
+    assert isinstance(filter_, Or)
+    parts = [p for p in filter_.operands if isinstance(p, Comparison) and p.operator == "eq"]
+    names = {p.property for p in parts}
+    if len(parts) != len(filter_.operands) or len(names) != 1:
+        return None
+    return parts[0].property, tuple(p.operand for p in parts)
