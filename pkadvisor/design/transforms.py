@@ -403,7 +403,8 @@ def bucket(text: str, count: int) -> int:
 class Hash(_Unary):
     """A bucket number from a property, decimal, padded to the digits of ``count - 1``.
 
-    The hash is SHA-256 over the UTF-8 of the canonical text, so that every language computes the same bucket.
+    The hash is SHA-256 over the UTF-8 of the canonical text, so that every language computes the same bucket. A missing
+    value falls into the bucket of the text ``~-``: whoever asks all buckets meets every entity.
     """
 
     property: str
@@ -416,22 +417,32 @@ class Hash(_Unary):
         """The width of a bucket number."""
         return len(str(self.count - 1))
 
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        """The bucket of one entity."""
+        value = values.get(self.property)
+        return self._bucket_text(MISSING) if value is None else self.text_of(value, context)
+
+    def _bucket_text(self, text: str) -> str:
+        return f"{bucket(text, self.count):0{self.digits}d}"
+
     def text_of(self, value: Value, context: Context) -> str:
-        number = bucket(canonical_text(value, context.edm(self.property)), self.count)
-        return f"{number:0{self.digits}d}"
+        return self._bucket_text(canonical_text(value, context.edm(self.property)))
 
     def column(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        def of(text: str) -> str:
-            return f"{bucket(text, self.count):0{self.digits}d}"
-
         def distinct(series: pl.Series) -> pl.Series:
             values = series.drop_nulls().unique()
-            return series.replace_strict(values, [of(v) for v in values], default=None, return_dtype=pl.String)
+            return series.replace_strict(
+                values, [self._bucket_text(v) for v in values], default=None, return_dtype=pl.String
+            )
 
         text = canonical_expression(self.property, context.edm(self.property))
         return text.map_batches(distinct, return_dtype=pl.String)
+
+    def expression(self, context: Context) -> pl.Expr:
+        """The bucket as a polars expression."""
+        return self.column(context).fill_null(self._bucket_text(MISSING))
 
     def buckets(self) -> list[str]:
         """Every bucket's text, in order."""

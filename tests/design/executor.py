@@ -1,4 +1,4 @@
-"""A plain table store: keys in a list, requests as texts. It reads a plan's `$filter` texts and nothing else of the plan.
+"""A plain table store: keys in a list, requests as texts. Of a plan it reads little more than the `$filter` texts.
 
 What a plan says in words (counts, atoms) is then compared with what its texts select.
 """

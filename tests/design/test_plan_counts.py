@@ -1,16 +1,13 @@
-"""The texts of a plan against its numbers: the `$filter` texts select what the costing counts, and the right entities."""
+"""The texts of a plan against its numbers: `$filter` texts select what the costing counts, and the right entities."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
-import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.cost import _read
-from pkadvisor.design.demand import demands
 from pkadvisor.design.plan import Access, conditions, plan
 from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.transforms import (
@@ -95,7 +92,8 @@ def filters(draw: st.DrawFn) -> str:
 
 
 EXTRA = ["qty ne 3", "not (event eq 'a')", "(event eq 'a' or event eq 'b')", "(event eq {event} or event eq '😀')",
-         "(qty eq 2 or unit eq {unit})", "event eq 'b'", "qty eq 5", "unit eq 20L", "(qty eq 1 or qty eq 2 or qty eq 3)",
+         "(qty eq 2 or unit eq {unit})", "event eq 'b'", "qty eq 5", "unit eq 20L",
+         "(qty eq 1 or qty eq 2 or qty eq 3)",
          "when eq datetime'2024-02-29T00:00:00Z'", "when ge datetime'2024-02-29T00:00:00Z'"]  # fmt: skip
 
 

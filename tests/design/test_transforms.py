@@ -245,6 +245,12 @@ def test_bucket_text(value: str | int, edm: EdmType, count: int, text: str) -> N
     assert part.buckets() == sorted(part.buckets())
 
 
+def test_a_missing_value_has_a_bucket_of_its_text() -> None:
+    part = Hash("p", 16)
+    assert hashlib.sha256(b"~-").hexdigest()[:16] == "9e160f83aceabee3"
+    assert part.encode({"p": None}, Context({})) == part.encode({}, Context({})) == "03"
+
+
 def test_bucket_reads_the_plain_text_not_the_escaped() -> None:
     assert Hash("p", 97).encode({"p": "a_b/"}, Context({}, "_")) == f"{bucket('a_b/', 97):02d}"
 

@@ -1,0 +1,136 @@
+"""How parameters are drawn, and how many entities a filter returns."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.design.demand import demands, draw_weights, group_sizes
+from pkadvisor.design.population import Population
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload
+from pkadvisor.table.edm import EdmType
+from tests.design.support import frame_of, population_of, query
+
+TYPES = {"tenant": EdmType.STRING, "size": EdmType.INT32, "at": EdmType.DATETIME}
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def table(tenants: list[str], **options: object) -> Population:
+    n = len(tenants)
+    return population_of(
+        {"tenant": tenants, "size": list(range(n)), "at": [START + timedelta(hours=i) for i in range(n)]},
+        TYPES,
+        **options,
+    )
+
+
+tenants_ = st.lists(st.sampled_from("abcd"), min_size=1, max_size=15)
+DRAWS = [
+    Draw(),
+    Draw(DrawBy.DISTINCT, of=("tenant",)),
+    Draw(DrawBy.ZIPF, of=("tenant",), exponent=1.2),
+    Draw(DrawBy.WEIGHT, column="size"),
+    Draw(DrawBy.NEWEST, share=0.7, window_s=7200),
+]
+
+
+@given(tenants_, st.sampled_from(DRAWS))
+def test_weights_sum_to_one(tenants: list[str], draw: Draw) -> None:
+    instances, weights = draw_weights(draw, table(tenants, arrival="at"))
+    assert instances.tolist() == list(range(len(tenants)))
+    assert weights.min() >= 0
+    assert weights.sum() == pytest.approx(1)
+
+
+def by_tenant(tenants: list[str], weights: np.ndarray) -> dict[str, float]:  # type: ignore[type-arg]
+    return {t: float(sum(w for n, w in zip(tenants, weights, strict=True) if n == t)) for t in sorted(set(tenants))}
+
+
+TENANTS = list("aaaaaabbbc")
+
+
+def test_entities_are_equally_likely() -> None:
+    _, weights = draw_weights(DRAWS[0], table(TENANTS))
+    assert by_tenant(TENANTS, weights) == pytest.approx({"a": 0.6, "b": 0.3, "c": 0.1})
+
+
+def test_distinct_values_are_equally_likely() -> None:
+    _, weights = draw_weights(DRAWS[1], table(TENANTS))
+    assert by_tenant(TENANTS, weights) == pytest.approx({"a": 1 / 3, "b": 1 / 3, "c": 1 / 3})
+
+
+@pytest.mark.parametrize("exponent", [0.0, 1.0, 2.0])
+def test_zipf_falls_with_the_rank_of_the_frequency(exponent: float) -> None:
+    _, weights = draw_weights(Draw(DrawBy.ZIPF, of=("tenant",), exponent=exponent), table(TENANTS))
+    raw = [1.0, 2**-exponent, 3**-exponent]
+    assert by_tenant(TENANTS, weights) == pytest.approx(dict(zip("abc", [r / sum(raw) for r in raw], strict=True)))
+
+
+def test_a_weight_column_is_proportional() -> None:
+    _, weights = draw_weights(DRAWS[3], table(TENANTS))
+    assert weights == pytest.approx(np.arange(10) / 45)
+
+
+def test_the_newest_take_their_share() -> None:
+    _, weights = draw_weights(DRAWS[4], table(TENANTS, arrival="at"))
+    assert weights[:8] == pytest.approx(np.full(8, 0.03))  # two hours back, the bound itself outside: rows 8 and 9
+    assert weights[8:] == pytest.approx(np.full(2, 0.03 + 0.35))
+
+
+def test_a_weight_of_nothing_falls_back_to_entities() -> None:
+    population = population_of({"size": [0, 0, 0]}, {"size": EdmType.INT32})
+    _, weights = draw_weights(Draw(DrawBy.WEIGHT, column="size"), population)
+    assert weights == pytest.approx(np.full(3, 1 / 3))
+
+
+def returned(text: str, population: Population, **options: object) -> list[float]:
+    (found,) = demands(Workload("T", (query("q", text, **options),)), population, {})  # type: ignore[arg-type]
+    return [round(float(v), 6) for v in found.returned]
+
+
+def test_returned_counts_the_whole_filter() -> None:
+    population = table(list("aab"))
+    assert returned("tenant eq {tenant}", population) == [2, 2, 1]
+    assert returned("tenant eq {tenant} and size ge {size}", population) == [2, 1, 1]
+    assert returned("tenant eq {tenant} and size gt {size}", population) == [1, 0, 0]
+    assert returned("tenant eq {tenant} and size ne 0", population) == [1, 1, 1]
+    assert returned("size lt {size+2}", population) == [2, 3, 3]
+    assert returned("at ge {at} and at lt {at+2h}", population) == [2, 2, 1]
+    assert returned("tenant eq 'a'", population) == [2, 2]
+    assert returned("not (tenant eq 'a')", population) == [1, 1, 1]
+
+
+def test_basis_says_whether_somebody_stated_the_draw() -> None:
+    population = table(TENANTS)
+
+    def basis(draw: Draw, operation: Operation = Operation.QUERY) -> Basis:
+        classes = (query("q", "tenant eq {tenant}", draw=draw, operation=operation),)
+        return demands(Workload("T", classes), population, {})[0].draw_basis
+
+    assert basis(Draw()) is Basis.ASSUMED
+    assert basis(Draw(stated=True)) is Basis.DECLARED
+    assert basis(Draw(), Operation.INSERT) is Basis.DECLARED
+
+
+def test_logged_parameters_are_the_instances() -> None:
+    import polars as pl
+
+    ghosts = frame_of({"tenant": ["b", "zz"]}, TYPES)
+    population = table(TENANTS, ghosts=ghosts)
+    asked = query("q", "tenant eq {tenant}")
+    logged = ghosts.with_columns(pl.Series("_weight", [0.25, 0.75]))
+    (found,) = demands(Workload("T", (asked,), instances={"q": logged}), population, {"q": (10, 12)})
+    assert found.instances.tolist() == [10, 11]
+    assert found.weights.tolist() == [0.25, 0.75]
+    assert found.returned.tolist() == [3, 0]
+    assert found.mean(found.returned) == 0.75
+    assert found.draw_basis is Basis.COUNTED
+
+
+def test_group_sizes() -> None:
+    tenants = ["a"] * 101 + ["b"] * 100 + ["c"]
+    assert group_sizes(Transaction("t", (), ("tenant",)), table(tenants)) == (pytest.approx(202 / 3), 1, 3)
