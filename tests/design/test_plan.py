@@ -59,7 +59,7 @@ PARTITIONS, TABLE = Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN
         ("{hash(bib,8)}_{event}", "{pad(bib,5)}", "event eq {event} and bib eq {bib}", POINT, (), 1),
         ("{hash(bib,8)}_{event}", "{pad(bib,5)}", "age eq {age}", TABLE, ("age",), 1),
         ("{hash(event,8)}", "{pad(bib,5)}", "event eq {event} and bib eq {bib}", POINT, ("event",), 1),
-        ("{event}_{time(at,'yyyyMM')}", "{ticks(at)}", "event eq {event} and at ge {at} and at lt {at+2d}", ROWS, (), 1),
+        ("{name}_{time(at,'yyyyMM')}", "{ticks(at)}", "name eq {name} and at ge {at} and at lt {at+2d}", ROWS, (), 1),
         ("{event}_{time(at,'yyyyMMdd')}", "{ticks(at)}", "event eq {event} and at lt {at}", PARTITIONS, ("at",), 1),
     ],
 )  # fmt: skip

@@ -1,0 +1,304 @@
+"""The order of goals, monotonicity, and the choices that a stranger can check by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkadvisor.design.cost import Bench, CostEstimate, Violation, estimate
+from pkadvisor.design.heat import Fronts
+from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.search import GOALS, advise, best_of, better, loss, ranked
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+INSIDE = IndexRow(parse_key("{a}", "B:{b}"))
+AWAY = IndexRow(parse_key("{b}", "{a}"))
+
+
+def candidate(
+    partition: str = "{a}",
+    row: str = "{b}",
+    *,
+    rows: tuple[IndexRow, ...] = (),
+    severity: float = 0.0,
+    requests: float = 100.0,
+    breaks: float = 20.0,
+    entities: float = 100.0,
+    size: float = 100.0,
+) -> CostEstimate:
+    broken = (Violation("x", "broken", 1, 1, "x", severity),) if severity else ()
+    return CostEstimate(
+        scheme=KeyScheme(parse_key(partition, row), rows),
+        classes=(),
+        hot=None,
+        fronts=Fronts(None, None, Basis.UNKNOWN),
+        inserts_per_s_peak=0,
+        requests_per_s=requests,
+        requests_per_s_peak=requests,
+        entities_per_s=entities,
+        bytes_per_entity=size,
+        break_factor=breaks,
+        break_cause="",
+        horizon_factor=3,
+        transactions=(),
+        violations=broken,
+        remarks=(),
+        score=0,
+        partitions=1,
+        surplus=0,
+    )
+
+
+GOOD = candidate()
+WORSE: list[tuple[str, CostEstimate]] = [
+    ("constraints", candidate("{c}", severity=1.5, requests=1, breaks=900, entities=1, size=1)),
+    ("requests", candidate("{c}", requests=111, breaks=900, entities=1, size=1)),
+    ("break factor", candidate("{c}", requests=91, breaks=9.9, entities=1, size=1)),
+    ("structures", candidate("{c}", rows=(INSIDE,), requests=91, breaks=900, entities=1, size=1)),
+    ("entities", candidate("{c}", requests=91, breaks=10, entities=102, size=1)),
+    ("storage", candidate("{c}", requests=109, breaks=10, entities=100.9, size=102)),
+    ("simplicity", candidate("{ccc}", requests=109, breaks=10, entities=99.5, size=99.5)),
+    ("simplicity", candidate("{b}")),
+]
+
+
+@pytest.mark.parametrize(("goal", "other"), WORSE)
+def test_goals_decide_in_their_order(goal: str, other: CostEstimate) -> None:
+    assert best_of([GOOD, other]) is best_of([other, GOOD]) is GOOD
+    assert better(GOOD, other)
+    assert not better(other, GOOD)
+    assert loss(other, GOOD).goal == goal
+
+
+def test_the_goals_are_named_in_their_order() -> None:
+    assert [g.name for g in GOALS] == [
+        "constraints",
+        "requests",
+        "break factor",
+        "structures",
+        "entities",
+        "storage",
+        "simplicity",
+    ]
+
+
+def test_less_broken_beats_more_broken() -> None:
+    mild, severe = candidate("{c}", severity=1.2, requests=500), candidate(severity=4)
+    assert best_of([mild, severe]) is mild
+
+
+def test_below_ten_the_highest_break_factor_wins() -> None:
+    assert best_of([candidate(breaks=5), candidate("{c}", breaks=7, size=900)]).break_factor == 7
+
+
+def test_structures_elsewhere_count_before_all_structures() -> None:
+    inside, away = candidate(rows=(INSIDE, INSIDE)), candidate("{c}", rows=(AWAY,), entities=1, size=1)
+    assert best_of([inside, away]) is inside
+
+
+def test_ranking_is_the_repeated_winner_in_any_order() -> None:
+    pool = [GOOD, *(c for _, c in WORSE)]
+    order = ranked(pool)
+    assert order[0] is GOOD
+    assert sorted(map(id, order)) == sorted(map(id, pool))
+    assert ranked(list(reversed(pool))) == order
+    assert ranked(pool, 3) == order[:3]
+    assert order[-1].violations
+
+
+# -- whole estimates -------------------------------------------------------------------------------------------------
+
+RACE = {"event": EdmType.STRING, "bib": EdmType.INT32, "age": EdmType.INT32, "note": EdmType.STRING}
+
+
+def race(events: int = 4, runners: int = 400) -> Population:
+    rows = [(e, n) for e in range(events) for n in range(runners)]
+    return population_of(
+        {
+            "event": [f"e{e}" for e, _ in rows],
+            "bib": [n + 1 for _, n in rows],
+            "age": [18 + n * 7 % 50 for _, n in rows],
+            "note": ["a note that is too long to stand in any key, whatever it may say" for _ in rows],
+        },
+        RACE,
+        arrival="file_order",
+    )
+
+
+def by_bib(rate: float) -> QueryClass:
+    return query("by-bib", "event eq {event} and bib eq {bib}", rate=rate)
+
+
+def by_age(rate: float) -> QueryClass:
+    return query("by-age", "event eq {event} and age eq {age}", rate=rate)
+
+
+def register(rate: float) -> QueryClass:
+    return query("register", None, rate=rate, operation=Operation.INSERT)
+
+
+SCHEMES = [
+    KeyScheme(parse_key("{event}", "{pad(bib,4)}")),
+    KeyScheme(parse_key("", "{event}_{pad(bib,4)}")),
+    KeyScheme(parse_key("{event}_{pad(bib,4)}", "")),
+    KeyScheme(parse_key("{event}_{hash(bib,4)}", "{pad(bib,4)}")),
+    KeyScheme(parse_key("{event}", "B:{pad(bib,4)}"), (IndexRow(parse_key("{event}", "A:{pad(age,3)}_{pad(bib,4)}")),)),
+    KeyScheme(
+        parse_key("{event}", "{pad(bib,4)}"), (IndexRow(parse_key("{pad(age,3)}", "{event}_{pad(bib,4)}"), "pointer"),)
+    ),
+]
+
+
+@settings(max_examples=25)
+@given(
+    st.sampled_from(SCHEMES),
+    st.lists(st.floats(0, 500), min_size=4, max_size=4),
+    st.lists(st.floats(0, 500), min_size=4, max_size=4),
+)
+def test_more_load_never_lowers_a_term(scheme: KeyScheme, base: list[float], more: list[float]) -> None:
+    population = race(2, 60)
+
+    def at(rates: list[float]) -> CostEstimate:
+        update = query(
+            "fix", "event eq {event} and bib eq {bib}", rate=rates[3], operation=Operation.UPDATE, sets=["age"]
+        )
+        return estimate(scheme, bench_of(population, by_bib(rates[0]), by_age(rates[1]), register(rates[2]), update))
+
+    low, high = at(base), at([b + m for b, m in zip(base, more, strict=True)])
+    slack = 1 + 1e-9
+    assert low.requests_per_s <= high.requests_per_s * slack
+    assert low.requests_per_s_peak <= high.requests_per_s_peak * slack
+    assert low.entities_per_s <= high.entities_per_s * slack
+    assert low.inserts_per_s_peak <= high.inserts_per_s_peak * slack
+    assert low.break_factor * slack >= high.break_factor
+    assert low.bytes_per_entity == high.bytes_per_entity
+    assert len(low.violations) <= len(high.violations)
+    if low.hot is not None and high.hot is not None:
+        assert low.hot.entities_per_s <= high.hot.entities_per_s * slack
+
+
+def test_a_key_over_all_partitions_beats_one_partition_for_everything() -> None:
+    """`id | ''` spreads, `'' | id` is one partition: the same reads, never the same heat."""
+    population = population_of({"id": list(range(500))}, {"id": EdmType.INT32})
+    bench = bench_of(population, query("get", "id eq {id}", rate=50))
+    spread = estimate(KeyScheme(parse_key("{pad(id,3)}", "")), bench)
+    single = estimate(KeyScheme(parse_key("", "{pad(id,3)}")), bench)
+    assert better(spread, single)
+    assert not better(single, spread)
+    for rate in (0.01, 1, 700, 1500, 50_000):
+        advice = advise(bench_of(population, query("get", "id eq {id}", rate=rate)), None)
+        assert str(advice.recommended.scheme.main) == "{pad(id,3)} | ''"
+
+
+def test_a_good_design_in_place_is_kept() -> None:
+    bench = bench_of(race(), by_bib(20), register(2))
+    now = KeyScheme(parse_key("{event}", "NR:{pad(bib,6)}"))
+    advice = advise(bench, now)
+    assert advice.keep
+    assert advice.recommended is advice.current
+    assert advice.recommended.scheme == now
+    assert advice.ranking[0] is advice.recommended
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        KeyScheme(parse_key("", "{event}_{pad(age,3)}_{pad(bib,5)}")),  # a scan for every request
+        KeyScheme(parse_key("{event}", "{pad(age,3)}")),  # not unique
+    ],
+)
+def test_a_bad_design_in_place_is_replaced(now: KeyScheme) -> None:
+    advice = advise(bench_of(race(), by_bib(200), register(2)), now)
+    assert not advice.keep
+    assert advice.recommended.feasible
+    assert advice.recommended.surplus == 0
+    assert {c.plan.access.value for c in advice.recommended.classes if c.plan} == {"point"}
+
+
+def test_numbers_without_padding_are_replaced_where_their_order_is_wanted() -> None:
+    now = KeyScheme(parse_key("{event}", "{bib}"))
+    first = query("first", "event eq {event}", order=["bib"], top=20, rate=100)
+    assert not advise(bench_of(race(), by_bib(200), first, register(2)), now).keep
+    assert advise(bench_of(race(), by_bib(200), register(2)), now).keep
+
+
+def test_the_dual_row_comes_with_two_queries_and_goes_with_one() -> None:
+    both = advise(bench_of(race(), by_bib(60), by_age(40), register(2)), None).recommended
+    assert len(both.scheme.index_rows) == 1
+    assert both.scheme.same_partition(both.scheme.index_rows[0])
+    assert {c.name: c.plan.via for c in both.classes if c.plan} in (
+        {"by-bib": 0, "by-age": 1},
+        {"by-bib": 1, "by-age": 0},
+    )
+    for alone in (by_bib(60), by_age(40)):
+        one = advise(bench_of(race(), alone, register(2)), None).recommended
+        assert one.scheme.index_rows == ()
+
+
+def test_no_proposed_index_row_is_idle() -> None:
+    advice = advise(bench_of(race(), by_bib(60), by_age(40), query("by-note", "bib eq {bib}", rate=1)), None)
+    for found in advice.ranking:
+        used = {c.plan.via for c in found.classes if c.plan}
+        assert set(range(1, len(found.scheme.index_rows) + 1)) <= used, found.scheme.text
+
+
+def test_named_schemes_take_part_and_every_candidate_is_ranked_once() -> None:
+    bench = bench_of(race(), by_bib(60), register(2))
+    extra = KeyScheme(parse_key("{pad(age,3)}", "{event}_{pad(bib,5)}"))
+    advice = advise(bench, None, [extra])
+    texts = [c.scheme.text for c in advice.ranking]
+    assert extra.text in texts
+    assert len(texts) == len(set(texts))
+    assert not better(advice.ranking[1], advice.ranking[0])
+    assert advice == advise(bench_of(race(), by_bib(60), register(2)), None, [extra])
+
+
+def test_a_hot_partition_is_refined_into_buckets() -> None:
+    population = race(1, 2000)
+    bench = bench_of(population, by_bib(900), register(700))
+    advice = advise(bench, KeyScheme(parse_key("{event}", "{pad(bib,4)}")))
+    assert not advice.keep
+    assert advice.current is not None
+    assert {v.code for v in advice.current.violations} >= {"hot-partition"}
+    assert advice.recommended.feasible
+
+
+def test_isolation_leads_every_partition_key() -> None:
+    population = population_of(
+        {"tenant": [f"t{n % 7}" for n in range(350)], "id": list(range(350))},
+        {"tenant": EdmType.STRING, "id": EdmType.INT32},
+    )
+    advice = advise(bench_of(population, query("get", "id eq {id} and tenant eq {tenant}"), isolation="tenant"), None)
+    assert advice.recommended.scheme.main.partition[0].properties == ("tenant",)
+
+
+def test_a_hot_key_by_reads_binds() -> None:
+    population = race(4, 100)
+    even = replace(by_bib(1000), draw=Draw(DrawBy.DISTINCT, of=("event",), stated=True))
+    skewed = replace(by_bib(1000), draw=Draw(DrawBy.ZIPF, of=("event",), exponent=2.0, stated=True))
+    scheme = KeyScheme(parse_key("{event}", "{pad(bib,4)}"))
+
+    def hottest(asked: QueryClass) -> float:
+        found = estimate(scheme, bench_of(population, asked)).hot
+        assert found is not None
+        return found.entities_per_s
+
+    assert hottest(even) == pytest.approx(250)
+    assert hottest(skewed) == pytest.approx(1000 / (1 + 1 / 4 + 1 / 9 + 1 / 16))
+
+
+def test_the_break_factor_is_the_least_head_room() -> None:
+    population = race(2, 100)
+    bench: Bench = bench_of(population, replace(by_bib(100), rate=Rate(100, 400)))
+    found = estimate(KeyScheme(parse_key("{event}", "{pad(bib,4)}")), bench)
+    assert found.break_factor == pytest.approx(2000 / 200)  # two events, 400/s at the peak, one entity each
+    assert found.break_cause == "the hottest partition"
+    wide = estimate(KeyScheme(parse_key("{event}_{pad(bib,4)}", "")), bench)
+    assert wide.break_factor == pytest.approx(20_000 / 400)
+    assert wide.break_cause == "the account's requests"
