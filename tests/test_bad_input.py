@@ -183,7 +183,7 @@ USAGE: dict[str, tuple[list[str], str | None, tuple[str, ...]]] = {
     ),
     "limits that are none": ([DATA, "--design", "design.yaml", "--limits", "design.yaml"], None, ("design.yaml",)),
     "data that no table belongs to": (
-        [f"Race={DATA}", f"Horse={DATA}", "--design", "design.yaml"],
+        [DATA, f"Horse={DATA}", "--design", "design.yaml"],
         None,
         ("kind=PATH",),
     ),

@@ -1,0 +1,238 @@
+"""The text page: whole at every width, harmless, and the same as the pages kept in ``golden``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.report.console import amount, breaks, clean, fold, percent, plural, rate, ratio, render_text
+from tests.report.support import SAMPLES, result
+
+GOLDEN = Path(__file__).parent / "golden"
+WIDTHS = (40, 60, 80, 120)
+CODES = re.compile(r"\x1b\[[0-9;]*m")
+HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
+
+
+def page(found: dict[str, Any], width: int = 80, **more: Any) -> str:
+    return render_text(found, **{"width": width, "color": False, "ascii_only": False, "verbose": False, **more})
+
+
+def squeezed(text: str) -> str:
+    """Without line ends, indentation and blanks."""
+    return re.sub(r"\s+", "", text)
+
+
+def must_be_whole(found: dict[str, Any]) -> Iterator[str]:
+    """Everything that somebody copies from the page."""
+    for table in found["tables"]:
+        best = table["recommended"]
+        schemes = [best, table["current"], *table["alternatives"]] if table["verdict"] != "keep" else [best]
+        for scheme in filter(None, schemes):
+            yield from (scheme["partition_key"], scheme["row_key"])
+            for row in scheme["index_rows"]:
+                yield row["row_key"]
+                if row["partition_key"] != scheme["partition_key"]:
+                    yield row["partition_key"]
+        if best:
+            yield from best["examples"][0].values()
+            for example in best["index_examples"]:
+                yield from example[0].values()
+            for entry in best["classes"]:
+                yield entry["name"]
+                yield from entry["filters"]
+            for group in best["transactions"]:
+                yield group["name"]
+        yield from table["gives_up"]
+        yield from table["cannot_be_known"]
+        yield from table["notes"]
+        for kind in ("reads", "writes") if table["heat_in_log"] else ():
+            yield from (entry["partition_key"] for entry in table["heat_in_log"][kind]["top"][:3])
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_is_cut_and_nothing_is_wider_than_the_page(name: str, width: int) -> None:
+    found = result(name)
+    text = page(found, width)
+    flat = squeezed(text)
+    lost = [words for words in must_be_whole(found) if squeezed(words) not in flat]
+    assert lost == []
+    assert [line for line in text.splitlines() if len(line) > width] == []
+    assert text.endswith("\n")
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_colour_changes_nothing_but_colour(name: str) -> None:
+    found = result(name)
+    plain, coloured = page(found), page(found, color=True)
+    assert CODES.sub("", coloured) == plain
+    assert coloured != plain
+    assert "\x1b" not in plain
+    for line in coloured.splitlines():  # a page that is cut between lines leaves no colour behind
+        assert line.count("\x1b[0m") * 2 == line.count("\x1b[")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_ascii_is_ascii_and_says_the_same(name: str) -> None:
+    found = result(name)
+    text = page(found, ascii_only=True, verbose=True)
+    assert text.isascii()
+    assert [words for words in must_be_whole(found) if words.isascii() and squeezed(words) not in squeezed(text)] == []
+
+
+def spoiled(node: Any, depth: int = 0) -> Any:
+    """The result with hostile text in every text that could come from data."""
+    if isinstance(node, dict):
+        fixed = ("verdict", "access", "operation", "copy", "consistency", "outcome", "basis", "unit", "access_now")
+        return {k: v if k in fixed or k == "limits" else named(k, v, depth) for k, v in node.items()}
+    if isinstance(node, list):
+        return [spoiled(v, depth + 1) for v in node]
+    return f"{node}{HOSTILE}" if isinstance(node, str) else node
+
+
+def named(key: str, value: Any, depth: int) -> Any:
+    """Names of terms and limits are looked up; all else may be anything."""
+    return value if key in ("terms",) else spoiled(value, depth + 1)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("color", [False, True])
+def test_hostile_text_anywhere_reaches_the_page_as_escapes_only(width: int, color: bool) -> None:
+    for name in ("microblog", "footrace"):
+        found = spoiled(result(name))
+        text = page(found, width, color=color, verbose=True)
+        if color:
+            text = CODES.sub("", text)
+        assert [ch for ch in text if not ch.isprintable() and ch != "\n"] == []
+        flat = squeezed(text)
+        assert r"a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\x0ac\x0d\u2028\x9b31m\x7f\U000e0041é😀" in flat
+        assert page(found, width, ascii_only=True, verbose=True).isascii()
+
+
+def test_an_ascii_page_does_not_rewrite_keys() -> None:
+    found = result("footrace")
+    found["tables"][0]["recommended"]["examples"][0]["partition_key"] = "a…b→c–d"
+    assert "a\\u2026b\\u2192c\\u2013d" in page(found, ascii_only=True)
+    assert "a…b→c–d" in page(found)
+
+
+def test_the_page_is_a_function_of_the_result_and_leaves_it_alone() -> None:
+    found = result("orders")
+    before = json.dumps(found)
+    assert page(found) == page(found)
+    assert json.dumps(found) == before
+
+
+def test_the_verdict_stands_above_everything_but_the_inputs() -> None:
+    found = result("footrace")
+    blocks = page(found).split("\n\n")
+    assert blocks[0].startswith("  data")
+    assert blocks[1].startswith("CHANGE THE KEY   Registrations\n")
+    found["tables"][0]["verdict"] = "keep"
+    assert "KEEP THE KEY   Registrations" in page(found)
+    assert "Registrations: keep the key; score" in page(found)
+
+
+def test_a_key_without_text_and_a_query_without_filter_are_said() -> None:
+    found = result("footrace")
+    best = found["tables"][0]["recommended"]
+    best["row_key"] = ""
+    best["classes"][0]["filters"] = [""]
+    text = page(found)
+    assert "  RowKey         ''" in text
+    assert "(no $filter: every entity)" in text
+
+
+def test_a_break_factor_without_limit_is_said_in_words() -> None:
+    found = result("footrace")
+    for term in found["tables"][0]["recommended"]["terms"]:
+        if term["name"] == "break factor":
+            term["value"] = None
+    text = page(found)
+    assert "within every limit at any load" in text
+    assert " never" in text
+    assert "None" not in text
+    assert "no limitx" not in text
+
+
+def test_a_table_without_data_shows_what_the_log_says() -> None:
+    from pkadvisor.advisor import analyze
+    from pkadvisor.progress import SilentProgress
+    from tests.report.support import request
+
+    found = analyze(request("microblog", data=(), design=None), SilentProgress())
+    text = page(found)
+    assert "NO ADVICE   Blogs" in text
+    assert "Hot keys in the log" in text
+    for query in found["tables"][0]["workload"]:
+        assert query["name"] in text
+        assert query["access_now"] is None or query["access_now"] in text
+
+
+def test_other_tables_of_a_log_are_listed_with_their_share() -> None:
+    found = result("microblog")
+    found["log"]["tables"].append({"table": "Users", "share": 0.00001, "designed": False})
+    text = page(found)
+    assert re.search(r"<0\.01 % +Users  \(no design\)", text)
+    assert "(no design)" not in page(result("microblog"))
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("name", ["footrace", "microblog"])
+def test_pages_are_as_kept(name: str, width: int) -> None:
+    """PKADVISOR_GOLDEN=write makes the results and their pages anew."""
+    kept, shown = GOLDEN / f"{name}.json", GOLDEN / f"{name}-{width}.txt"
+    if os.environ.get("PKADVISOR_GOLDEN") == "write":
+        GOLDEN.mkdir(exist_ok=True)
+        kept.write_text(json.dumps(result(name), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        shown.write_text(page(result(name), width), encoding="utf-8")
+    found = json.loads(kept.read_text(encoding="utf-8"))
+    assert page(found, width) == shown.read_text(encoding="utf-8")
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+
+
+@given(st.text(alphabet="ab {}_'|", max_size=200), st.integers(12, 60))
+def test_folding_loses_nothing(text: str, room: int) -> None:
+    pieces = fold(text, room)
+    assert squeezed("".join(pieces)) == squeezed(text)
+    assert all(len(piece) <= room for piece in pieces)
+
+
+@given(st.text())
+def test_clean_text_is_printable(text: str) -> None:
+    assert clean(text).isprintable()
+    if text.isprintable():
+        assert clean(text) == text
+
+
+@given(st.floats(0, 1e15))
+def test_numbers_have_no_exponents(value: float) -> None:
+    for shown in (amount(value), ratio(value), percent(min(1.0, value)), breaks(value)):
+        assert not re.search(r"e[+-]?\d", shown), shown
+
+
+def test_numbers_are_told_as_people_tell_them() -> None:
+    assert [ratio(v) for v in (0, 0.004, 0.25, 1, 25.03, 25040.35)] == ["0x", "<0.01x", "0.25x", "1x", "25x", "25,040x"]
+    assert [rate(v) for v in (0, 60, 0.02, 1 / 3600, 1 / 86400, None)] == [
+        "0/s",
+        "60/s",
+        "1.2/min",
+        "1/h",
+        "1/day",
+        "unknown",
+    ]
+    assert [percent(v) for v in (0, 0.00001, 0.306, 1)] == ["0 %", "<0.01 %", "30.6 %", "100 %"]
+    assert (plural(1, "index row"), plural(2, "index row")) == ("1 index row", "2 index rows")
+    assert (amount(1234.5), amount(0.0123), amount(0.00002), breaks(None)) == ("1,234", "0.0123", "<0.0001", "never")
