@@ -193,6 +193,7 @@ def _data(
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
+    datasets = _by_kind(datasets, _declaration(request))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []
     for dataset in datasets:
@@ -200,6 +201,34 @@ def _data(
             progress.note(f"{dataset.name}: {note}")
         found.append((profile_dataset(dataset, most, seed=seed, advance=progress.advance), dataset))
     return found
+
+
+def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:
+    """The data sets with the kinds that a design declares told apart, where one file holds several.
+
+    Kinds that nobody declared are only noted: rows of an index and entities of another kind look alike from here.
+    """
+    from pkadvisor.observe.kinds import detect_kinds, split_kinds
+
+    wanted = {k.name.lower() for t in (declaration.tables if declaration else ()) for k in t.kinds}
+    if len(datasets) != 1 or datasets[0].kind is not None:
+        return datasets
+    (whole,) = datasets
+    if not wanted and all(c.name != "RowKey" for c in whole.columns):
+        return datasets
+    rules = detect_kinds(whole)
+    for rule in rules:
+        if wanted and wanted <= {k.name.lower() for k in rule.kinds}:
+            return tuple(d for d in split_kinds(whole, rule) if d.kind is not None and d.kind.lower() in wanted)
+    if wanted:
+        found = "; ".join(", ".join(k.name for k in rule.kinds) for rule in rules) or "none"
+        fix = f"give the data as KIND=PATH for each kind; kinds found in the data: {found}"
+        raise UsageError(f"the kinds {', '.join(sorted(wanted))} cannot be told apart in {whole.name}", fix=fix)
+    notes = tuple(
+        f"{rule.sentence()}: " + ", ".join(f"{k.name} {k.row_count:,}" for k in rule.kinds[:4]) + "; judged as one kind"
+        for rule in rules[:1]
+    )
+    return (replace(whole, notes=(*whole.notes, *notes)),)
 
 
 def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
@@ -218,7 +247,8 @@ def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     opened = [spool_stdin() if path == "-" else path for path in _expand(paths)]
     traffic = read_traffic(opened, window, max_bad_lines=request.max_bad_lines, options=ReadOptions())
     for reason, count, example in traffic.skipped:
-        progress.note(f"{count:,} log lines skipped, {reason}; the first: {example}")
+        shown = "" if request.redact else f"; the first: {example}"
+        progress.note(f"{count:,} log lines skipped, {reason}{shown}")
     return traffic
 
 

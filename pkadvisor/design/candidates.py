@@ -85,14 +85,17 @@ class Ground:
 
 
 def digits(population: Population, name: str) -> int:
-    """Digits of the largest value, one more where the data already uses four fifths of them: head-room of a quarter
-    at least."""
+    """Digits of the largest value, one more where the data uses four fifths of them or each entity has a number.
+
+    Numbers that identify entities grow with the table; others keep a head-room of a quarter at least.
+    """
     sizes = population.sizes(name)
     if not population.types.get(name, EdmType.STRING).integer:
         return max(1, sizes.characters_max)
-    largest = sizes.largest
-    width = len(str(largest))
-    return width + 1 if largest * 5 >= 4 * 10**width and name not in _CALENDAR else width
+    width = len(str(sizes.largest))
+    if name in _CALENDAR:
+        return width
+    return width + 1 if sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0 else width
 
 
 _CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})

@@ -9,7 +9,7 @@ bytes follow the 2010 capacity formula. What a request costs its owner is counte
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -236,6 +236,7 @@ def _class_cost(
         for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population.keeps_order)
     ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
+    demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
     peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
     if not query.analytic:
@@ -257,6 +258,17 @@ def _class_cost(
             demand.notes,
         )
     return _write_cost(demand, scheme, best, bench, loads)
+
+
+def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
+    """Bounds with an offset that may leave the digits of a padded number."""
+    out = []
+    for part in (*key.partition, *key.row):
+        if isinstance(part, Pad | ReversePad) and part.property in demand.conditions.ranges:
+            span = demand.conditions.ranges[part.property]
+            if any(getattr(operand, "offset", 0) for operand in (span.low, span.high)):
+                out.append(f"keep the bounds on {part.property} within {part.width} digits before padding them")
+    return tuple(out)
 
 
 @dataclass(frozen=True, slots=True)

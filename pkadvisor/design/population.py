@@ -373,7 +373,7 @@ class Population:
         return at.astype(np.int64) + (1 if coded.has_missing else 0)
 
     def period_codes(self, atom: Atom, moments: Floats, side: str) -> Ints:
-        """For each moment (µs), how many periods of a time atom lie before its own (``left``) or up to it (``right``)."""
+        """For each moment (µs), how many periods of an atom lie before its own (``left``) or up to it (``right``)."""
         import numpy as np
         import polars as pl
 

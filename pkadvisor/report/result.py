@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,13 @@ class Shown:
         if not self.redact or not text:
             return text
         return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
+
+    def message(self, text: str) -> str:
+        """A sentence; where the result is redacted, what stands between apostrophes is hidden.
+
+        Messages quote key values so; templates stand in braces and stay.
+        """
+        return re.sub(r"'[^'{}]*'", "'[key]'", text) if self.redact else text
 
 
 def build_result(
@@ -180,7 +188,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "kind": section.kind,
         "verdict": _verdict(judged),
         "why_not": judged.why_not or None,
-        "data": _data(judged),
+        "data": _data(judged, shown),
         "workload": _workload(judged),
         "heat_in_log": None if section.traffic is None else _heat_now(section.traffic, covered_s, shown),
         "recommended": None,
@@ -189,7 +197,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "examined": 0,
         "gives_up": [],
         "cannot_be_known": _unknowns(judged),
-        "notes": list(judged.notes),
+        "notes": [shown.message(n) for n in judged.notes],
     }
     if advice is None or judged.bench is None:
         return out
@@ -218,7 +226,7 @@ def _verdict(judged: Judged) -> str:
     return "keep" if advice.keep else "change"
 
 
-def _data(judged: Judged) -> dict[str, Any] | None:
+def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
     data = judged.section.data
     if data is None:
         return None
@@ -233,7 +241,7 @@ def _data(judged: Judged) -> dict[str, Any] | None:
         "unique_key_checked_over": judged.verified_rows,
         "arrival": population.arrival if population else None,
         "mean_property_bytes": number(judged.bench.property_bytes) if judged.bench else None,
-        "notes": list(data.notes),
+        "notes": [shown.message(n) for n in data.notes],
         "properties": [
             {
                 "name": p.column.name,
@@ -329,7 +337,7 @@ def _scheme(
             "note": found.fronts.note,
         },
         "violations": [_violation(v, shown) for v in found.violations],
-        "remarks": [{"code": r.code, "message": r.message} for r in found.remarks],
+        "remarks": [{"code": r.code, "message": shown.message(r.message)} for r in found.remarks],
         "loses": None
         if lost is None
         else {"goal": lost.goal, "unit": lost.unit, "value": number(lost.mine), "winner": number(lost.winner)},
@@ -353,23 +361,13 @@ def _scheme(
 
 
 def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
-    message = violation.message
-    if shown.redact:
-        message = _hide_quoted(message)
     return {
         "code": violation.code,
-        "message": message,
+        "message": shown.message(violation.message),
         "measured": number(violation.measured),
         "limit": number(violation.limit),
         "unit": violation.unit,
     }
-
-
-def _hide_quoted(message: str) -> str:
-    """Messages quote key values between apostrophes; templates stand in braces and stay."""
-    import re
-
-    return re.sub(r"'[^'{}]*'", "'[key]'", message)
 
 
 def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
@@ -498,10 +496,26 @@ def _unknowns(judged: Judged) -> list[str]:
         out.append("intervals: the data is a slice, and what lies outside may differ")
     if not judged.verified_rows or (population.total > judged.verified_rows):
         out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    if judged.advice is not None:
+        out += _head_room(judged.advice.recommended, population)
     if judged.workload.growth is None:
         out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
     out.append("capacities of a real account: the published targets are used, nothing was calibrated")
     return out
+
+
+def _head_room(best: CostEstimate, population: Population) -> list[str]:
+    """How far the padded numbers of a design reach, and how far the data does."""
+    from pkadvisor.design.transforms import Pad, ReversePad
+    from pkadvisor.table.edm import EdmType
+
+    out = []
+    for key, _ in best.scheme.each_key():
+        for part in (*key.partition, *key.row):
+            if isinstance(part, Pad | ReversePad) and population.types.get(part.property, EdmType.STRING).integer:
+                reach, largest = 10**part.width - 1, population.sizes(part.property).largest
+                out.append(f"numbers beyond the padding: {part} holds up to {reach:,}, the data reaches {largest:,}")
+    return list(dict.fromkeys(out))
 
 
 def joined(parts: Iterable[str]) -> str:
