@@ -370,7 +370,10 @@ def _why(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
 
 
 def _lost(loses: dict[str, Any]) -> str:
-    return f"{loses['goal']}, {amount(loses['value'])} against {amount(loses['winner'])} ({loses['unit']})"
+    mine, best = amount(loses["value"]), amount(loses["winner"])
+    if mine == best and loses["value"] is not None and loses["winner"] is not None:
+        mine, best = f"{loses['value']:,.6g}", f"{loses['winner']:,.6g}"  # what decides is shown
+    return f"{loses['goal']}, {mine} against {best} ({loses['unit']})"
 
 
 def _ranking(page: _Page, table: dict[str, Any]) -> None:

@@ -153,6 +153,12 @@ def test_a_key_without_text_and_a_query_without_filter_are_said() -> None:
     assert "(no $filter: every entity)" in text
 
 
+def test_a_goal_lost_by_little_shows_what_decides() -> None:
+    found = result("footrace")
+    found["tables"][0]["alternatives"][0]["loses"] = {"goal": "storage", "unit": "x", "value": 33.31, "winner": 33.27}
+    assert "storage, 33.31 against 33.27 (x)" in " ".join(page(found, 200).split())
+
+
 def test_a_break_factor_without_limit_is_said_in_words() -> None:
     found = result("footrace")
     for term in found["tables"][0]["recommended"]["terms"]:
