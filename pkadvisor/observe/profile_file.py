@@ -346,14 +346,20 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
     return Workload(table, tuple(classes), transactions, instances=instances)
 
 
+def _file(text: str) -> Path:
+    """The file of ``PATH`` or ``kind=PATH``: a profile knows its own kinds."""
+    kind, _, path = text.partition("=")
+    return Path(path) if path and kind.isidentifier() and not Path(text).exists() else Path(text)
+
+
 def is_document(path: str) -> bool:
     """Whether a file is a profile document, by its first bytes."""
-    if path == "-" or ("=" in path and not Path(path).exists()):
+    if path == "-":
         return False
     try:
-        with Path(path).open("rb") as file:
+        with _file(path).open("rb") as file:
             head = file.read(4096)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return head.lstrip()[:1] == b"{" and f'"document":"{DOCUMENT}"'.encode() in head.replace(b'": "', b'":"')
 
@@ -362,9 +368,9 @@ def load_document(path: str) -> ProfileDocument:
     """The profile in a file; InputError (3) where it is none, is damaged, or is of another version."""
     import polars as pl
 
-    where = Path(path).name
+    where = _file(path).name
     try:
-        found = json.loads(Path(path).read_bytes())
+        found = json.loads(_file(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"this is no profile: {_brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:

@@ -247,18 +247,39 @@ def keys(found: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("name", ["footrace", "documents", "bank", "orders"])
-@pytest.mark.parametrize("place", ["--profile", "DATA"])
+@pytest.mark.parametrize("place", ["--profile", "DATA", "kind=DATA"])
 def test_a_profile_gives_the_same_keys_as_its_data(
     name: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = save(tmp_path, profile_text(name))
     design = load_sample(name).design
     assert design is not None
-    words = [path] if place == "DATA" else ["--profile", path]
+    words = {"--profile": ["--profile", path], "DATA": [path], "kind=DATA": [f"Any={path}"]}[place]
     assert main(["analyze", *words, "--design", design, "--format", "json", "-q"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert keys(found) == keys(result(name))
     assert found["inputs"]["profiles"] == ["p.json"]
+
+
+def test_profiles_of_different_salts_are_not_analysed_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [save(tmp_path, profile_text("bank", salt), f"{len(salt)}.json") for salt in (b"", SALT)]
+    design = load_sample("bank").design
+    assert design is not None
+    assert main(["analyze", "--profile", paths[0], "--profile", paths[1], "--design", design]) == 2
+    assert "different salts" in capsys.readouterr().err
+
+
+def test_the_profiles_of_two_halves_are_analysed_as_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    parts = parts_of("documents", tmp_path, [1000])
+    design = load_sample("documents").design
+    assert design is not None
+    words = ["--profile", parts[0], "--profile", parts[1], "--design", design]
+    assert main(["analyze", *words, "--format", "json", "-q"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["tables"][0]["data"]["entities_read"] == 2205
+    assert keys(found) == keys(result("documents"))
 
 
 def test_a_profile_is_taken_where_a_log_is_expected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -375,3 +396,31 @@ def test_no_damage_is_a_bug(place: int, put: bytes) -> None:
             load_document(str(path))
         except InputError as error:
             assert 1 <= len(error.lines()) <= 4
+
+
+def test_a_large_sample_and_numbers_without_end_are_kept(tmp_path: Path) -> None:
+    rows = 70_000
+    values = [float("nan"), float("inf"), -float("inf"), 1.5]
+    lines = [json.dumps({"name": f"n{i}", "x": values[i % 4] if i % 4 > 2 else i + 0.5}) for i in range(rows)]
+    (tmp_path / "t.jsonl").write_text("\n".join(lines))
+    (tmp_path / "d.yaml").write_text(
+        'schema: 1\ntables:\n  Things:\n    queries: [{name: q, filter: "x gt {x}", rate: 1/s}]\n'
+    )
+    out = str(tmp_path / "p.json")
+    words = [str(tmp_path / "t.jsonl"), "--design", str(tmp_path / "d.yaml"), "--out", out, "-q"]
+    assert main(["profile", *words, "--sample-rows", "100000"]) == 0
+    data = load_document(out).tables[0].data
+    assert data is not None
+    assert data.sample.height == rows
+    assert data.sample.get_column("name").n_unique() == rows
+    assert data.hashed == {"name"}
+    assert data.sample.get_column("x").to_list()[:4] == [0.5, 1.5, 2.5, 1.5]
+
+
+@pytest.mark.parametrize("values", [[1.5, float("inf")], [float("nan"), None, -float("inf"), 0.0]])
+def test_shown_numbers_without_end_survive(values: list[float | None]) -> None:
+    from pkadvisor.observe.profile_file import _frame_from, _frame_json
+
+    frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
+    text = json.dumps(_frame_json(frame), allow_nan=False)
+    assert _frame_from(json.loads(text)).equals(frame, null_equal=True)
