@@ -246,7 +246,7 @@ def keys(found: dict[str, Any]) -> tuple[Any, ...]:
     return found["tables"][0]["verdict"], best["partition_key"], best["row_key"], rows
 
 
-@pytest.mark.parametrize("name", ["footrace", "documents", "bank", "orders"])
+@pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("place", ["--profile", "DATA", "kind=DATA"])
 def test_a_profile_gives_the_same_keys_as_its_data(
     name: str, place: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -259,6 +259,29 @@ def test_a_profile_gives_the_same_keys_as_its_data(
     found = json.loads(capsys.readouterr().out)
     assert keys(found) == keys(result(name))
     assert found["inputs"]["profiles"] == ["p.json"]
+
+
+def test_a_constant_of_a_filter_is_found_among_the_tokens(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    design = Path(str(load_sample("orders").design)).read_text()
+    assert "status eq '{status}'" in design
+    (tmp_path / "d.yaml").write_text(design.replace("status eq '{status}'", "status eq 'shipped'"))
+    profile = save(tmp_path, profile_text("orders"))
+    returned = []
+    for words in (["--profile", profile], list(load_sample("orders").data)):
+        assert main(["analyze", *words, "--design", str(tmp_path / "d.yaml"), "--format", "json", "-q"]) == 0
+        classes = json.loads(capsys.readouterr().out)["tables"][0]["recommended"]["classes"]
+        returned.append(next(c for c in classes if c["name"] == "by-status")["entities_returned"])
+    assert returned[1] > 1000
+    assert returned[0] == pytest.approx(returned[1], rel=0.25)
+
+
+def test_a_profile_of_a_log_alone_says_what_cannot_be_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "p.json")
+    assert main(["profile", "--log", load_sample("microblog").logs[0], "--out", out, "-q"]) == 0
+    assert main(["analyze", "--profile", out, "--format", "json", "-q"]) == 0
+    (table,) = json.loads(capsys.readouterr().out)["tables"]
+    assert table["verdict"] == "unknown"
+    assert table["workload"]
 
 
 def test_profiles_of_different_salts_are_not_analysed_together(
