@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.cost import _read
-from pkadvisor.design.plan import Access, AccessPlan, conditions, plan, successor
+from pkadvisor.design.filter_text import Prefix
+from pkadvisor.design.plan import Access, AccessPlan, conditions, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.template import parse_template
 from pkadvisor.design.transforms import Literal
@@ -84,7 +85,7 @@ def test_ranks_go_from_point_to_table_scan() -> None:
         ("{event}", "{pad(age,3)}_{pad(bib,5)}", "event eq {event} and age ge {age} and age le {age+5}",
          "PartitionKey eq '{event}' and RowKey ge '{pad(age,3)}' and RowKey lt '{pad(age+5,3)}`'"),
         ("{event}", "{pad(age,3)}", "event eq {event} and age gt {age}",
-         "PartitionKey eq '{event}' and RowKey gt '{pad(age,3)}'"),
+         "PartitionKey eq '{event}' and RowKey gt '{pad(age,3)}' and RowKey lt '~'"),
         ("{event}", "{reverse_ticks(at)}", "event eq {event} and at gt {at}",
          "PartitionKey eq '{event}' and RowKey lt '{reverse_ticks(at)}'"),
         ("{event}", "{pad(bib,5)}", "event eq 'o''clock' and bib eq 7 and name eq {name}",
@@ -188,13 +189,13 @@ def test_kinds_of_rows_in_one_partition_are_told_apart_in_the_count() -> None:
 
 
 def test_successor_lies_above_every_continuation_and_below_the_next() -> None:
-    assert successor("") == ""
-    assert successor("AGE:") == "AGE;"
-    assert successor("{a}_") == "{a}`"
-    assert successor("{a}") == "{a}\uffff"
+    assert Prefix().successor() == ""
+    assert Prefix().literal("AGE:").successor() == "AGE;"
+    assert Prefix().hole("{a}").literal("_").successor() == "{a}`"
+    assert Prefix().hole("{a}").successor() == "{a}\uffff"
 
 
-# -- known to be wrong -----------------------------------------------------------------------------------------------
+# -- requests that once lied ----------------------------------------------------------------------------------------
 
 
 def _exact(partition: str, row: str, text: str, rows: list[Row], types: dict[str, EdmType]) -> None:
@@ -203,22 +204,20 @@ def _exact(partition: str, row: str, text: str, rows: list[Row], types: dict[str
     assert asked.filter is not None
     wanted = conditions(asked.filter)
     key = parse_key(partition, row)
-    (found,) = plan(asked, wanted, KeyScheme(key), types)
+    population = population_of({n: [r.get(n) for r in rows] for n in types}, types)
+    (found,) = plan(asked, wanted, KeyScheme(key), types, population.keeps_order)
     for instance in rows:
-        if any(value is None for value in instance.values()):
+        if None in instance.values():
             continue
         answer = execute(found, key, wanted, instance, rows, types)
         assert sorted(set(answer.returned)) == matching(asked.filter, instance, rows, types), found.filters
 
 
-@pytest.mark.xfail(
-    strict=True, reason="plan._hole replaces the first occurrence of the name, also inside the function's"
-)
 @pytest.mark.parametrize(
     ("row", "text", "shown"),
     [
         ("{pad(a,3)}", "event eq {event} and a eq {x}", "RowKey eq '{pad(x,3)}'"),
-        ("{ticks(t)}", "event eq {event} and t ge {t-24h}", "RowKey ge '{ticks(t-24h)}'"),
+        ("{ticks(t)}", "event eq {event} and t ge {t-24h}", "RowKey ge '{ticks(t-1d)}'"),
     ],
 )
 def test_short_names_do_not_break_the_template(row: str, text: str, shown: str) -> None:
@@ -228,14 +227,12 @@ def test_short_names_do_not_break_the_template(row: str, text: str, shown: str) 
     assert shown in found.filters[0]
 
 
-@pytest.mark.xfail(strict=True, reason="plan._hole escapes constants without the separators of the key")
 def test_a_constant_is_escaped_as_the_keys_are() -> None:
     rows: list[Row] = [{"event": "a_b", "bib": 1}, {"event": "a", "bib": 2}]
     types = {"event": EdmType.STRING, "bib": EdmType.INT32}
     _exact("{event}_{pad(bib,3)}", "", "event eq 'a_b' and bib eq {bib}", rows, types)
 
 
-@pytest.mark.xfail(strict=True, reason="plan._filters drops a residual condition on a property that is named elsewhere")
 @pytest.mark.parametrize(
     "text",
     [
@@ -248,21 +245,16 @@ def test_conditions_on_one_property_are_all_sent(text: str) -> None:
     _exact("{event}", "{pad(bib,3)}", text, _race(50), TYPES)
 
 
-@pytest.mark.xfail(strict=True, reason="plan.successor raises one half of a doubled brace")
-@pytest.mark.parametrize(("prefix", "above"), [("{{", "|"), ("x}}", "x~")])
+@pytest.mark.parametrize(("prefix", "above"), [("{", "|"), ("x}", "x~"), ("z", "{")])
 def test_a_literal_brace_may_end_a_prefix(prefix: str, above: str) -> None:
-    assert parse_template(successor(prefix)) == (Literal(above),)
+    assert parse_template(Prefix().literal(prefix).successor()) == (Literal(above),)
 
 
-@pytest.mark.xfail(strict=True, reason="plan: an open range also selects entities whose value is missing")
 def test_missing_values_stay_outside_ranges() -> None:
     rows: list[Row] = [{"event": "e", "bib": 1}, {"event": "e", "bib": None}, {"event": "e", "bib": 2}]
     _exact("{event}", "{pad(bib,3)}", "event eq {event} and bib ge {bib}", rows, TYPES)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="plan: text order of a String field with a separator behind it is not value order"
-)
 @pytest.mark.parametrize("text", ["event eq {event} and name gt {name}", "event eq {event} and name le {name}"])
 def test_ranges_over_strings(text: str) -> None:
     rows: list[Row] = [{"event": "e", "name": n, "bib": i} for i, n in enumerate(["ab", "ab!", "abc", "/x", "a"])]
@@ -274,7 +266,6 @@ def test_a_fan_out_finds_entities_without_the_bucketed_property() -> None:
     _exact("{event}_{hash(bib,4)}", "{bib}", "event eq {event}", rows, TYPES)
 
 
-@pytest.mark.xfail(strict=True, reason="demand.range_count takes periods from the values in the range, not its bounds")
 def test_periods_at_the_edge_are_counted() -> None:
     rows = _race(6)
     population = population_of({n: [r[n] for r in rows] for n in TYPES}, TYPES)
@@ -288,7 +279,31 @@ def test_periods_at_the_edge_are_counted() -> None:
         assert read.per_instance[number] == len(answer.scanned)
 
 
-@pytest.mark.xfail(strict=True, reason="plan.walk fans out over RowKey buckets although nothing after them is bounded")
 def test_buckets_of_a_row_key_fan_out_only_where_that_narrows() -> None:
     found = planned("{event}", "{hash(bib,8)}_{pad(bib,5)}", "event eq {event}")
     assert (found.access, found.buckets) == (PARTITION, 1)
+
+
+# -- known to be wrong -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.xfail(strict=True, reason="conditions: a range on a property that an equality fixes is dropped")
+def test_a_range_beside_an_equality_is_sent() -> None:
+    _exact("{event}", "{pad(bib,3)}", "event eq {event} and event gt {event} and bib eq {bib}", _race(4), TYPES)
+
+
+def test_an_absent_constant_bounds_a_text() -> None:
+    population = population_of({"name": ["a", "b"]}, {"name": EdmType.STRING})
+    (demand,) = bench_of(population, query("q", "name le 'aa'")).demands
+    assert demand.returned.tolist() == [1, 1]
+
+
+@pytest.mark.xfail(strict=True, reason="demand.range_count leaves out the period of an upper bound at its first moment")
+def test_a_bound_at_the_edge_of_a_period_reads_it() -> None:
+    midnight = datetime(2024, 3, 1, tzinfo=UTC)
+    population = population_of({"at": [midnight - timedelta(hours=1), midnight]}, {"at": EdmType.DATETIME})
+    asked = query("q", "at le {at}")
+    bench = bench_of(population, asked)
+    scheme = KeyScheme(parse_key("{time(at,'yyyyMMdd')}", ""))
+    (found,) = plan(asked, bench.demands[0].conditions, scheme, {"at": EdmType.DATETIME})
+    assert _read(found, bench.demands[0], scheme, bench).per_instance.tolist() == [1, 2]
