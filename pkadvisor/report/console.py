@@ -130,7 +130,9 @@ def amount(value: float | None) -> str:
 
 def ratio(value: float) -> str:
     """How many times a target."""
-    return "<0.01x" if 0 < value < 0.01 else f"{amount(value)}x"
+    if 0 < value < 0.01:
+        return "<0.01x"
+    return f"{value:.2f}x" if 0 < value < 1 else f"{amount(value)}x"
 
 
 def breaks(value: float | None) -> str:
@@ -229,7 +231,7 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     _keys(page, best)
     page.line()
     page.line("Queries and writes", "head")
-    for entry in best["classes"]:
+    for entry in sorted(best["classes"], key=lambda entry: -entry["rate_per_s"]):
         _class(page, entry)
     for group in best["transactions"]:
         _transaction(page, group)
@@ -337,7 +339,7 @@ def _straight(best: dict[str, Any]) -> str:
     if not straight:
         return ""
     every = len(straight) == len(read) > 1
-    which = "every query" if every else ", ".join(straight)
+    which = "every query" if every else "; ".join(straight)
     return f"{which} read{'s' if every or len(straight) == 1 else ''} only what is returned"
 
 
