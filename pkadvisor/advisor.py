@@ -111,7 +111,8 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
             workload = observed(section)[0]
             logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
             covered = traffic.clock.covered_s if traffic is not None else 0.0
-            tables.append(TableProfile(section.table, section.kind, section.data, logged, covered))
+            named = section.table if declaration is not None or section.traffic is not None else ""
+            tables.append(TableProfile(named, section.kind, section.data, logged, covered))
         own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration))
         documents.insert(0, ("the data given", own))
     return _merged(documents).to_json()

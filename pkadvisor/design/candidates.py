@@ -217,10 +217,11 @@ def _identifies(name: str, population: Population, *, missing: bool = False) -> 
 
 
 def _tail_rank(name: str, population: Population) -> tuple[int, int, str]:
-    """Identifiers before times before text; more distinct first."""
+    """Identifiers before other values before times; more distinct first."""
     edm = population.types.get(name, EdmType.STRING)
     looks_like_id = name.lower().endswith(("id", "no", "number", "key", "seq"))
-    kind = 0 if looks_like_id or edm is EdmType.GUID else 1 if edm is EdmType.DATETIME else 2
+    # A time last: it identifies only until two things happen at once.
+    kind = 0 if looks_like_id or edm is EdmType.GUID else 2 if edm is EdmType.DATETIME else 1
     return kind, -population.distinct([("p", name)]), name
 
 

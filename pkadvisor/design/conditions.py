@@ -42,6 +42,9 @@ class Conditions:
         return tuple(dict.fromkeys([*self.equal, *self.any_of, *self.ranges, *rest]))
 
 
+_RANGES = ("gt", "ge", "lt", "le")
+
+
 def conditions(filter_: Filter | None) -> Conditions:
     """The conditions of a filter over logical properties."""
     from pkadvisor.table.odata import Comparison, Or, conjuncts
@@ -50,10 +53,11 @@ def conditions(filter_: Filter | None) -> Conditions:
     ranges: dict[str, Range] = {}
     any_of: dict[str, tuple[Operand, ...]] = {}
     residual: list[Filter] = []
-    for part in conjuncts(filter_) if filter_ is not None else ():
+    parts = conjuncts(filter_) if filter_ is not None else ()
+    for part in parts:
         if isinstance(part, Comparison) and part.operator == "eq" and part.property not in equal:
             equal[part.property] = part.operand
-        elif isinstance(part, Comparison) and part.operator in ("gt", "ge", "lt", "le"):
+        elif isinstance(part, Comparison) and part.operator in _RANGES:
             bounds = ranges.get(part.property, Range())
             low = part.operator in ("gt", "ge")
             if (bounds.low if low else bounds.high) is not None:
@@ -66,7 +70,15 @@ def conditions(filter_: Filter | None) -> Conditions:
             any_of[choices[0]] = choices[1]
         else:
             residual.append(part)
-    return Conditions(equal, ranges, any_of, tuple(residual))
+    # An equality fixes its property: whatever else is said about it is left to the server's filter.
+    fixed = set(equal)
+    residual += [f for f in parts if isinstance(f, Comparison) and f.property in fixed and f.operator in _RANGES]
+    residual += [
+        f for f in parts if isinstance(f, Or) and (same := _same_property(f)) and same[0] in fixed & set(any_of)
+    ]
+    ranges = {n: r for n, r in ranges.items() if n not in fixed}
+    any_of = {n: c for n, c in any_of.items() if n not in fixed}
+    return Conditions(equal, ranges, any_of, tuple(dict.fromkeys(residual)))
 
 
 def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:

@@ -84,7 +84,11 @@ class ClassCost:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A hard constraint that the scheme breaks: what was measured, what the limit is, and by which factor."""
+    """A hard constraint that the scheme breaks: what was measured, what the limit is, and by which factor.
+
+    ``assumed``: it holds at the declared peak and fails only at a growth that nobody declared. ``keys`` are the key
+    values that the message quotes, for whoever must hide them.
+    """
 
     code: str
     message: str
@@ -92,6 +96,8 @@ class Violation:
     limit: float
     unit: str
     severity: float
+    assumed: bool = False
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -643,24 +649,20 @@ def _violations(
     surplus: int,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Violation, ...]:
-    limits, population, horizon = bench.limits, bench.population, bench.horizon_factor
+    limits, population, horizon, workload = bench.limits, bench.population, bench.horizon_factor, bench.workload
     out: list[Violation] = []
 
-    def over(code: str, what: str, measured: float, limit: float, unit: str) -> None:
-        if measured * horizon > limit:
-            when = f"{measured:,.0f} {unit} at the peak"
-            if measured <= limit:
-                when += f", ×{horizon:.3g} at the horizon"
-            out.append(
-                Violation(
-                    code,
-                    f"{what}: {when}; target {limit:,.0f} ({measured / limit:.2f}x)",
-                    measured,
-                    limit,
-                    unit,
-                    measured * horizon / limit,
-                )
-            )
+    declared = workload.growth is not None
+
+    def over(code: str, what: str, measured: float, limit: float, unit: str, keys: tuple[str, ...] = ()) -> None:
+        if measured * horizon <= limit:
+            return
+        when = f"{measured:,.0f} {unit} at the peak"
+        if measured <= limit:
+            when += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
+        message = f"{what}: {when}; target {limit:,.0f} ({times(measured / limit)} of it)"
+        assumed = measured <= limit and not declared
+        out.append(Violation(code, message, measured, limit, unit, measured * horizon / limit, assumed, keys))
 
     if hot is not None:
         name = f"partition '{hot.partition_key}'" if hot.partition_key else "the one partition ''"
@@ -670,12 +672,13 @@ def _violations(
             hot.entities_per_s,
             limits.partition_entities_per_s,
             "entities/s",
+            (hot.partition_key,) if hot.partition_key else (),
         )
     if fronts.median is not None and inserts_peak > 0:
         key = format_template(scheme.main.partition) or "''"
         over(
             "append-only",
-            f"inserts reach {fronts.median:.1f} key range(s) at a time under {key}: "
+            f"inserts reach {fronts.median:.3g} key ranges at a time under {key}: "
             f"{inserts_peak:,.0f} entities/s, and splitting does not help",
             inserts_peak / fronts.median,
             limits.range_entities_per_s,
@@ -683,7 +686,7 @@ def _violations(
         )
     over("account", "all requests together", requests_peak, limits.account_requests_per_s, "requests/s")
     if surplus:
-        example = _collision(scheme.main, population)
+        example, keys = _collision(scheme.main, population)
         out.append(
             Violation(
                 "not-unique",
@@ -692,6 +695,7 @@ def _violations(
                 0.0,
                 "entities",
                 10.0 + surplus / max(1, population.rows),
+                keys=keys,
             )
         )
     for row in scheme.index_rows:
@@ -720,12 +724,17 @@ def _violations(
     return tuple(out)
 
 
+def times(factor: float) -> str:
+    """A factor with as many digits as matter."""
+    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
+
+
 def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _collision(key: Key, population: Population) -> str:
-    """Two entities, one key: an example."""
+def _collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
+    """Two entities, one key: (an example in words, the keys in it)."""
     import numpy as np
 
     atoms = atoms_of((*key.partition, *key.row))
@@ -733,11 +742,11 @@ def _collision(key: Key, population: Population) -> str:
     counts = population.counts(atoms)
     first = np.flatnonzero(counts[ids[: population.rows]] > 1)
     if not len(first):
-        return ""
+        return "", ()
     row = int(first[0])
     found = int(counts[ids[row]])
     shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
-    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'"
+    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'", tuple(s for s in shown if s)
 
 
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
@@ -833,7 +842,9 @@ def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) ->
 
 
 def _counts(cost: ClassCost) -> str:
-    return f"{cost.entities_read:,.0f} entities read for {cost.entities_returned:,.1f} returned"
+    returned = cost.entities_returned
+    shown = f"{returned:,.0f}" if returned >= 100 or returned == int(returned) else f"{returned:.3g}"
+    return f"{cost.entities_read:,.0f} entities read for {shown} returned"
 
 
 def _remarks(
@@ -890,7 +901,10 @@ def _remarks(
     count = round(population.groups_total(atoms_of(scheme.main.partition)))
     if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
         out.append(
-            Remark("few-partitions", f"{count} partition(s) in all: no more servers than that can share the load")
+            Remark(
+                "few-partitions",
+                f"{count} partition{'s' if count > 1 else ''} in all: no more servers than that can share the load",
+            )
         )
     return tuple(out)
 

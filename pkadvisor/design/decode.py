@@ -30,7 +30,7 @@ from pkadvisor.design.transforms import (
     strftime_format,
     unescape,
 )
-from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction, Workload
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ def observe(
             filter=None if found.op in ("insert", "upsert") else read.filter,
             rate=rate,
             kind=found.kind or None,
+            order_by=tuple(_order(text) for text in found.order_by),
             top=found.top,
             draw=Draw(DrawBy.LOG, stated=True),
             entities_per_request=groups.entities / groups.transactions
@@ -257,6 +258,12 @@ def observe(
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))
+
+
+def _order(text: str) -> OrderBy:
+    """``ts desc`` or ``-ts`` as a sort key."""
+    name, _, way = text.strip().partition(" ")
+    return OrderBy(name.removeprefix("-"), name.startswith("-") or way.strip().lower() == "desc")
 
 
 def _rate(found: ClassTraffic, batch: ClassTraffic | None, entities: int) -> Rate:

@@ -202,7 +202,10 @@ def _operand_numbers(name: str, operand: Operand, population: Population, instan
             value = float(operand.value)
         else:
             values = population.coded(name).values
-            value = float((values < _polars_value(operand)).sum())
+            constant = _polars_value(operand)
+            value = float((values < constant).sum())
+            if not (values == constant).any():
+                value -= 0.5  # between two values at hand
         return np.full(len(instances), value)
     source = operand.name if population.has(operand.name) else name
     numbers = population.numbers(source, instances).astype(np.float64)

@@ -217,7 +217,7 @@ class Population:
                 else:
                     table = self._table(atom, coded)
                     if coded.has_missing:
-                        of_missing = bucket(MISSING, int(atom[2])) if atom[0] == "h" else -1
+                        of_missing = bucket(MISSING, int(atom[2])) if atom[0] == "h" else np.iinfo(np.int64).min
                         table = np.concatenate([[of_missing], table])
                     distinct, dense = np.unique(table, return_inverse=True)
                     self._numbers_of[atom] = distinct

@@ -31,6 +31,7 @@ class Section:
     traffic: TableTraffic | None
     workload: Workload | None
     """From a profile document: already over properties."""
+    design_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,9 @@ def sections_of(
                 where="--table",
                 fix=did_you_mean(name, known) or f"there are {', '.join(known)}",
             )
-    names = list(dict.fromkeys([*declared, *(t.table for t in profiled if t.table), *logged]))
+    if len(declared) == 1 and len({t.table for t in profiled}) == 1:
+        profiled = [replace(t, table=next(iter(declared))) for t in profiled]  # one of each: they belong together
+    names = list(dict.fromkeys([*declared, *(t.table for t in profiled if t.table and not declared), *logged]))
     if declared and logged:
         folded = {n.lower(): n for n in declared}
         names = [n for n in names if n in declared or n.lower() not in folded]
@@ -88,7 +91,12 @@ def sections_of(
             rows = _data_for(name, kind, data, only=len(names) == 1 and len(kinds) == 1, alone=len(declared) <= 1)
             seen = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
             workload = seen.workload if seen else None
-            sections.append(Section(name, kind, table, rows or (seen.data if seen else None), log, workload))
+            found = rows or (seen.data if seen else None)
+            sections.append(Section(name, kind, table, found, log, workload, declaration.path if declaration else ""))
+    unknown = [t.table for t in profiled if t.table and t.table not in names]
+    if unknown:
+        fix = did_you_mean(unknown[0], names) or f"the design has {', '.join(names)}"
+        raise UsageError(f"the profile holds a table '{unknown[0]}' that the design does not name", fix=fix)
     used = {id(s.data) for s in sections}
     stray = [d for d in data if id(d) not in used]
     if stray and sections:
@@ -123,7 +131,7 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
 
     table, notes = section.declared, list[str]()
     types = _types(section)
-    scheme = _current(table, types if section.data is not None else None)
+    scheme = _current(table, types if section.data is not None else None, section.design_path)
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.decode import observe
@@ -166,7 +174,7 @@ def _types(section: Section) -> dict[str, EdmType]:
     return types
 
 
-def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None) -> KeyScheme | None:
+def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None, path: str) -> KeyScheme | None:
     """The design in place, if the file names one."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
@@ -174,7 +182,7 @@ def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None
     from pkadvisor.design.template import parse_template
 
     def parts(text: Any, what: str) -> Any:
-        where = f"line {text.line}, column {text.column}, {what} of {table.name}"
+        where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
         return parse_template(text.text, known=known, where=where)
 
     main = Key(parts(table.partition_key, "partition_key"), parts(table.row_key, "row_key"))

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import Key, encode
-from pkadvisor.design.search import BREAK_ENOUGH, Loss, loss
+from pkadvisor.design.search import BREAK_ENOUGH, Loss, better, loss
 from pkadvisor.design.template import format_template
-from pkadvisor.observe.workload import Basis, DrawBy, Operation
+from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation
 
 if TYPE_CHECKING:
     from pkadvisor.design.cost import ClassCost, CostEstimate
@@ -60,12 +60,16 @@ class Shown:
             return text
         return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
 
-    def message(self, text: str) -> str:
-        """A sentence; where the result is redacted, what stands between apostrophes is hidden.
+    def message(self, text: str, keys: Sequence[str] = ()) -> str:
+        """A sentence; where the result is redacted, the key values in it and whatever else it quotes are hidden.
 
-        Messages quote key values so; templates stand in braces and stay.
+        Templates stand in braces and stay.
         """
-        return re.sub(r"'[^'{}]*'", "'[key]'", text) if self.redact else text
+        if not self.redact:
+            return text
+        for key in sorted(keys, key=len, reverse=True):
+            text = text.replace(key, self.key(key))
+        return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
 
 
 def build_result(
@@ -208,7 +212,9 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         mine = None if advice.keep else loss(advice.current, best)
         out["current"] = _scheme(advice.current, population, shown, mine, full=True)
     others = [c for c in advice.ranking if c is not best and c is not advice.current][: max(0, top - 1)]
-    out["alternatives"] = [_scheme(c, population, shown, loss(c, best), full=False) for c in others]
+    out["alternatives"] = [
+        _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
+    ]
     out["examined"] = advice.examined
     out["gives_up"] = _gives_up(best, judged)
     return out
@@ -219,7 +225,7 @@ def _verdict(judged: Judged) -> str:
     advice = judged.advice
     if advice is None:
         return "unknown"
-    if not advice.recommended.feasible:
+    if any(not v.assumed for v in advice.recommended.violations):
         return "unsatisfied"
     if advice.current is None:
         return "choose"
@@ -236,7 +242,7 @@ def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
         "format": data.format,
         "entities_read": data.rows,
         "entities_total": population.total if population else data.rows,
-        "sampling": "complete" if population is None or population.complete else population.sampling,
+        "sampling": _sampling(judged),
         "rows_at_hand": data.sample.height,
         "unique_key_checked_over": judged.verified_rows,
         "arrival": population.arrival if population else None,
@@ -256,6 +262,13 @@ def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
             for p in data.properties
         ],
     }
+
+
+def _sampling(judged: Judged) -> str:
+    """How the data was taken from the table: as declared, and by hash where only some of its rows were looked at."""
+    declared = str(judged.section.declared.sampling) if judged.section.declared is not None else "complete"
+    drawn = judged.section.data is not None and not judged.section.data.complete
+    return "random-rows" if declared == "complete" and drawn else declared
 
 
 def _workload(judged: Judged) -> list[dict[str, Any]]:
@@ -363,10 +376,11 @@ def _scheme(
 def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
     return {
         "code": violation.code,
-        "message": shown.message(violation.message),
+        "message": shown.message(violation.message, violation.keys),
         "measured": number(violation.measured),
         "limit": number(violation.limit),
         "unit": violation.unit,
+        "assumed_growth": violation.assumed,
     }
 
 
@@ -492,15 +506,56 @@ def _unknowns(judged: Judged) -> list[str]:
     if assumed:
         names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
         out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")
-    if not population.complete and population.sampling == "slice":
-        out.append("intervals: the data is a slice, and what lies outside may differ")
-    if not judged.verified_rows or (population.total > judged.verified_rows):
-        out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    if _sampling(judged) == "slice":
+        out.append("how far the numbers are off: the data is a slice, and what lies outside may differ")
+    elif not population.complete and population.rows < population.total:
+        out.append(_sample_error(judged, population))
+    out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    out += _coarse_times(judged, population)
+    workload = judged.workload
+    unweighed = [n for n, v in (("retention", workload.retention_s), ("erase_by", workload.erase_by)) if v is not None]
+    if unweighed:
+        out.append(f"what {' and '.join(unweighed)} cost: declared, and not weighed")
+    if workload.growth is not None and workload.growth.of is not GrowthOf.RATE:
+        out.append(f"growth of {workload.growth.of}: taken as growth of the rates")
     if judged.advice is not None:
         out += _head_room(judged.advice.recommended, population)
     if judged.workload.growth is None:
         out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
     out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+    return out
+
+
+def _sample_error(judged: Judged, population: Population) -> str:
+    """How far shares counted on a sample may be off."""
+    hot = judged.advice.recommended.hot if judged.advice is not None else None
+    share = max(hot.share, 1 / max(1, population.rows)) if hot is not None else 0.1
+    error = 300 * math.sqrt((1 - share) / (share * max(1, population.rows)))
+    text = f"exact shares: {population.rows:,} rows stand for {population.total:,}; "
+    text += f"the share of the hottest partition is within {min(error, 999):.2g} % (three standard errors)"
+    if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
+        text += "; parameters drawn by distinct values lean toward the frequent ones"
+    return text
+
+
+def _coarse_times(judged: Judged, population: Population) -> list[str]:
+    """Times of whole seconds that tell entities apart: two in one second would collide."""
+    import polars as pl
+
+    from pkadvisor.design.population import atoms_of
+
+    if judged.advice is None:
+        return []
+    main = judged.advice.recommended.scheme.main
+    atoms = atoms_of((*main.partition, *main.row))
+    out = []
+    for name in main.properties:
+        if not isinstance(population.coded(name).values.dtype, pl.Datetime):
+            continue
+        whole = (population.coded(name).values.dt.microsecond() == 0).all()
+        rest = [a for a in atoms if a[0] == "s" or a[1] != name]
+        if whole and population.surplus(rest) and not population.surplus(atoms):
+            out.append(f"whether two entities ever share a {name}: it has whole seconds and tells entities apart")
     return out
 
 
