@@ -465,6 +465,11 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     pointer)."""
     population = ground.population
     equal = _equalities(demand, ground)
+    isolation = ground.bench.workload.isolation
+    if isolation is not None:
+        if isolation not in equal:
+            return
+        equal = (isolation, *(n for n in equal if n != isolation))
     partition_properties = {p for part in main.partition for p in part.properties}
     identity = [
         part

@@ -217,7 +217,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
         violations=violations,
-        remarks=_remarks(scheme, bench, costs, fronts, transactions),
+        remarks=(*_remarks(scheme, bench, costs, fronts, transactions), *_run_remarks(loads, limits)),
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
@@ -403,6 +403,8 @@ def _spread(best: _Read, demand: Demand, key: Key, population: Population, loads
     ids, size = population.groups(atoms)
     scanned = weights * best.per_instance
     load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
+    if best.plan.access is Access.PARTITION_RANGE_SCAN:
+        loads.at_run(float(load.max(initial=0.0)), demand.query.name)
     loads.at_rows(key.partition, ids, load, population.counts(atoms).astype(np.float64))
 
 
@@ -714,12 +716,13 @@ def _violations(
                 )
             )
     isolation = bench.workload.isolation
-    if isolation is not None:
-        first = next((p for p in scheme.main.partition if not isinstance(p, Literal)), None)
+    for each, _ in scheme.each_key() if isolation is not None else ():
+        first = next((p for p in each.partition if not isinstance(p, Literal)), None)
         if first is None or first.properties != (isolation,) or not first.injective:
-            out.append(
-                Violation("isolation", f"the PartitionKey does not lead with {isolation}", 1.0, 0.0, "rule", 5.0)
-            )
+            text = format_template(each.partition) or "''"
+            message = f"the PartitionKey {text} does not lead with {isolation}: it mixes what must stay apart"
+            out.append(Violation("isolation", message, 1.0, 0.0, "rule", 5.0))
+            break
     out += _legality(scheme, bench)
     return tuple(out)
 
@@ -931,6 +934,16 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
                         Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2")
                     )
     return list(dict.fromkeys(out))
+
+
+def _run_remarks(loads: LoadMap, limits: Limits) -> list[Remark]:
+    """Neighbouring small partitions that a range query reads: one server has them until the service splits the run."""
+    load, name = loads.busiest_run
+    if load <= limits.range_entities_per_s:
+        return []
+    what = f"{name} reads {load:,.0f} entities/s from one run of neighbouring partitions; one server takes "
+    what += f"{limits.range_entities_per_s:,.0f} until the service has split the run, which takes minutes"
+    return [Remark("hot-range", what)]
 
 
 def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:

@@ -126,6 +126,8 @@ class LoadMap:
     def __init__(self, population: Population) -> None:
         self._population = population
         self._loads: dict[tuple[Part, ...], Floats] = {}
+        self.busiest_run: tuple[float, str] = (0.0, "")
+        """Entities/s that one range query reads from neighbouring partitions at the peak, and the class that does."""
 
     def _vector(self, parts: tuple[Part, ...]) -> tuple[Floats, NDArray[np.int64]]:
         import numpy as np
@@ -147,6 +149,11 @@ class LoadMap:
         vector, ids = self._vector(parts)
         factor = 1.0 if recent else self._population.share_factor(atoms_of(parts))
         vector += factor * np.bincount(ids[instances], weights=load, minlength=len(vector))
+
+    def at_run(self, entities_per_s: float, name: str) -> None:
+        """A class that reads a run of partitions; the busiest is kept."""
+        if entities_per_s > self.busiest_run[0]:
+            self.busiest_run = (entities_per_s, name)
 
     def at_rows(self, parts: tuple[Part, ...], groups: NDArray[np.int64], group_load: Floats, counts: Floats) -> None:
         """Each group's load is spread evenly over its data rows, wherever their partitions are."""
