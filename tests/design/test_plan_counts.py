@@ -32,7 +32,7 @@ START = datetime(2024, 2, 28, 20, tzinfo=UTC)
 rows_ = st.lists(
     st.fixed_dictionaries(
         {
-            "event": st.sampled_from(["a", "b", "a_b", "", "é/", "~", "😀", "o'clock", "{x}"]),
+            "event": st.sampled_from(["a", "b", "a_b", "a`b", "", "é/", "~", "😀", "o'clock", "{x}"]),
             "qty": st.integers(-3, 12),
             "when": st.integers(0, 60).map(lambda h: START + timedelta(hours=h)),
             "unit": st.integers(10, 40),
@@ -151,8 +151,7 @@ def test_filter_texts_select_the_entities_that_the_filter_names(key: Key, text: 
     asked = query("q", text)
     assert asked.filter is not None
     wanted = conditions(asked.filter)
-    named = [*wanted.equal, *wanted.ranges, *wanted.any_of]
-    assume(len(set(named)) == len(named))  # see test_a_range_beside_an_equality_is_sent
+    assume(not set(wanted.any_of) & {*wanted.ranges, *wanted.equal})  # see test_a_range_beside_a_choice_is_sent
     population = population_of(_columns(rows), TYPES)
     (found,) = plan(asked, wanted, KeyScheme(key), TYPES, population.keeps_order)
     for instance in rows:

@@ -207,7 +207,6 @@ def test_arrival_order_is_by_value_then_by_file() -> None:
     assert population_of({"n": [3, 1, 2]}, types).arrival_order() is None
 
 
-@pytest.mark.xfail(strict=True, reason="population.atom numbers the missing period -1, which is also 1969-12-31")
 def test_a_missing_time_is_no_period() -> None:
     population = population_of({"t": [None, datetime(1969, 12, 31, tzinfo=UTC)]}, {"t": EdmType.DATETIME})
     assert population.distinct([("t", "t", "day")]) == 2
