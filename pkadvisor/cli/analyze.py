@@ -91,7 +91,7 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     failed = [table for table in result["tables"] if table["verdict"] == "unsatisfied"]
     names = [table["table"] + (f" ({table['kind']})" if table["kind"] else "") for table in failed]
     found = failed[0]["recommended"]["violations"] if failed and failed[0]["recommended"] else []
-    worst = max(found, key=_excess, default=None)
+    worst = max((v for v in found if not v["assumed_growth"]), key=_excess, default=None)
     reason = f": {worst['message']}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""

@@ -238,11 +238,13 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     page.line()
     _why(page, table, best)
     _ranking(page, table)
-    if best["violations"]:
-        page.line("What does not hold", "head")
-        for violation in best["violations"]:
-            page.wrapped(violation["message"], "  - ", "    ", "bad")
-        page.line()
+    for title, assumed, style_of in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+        broken = [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed]
+        if broken:
+            page.line(title, "head")
+            for message in broken:
+                page.wrapped(message, "  - ", "    ", style_of)
+            page.line()
     if table["gives_up"]:
         page.line("What it gives up", "head")
         for sentence in table["gives_up"]:
