@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from pkadvisor.design.cost import Bench, CostEstimate
 from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import Atom, Population, atoms_of
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable

@@ -11,7 +11,7 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.cost import Bench
+    from pkadvisor.design.estimates import Bench
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
     from pkadvisor.limits import Limits
@@ -64,8 +64,9 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
     """(the bench that every scheme of a section is measured on, notes)."""
     import polars as pl
 
-    from pkadvisor.design.cost import Bench, property_bytes
     from pkadvisor.design.demand import demands
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.keyfacts import property_bytes
     from pkadvisor.design.population import Population, Sizes
     from pkadvisor.observe.profile import POSITION
 
@@ -145,7 +146,7 @@ def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | N
     assert section.data is not None
     if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
         return advice, section.data.rows if section.data.complete else 0, []
-    from pkadvisor.design.cost import Violation
+    from pkadvisor.design.estimates import Violation
     from pkadvisor.design.search import Advice as Found
     from pkadvisor.design.search import ranked
 

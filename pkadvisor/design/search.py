@@ -24,7 +24,8 @@ from pkadvisor.design.candidates import (
     separator_for,
     with_index_rows,
 )
-from pkadvisor.design.cost import Bench, CostEstimate, estimate
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.observe.workload import Operation
 

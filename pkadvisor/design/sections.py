@@ -11,7 +11,7 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.cost import Bench
+    from pkadvisor.design.estimates import Bench
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
     from pkadvisor.observe.declaration import Declaration, TableDeclaration

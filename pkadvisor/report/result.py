@@ -22,7 +22,7 @@ from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation
 
 if TYPE_CHECKING:
-    from pkadvisor.design.cost import ClassCost, CostEstimate
+    from pkadvisor.design.estimates import ClassCost, CostEstimate
     from pkadvisor.design.plan import AccessPlan
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
@@ -444,7 +444,7 @@ def _client_work(plan: AccessPlan, cost: ClassCost) -> list[str]:
 
 def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, str]]:
     """Keys of entities from the data: first, middle and last in the order at hand."""
-    from pkadvisor.design.cost import row_values
+    from pkadvisor.design.keyfacts import row_values
 
     rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
     parts = (*key.partition, *key.row)

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import Bench
 from pkadvisor.design.demand import demands
+from pkadvisor.design.estimates import Bench
 from pkadvisor.design.population import Population, polars_type
 from pkadvisor.design.transforms import FORBIDDEN, Value
 from pkadvisor.limits import default_limits

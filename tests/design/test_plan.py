@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.cost import _read
+from pkadvisor.design.class_cost import read as _read
 from pkadvisor.design.filter_text import Prefix
 from pkadvisor.design.plan import Access, AccessPlan, conditions, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key

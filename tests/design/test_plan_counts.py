@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import _read
+from pkadvisor.design.class_cost import read as _read
 from pkadvisor.design.plan import Access, conditions, plan
 from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.transforms import (

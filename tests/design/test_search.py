@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import Bench, CostEstimate, Violation, estimate
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import Bench, CostEstimate, Violation
 from pkadvisor.design.heat import Fronts
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key

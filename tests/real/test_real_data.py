@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
-from pkadvisor.design.cost import CostEstimate, estimate
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import CostEstimate
 from pkadvisor.design.judge import judge
 from pkadvisor.design.scheme import Key, KeyScheme, parse_key
 from pkadvisor.design.search import better

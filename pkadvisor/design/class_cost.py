@@ -1,0 +1,350 @@
+"""What one class of requests costs under one scheme: entities read and written, requests sent, where the load falls.
+
+Published facts used: entities *scanned* count, not returned ones; a page holds 1,000 entities or 4 MiB; a group
+transaction is one request for at most 100 entities of one partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.demand import Demand, range_count
+from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
+from pkadvisor.design.heat import LoadMap
+from pkadvisor.design.plan import Access, AccessPlan, plan
+from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.transforms import (
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+)
+from pkadvisor.observe.workload import DrawBy, Operation, Transaction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BOUNDARY_REQUESTS = 1.0
+"""Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not
+public."""
+
+
+def class_cost(
+    demand: Demand,
+    scheme: KeyScheme,
+    bench: Bench,
+    transactions: tuple[TransactionOutcome, ...],
+    loads: LoadMap,
+) -> ClassCost:
+    query = demand.query
+    if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
+        return _insert_cost(demand, scheme, bench, transactions, loads)
+    candidates = [
+        read(p, demand, scheme, bench)
+        for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population.keeps_order)
+    ]
+    best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
+    demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
+    peak = query.rate.sustained_per_s
+    key = list(scheme.each_key())[best.plan.via][0]
+    if not query.analytic:
+        _spread(best, demand, key, bench.population, loads, peak)
+    if query.operation is Operation.QUERY:
+        return ClassCost(
+            query.name,
+            query.operation,
+            best.plan,
+            query.rate.mean_per_s,
+            peak,
+            best.entities,
+            best.entities_max,
+            best.returned,
+            0.0,
+            best.requests,
+            best.fan_out,
+            query.analytic,
+            demand.notes,
+        )
+    return _write_cost(demand, scheme, best, bench, loads)
+
+
+def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
+    """Bounds with an offset that may leave the digits of a padded number."""
+    out = []
+    for part in (*key.partition, *key.row):
+        if isinstance(part, Pad | ReversePad) and part.property in demand.conditions.ranges:
+            span = demand.conditions.ranges[part.property]
+            if any(getattr(operand, "offset", 0) for operand in (span.low, span.high)):
+                out.append(f"keep the bounds on {part.property} within {part.width} digits before padding them")
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    plan: AccessPlan
+    per_instance: Floats
+    entities: float
+    entities_max: float
+    returned: float
+    requests: float
+    fan_out: float
+
+
+def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
+    """Entities scanned and requests sent for each instance of a class along one plan."""
+    import numpy as np
+
+    population, limits = bench.population, bench.limits
+    instances = demand.instances
+    key = list(scheme.each_key())[found.via][0]
+    fan_out = np.full(len(instances), float(found.buckets))
+    for name in found.choices:
+        fan_out *= len(demand.conditions.any_of[name])
+    if found.access is Access.TABLE_SCAN:
+        scanned = np.full(len(instances), float(population.total * scheme.rows_per_entity))
+        fan_out[:] = 1
+    else:
+        scanned = rows_reached(found, demand, population)
+        for name in found.choices:
+            scanned = scanned * len(demand.conditions.any_of[name])
+        shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
+        if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not _leads_with_text(key.row):
+            scanned = scanned * shared
+    if found.periods is not None:
+        fan_out *= _period_count(found, demand, population)
+    returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    if demand.query.top is not None:
+        scanned = _stop_early(scanned, returned, demand.query.top, found, fan_out)
+        returned = np.minimum(returned, demand.query.top)
+    if found.access is Access.POINT and not found.unserved:
+        scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
+    per_request = scanned / np.maximum(fan_out, 1)
+    answer_bytes = returned / np.maximum(fan_out, 1) * (bench.property_bytes + 64)
+    pages = np.maximum(np.ceil(per_request / limits.page_entities), np.ceil(answer_bytes / limits.page_bytes))
+    requests = fan_out * np.maximum(pages, 1)
+    if found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        requests = requests + BOUNDARY_REQUESTS
+    if found.pointer:
+        requests = requests + returned
+        scanned = scanned + returned
+    read = np.maximum(scanned, 1.0)
+    return Read(
+        found,
+        read,
+        demand.mean(read) if len(read) else 1.0,
+        float(read.max(initial=1.0)),
+        demand.mean(returned) if len(read) else 0.0,
+        demand.mean(requests) if len(read) else 1.0,
+        demand.mean(fan_out) if len(read) else 1.0,
+    )
+
+
+def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> Floats:
+    """Rows between a plan's bounds, per instance: many schemes share the same bounds, so the counts are kept."""
+    key = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom)
+    if key not in population.memo:
+        if found.range_atom and found.range_atom[1] in demand.bounds:
+            bounds = demand.bounds[found.range_atom[1]]
+            counts = range_count(population, list(found.equal_atoms), found.range_atom, bounds, demand.instances)
+        else:
+            counts = population.matching(found.equal_atoms, demand.instances)
+        population.memo[key] = counts
+    kept: Floats = population.memo[key]
+    return kept
+
+
+def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, fan_out: Floats) -> Floats:
+    """Entities scanned when ``$top`` may stop a scan: only rows in the wanted order let it stop."""
+    import numpy as np
+
+    if not found.order_served:
+        return scanned
+    density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
+    needed = top / np.maximum(density, 1e-9) if found.unserved else np.full(len(scanned), float(top))
+    stopped: Floats = np.minimum(scanned, needed * np.maximum(fan_out, 1))
+    return stopped
+
+
+def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
+    """Periods between the bounds of a range, per instance: one request each."""
+    import numpy as np
+
+    from pkadvisor.design.population import period_index
+    from pkadvisor.design.transforms import time_unit
+
+    assert found.periods is not None
+    name = found.periods.property
+    low, high = demand.bounds[name]
+    unit = time_unit(found.periods.pattern)
+    newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
+    import polars as pl
+
+    def periods(moments: Floats) -> NDArray[np.int64]:
+        clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
+        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
+
+    high = np.minimum(high, newest + 1)
+    return np.asarray(np.maximum(periods(np.maximum(high - 1, low)) - periods(low) + 1, 1), dtype=np.float64)
+
+
+def _leads_with_text(parts: tuple[Part, ...]) -> bool:
+    return bool(parts) and isinstance(parts[0], Literal)
+
+
+def _spread(best: Read, demand: Demand, key: Key, population: Population, loads: LoadMap, rate_per_s: float) -> None:
+    """Put the entities that a read scans on the partitions that serve them."""
+    import numpy as np
+
+    weights = demand.weights * rate_per_s
+    single = best.plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    if single and best.plan.buckets == 1 and not best.plan.choices:
+        recent = _recent(demand, population)
+        loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
+        return
+    atoms = [a for a in best.plan.equal_atoms if a[0] != "m"]
+    ids, size = population.groups(atoms)
+    scanned = weights * best.per_instance
+    load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
+    if best.plan.access is Access.PARTITION_RANGE_SCAN:
+        loads.at_run(float(load.max(initial=0.0)), demand.query.name)
+    loads.at_rows(key.partition, ids, load, population.counts(atoms).astype(np.float64))
+
+
+def _recent(demand: Demand, population: Population) -> bool:
+    """Whether a class goes to the newest entities, and nothing but time says which those are."""
+    moving = demand.query.operation is Operation.INSERT or demand.query.draw.by is DrawBy.NEWEST
+    return moving and population.sampling == "slice"
+
+
+def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
+    """1 for each row that is written under a key: an index row only where what it is looked up by is present.
+
+    An equality never matches a missing value, so no query would ever read such a row.
+    """
+    import numpy as np
+
+    memo = ("has row", key.partition if row is not None else None)
+    if memo not in population.memo:
+        there = np.ones(population.size)
+        for part in key.partition if row is not None else ():
+            for name in part.properties:
+                coded = population.coded(name)
+                if coded.has_missing:
+                    there *= coded.codes > 0
+        population.memo[memo] = there
+    kept: Floats = population.memo[memo]
+    return kept
+
+
+def _insert_cost(
+    demand: Demand,
+    scheme: KeyScheme,
+    bench: Bench,
+    transactions: tuple[TransactionOutcome, ...],
+    loads: LoadMap,
+) -> ClassCost:
+    import numpy as np
+
+    query = demand.query
+    weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
+    written, elsewhere = 1.0, 0.0
+    recent = _recent(demand, bench.population)
+    for key, row in scheme.each_key():
+        there = has_row(key, row, bench.population)[demand.instances]
+        loads.at_instances(key.partition, demand.instances, weights * there, recent=recent)
+        if row is not None:
+            share = demand.mean(there)
+            written += share
+            elsewhere += 0.0 if scheme.same_partition(row) else share
+    requests = 1 + elsewhere
+    for outcome, declared in zip(transactions, bench.workload.transactions, strict=True):
+        if query.name not in declared.together:
+            continue
+        if query.entities_per_request > 1 and not outcome.kept:
+            requests = query.entities_per_request * (1 + elsewhere)
+        elif query.entities_per_request == 1 and outcome.kept:
+            fits = max(1.0, min(outcome.mean_entities, float(bench.limits.group_transaction_entities)))
+            requests = (1 + _grouped(scheme, declared, bench.population)) / fits + _grouped(
+                scheme, declared, bench.population, together=False
+            )
+    return ClassCost(
+        query.name,
+        query.operation,
+        None,
+        query.rate.mean_per_s,
+        query.rate.sustained_per_s,
+        0.0,
+        0.0,
+        0.0,
+        query.entities_per_request * written,
+        requests,
+        1.0,
+        query.analytic,
+        demand.notes if isinstance(demand.notes, tuple) else tuple(np.asarray(demand.notes)),
+    )
+
+
+def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
+    """Index rows elsewhere that a set writes in one request of their own (``together``), or else one by one.
+
+    Rows of a set share their partition where what the set has in common fixes it.
+    """
+    common = [("p", name) for name in declared.group_by if population.has(name)]
+    return float(
+        sum(
+            1
+            for row in scheme.index_rows
+            if not scheme.same_partition(row) and population.determines(common, atoms_of(row.key.partition)) is together
+        )
+    )
+
+
+def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap) -> ClassCost:
+    """An update or delete: locate where the filter is not the whole key, then write every row of the entity."""
+    import numpy as np
+
+    query = demand.query
+    changed = np.maximum(demand.returned, 1.0)
+    knows_key = located.plan.access is Access.POINT and not located.plan.unserved and not located.plan.pointer
+    locate = not knows_key or query.read_modify_write
+    key_properties = set(scheme.main.properties)
+    moves = query.operation is Operation.UPDATE and bool(key_properties & set(query.sets))
+    touched = [
+        row
+        for row in scheme.index_rows
+        if query.operation is Operation.DELETE or row.copy == "full" or set(row.key.properties) & set(query.sets)
+    ]
+    # A changed key is a delete and an insert: two rows written where one stood.
+    rows = sum(2 if moves or set(r.key.properties) & set(query.sets) else 1 for r in touched) + (2 if moves else 1)
+    away = sum(1 for row in touched if not scheme.same_partition(row))
+    writes = 1 + away + (1 if moves and scheme.main.partition and _partition_moves(scheme, query.sets) else 0)
+    weights = demand.weights * query.rate.sustained_per_s * changed
+    for key in (scheme.main, *(r.key for r in touched)):
+        loads.at_instances(key.partition, demand.instances, weights)
+    notes = list(demand.notes)
+    if moves:
+        notes.append("sets a property of the key: each update is a delete and an insert")
+    return ClassCost(
+        query.name,
+        query.operation,
+        located.plan,
+        query.rate.mean_per_s,
+        query.rate.sustained_per_s,
+        located.entities if locate else 0.0,
+        located.entities_max if locate else 0.0,
+        demand.mean(demand.returned),
+        rows * demand.mean(changed),
+        (located.requests if locate else 0.0) + writes * demand.mean(changed),
+        located.fan_out,
+        query.analytic,
+        tuple(notes),
+    )
+
+
+def _partition_moves(scheme: KeyScheme, sets: tuple[str, ...]) -> bool:
+    return bool({p for part in scheme.main.partition for p in part.properties} & set(sets))

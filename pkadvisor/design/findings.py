@@ -1,0 +1,300 @@
+"""What is wrong or noteworthy about a scheme: hard constraints that it breaks, and remarks that break nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
+from pkadvisor.design.heat import Fronts, LoadMap
+from pkadvisor.design.keyfacts import collision, key_surplus, longest
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.template import format_template
+from pkadvisor.design.transforms import (
+    Field,
+    Literal,
+)
+from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.limits import Limits
+
+    Floats = NDArray[np.float64]
+
+FEW_PARTITIONS = 50
+
+
+def violations_of(
+    scheme: KeyScheme,
+    bench: Bench,
+    hot: HotPartition | None,
+    fronts: Fronts,
+    inserts_peak: float,
+    requests_peak: float,
+    surplus: int,
+    transactions: tuple[TransactionOutcome, ...],
+) -> tuple[Violation, ...]:
+    limits, population, horizon, workload = bench.limits, bench.population, bench.horizon_factor, bench.workload
+    out: list[Violation] = []
+
+    declared = workload.growth is not None
+
+    def over(code: str, what: str, measured: float, limit: float, unit: str, keys: tuple[str, ...] = ()) -> None:
+        if measured * horizon <= limit:
+            return
+        when = f"{measured:,.0f} {unit} at the peak"
+        if measured <= limit:
+            when += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
+        message = f"{what}: {when}; target {limit:,.0f} ({times(measured / limit)} of it)"
+        assumed = measured <= limit and not declared
+        out.append(Violation(code, message, measured, limit, unit, measured * horizon / limit, assumed, keys))
+
+    if hot is not None:
+        name = f"partition '{hot.partition_key}'" if hot.partition_key else "the one partition ''"
+        over(
+            "hot-partition",
+            f"{name} takes {percent(hot.share)} of the load",
+            hot.entities_per_s,
+            limits.partition_entities_per_s,
+            "entities/s",
+            (hot.partition_key,) if hot.partition_key else (),
+        )
+    if fronts.median is not None and inserts_peak > 0:
+        key = format_template(scheme.main.partition) or "''"
+        over(
+            "append-only",
+            f"inserts reach {fronts.median:.3g} key ranges at a time under {key}: "
+            f"{inserts_peak:,.0f} entities/s, and splitting does not help",
+            inserts_peak / fronts.median,
+            limits.range_entities_per_s,
+            "entities/s in one range",
+        )
+    over("account", "all requests together", requests_peak, limits.account_requests_per_s, "requests/s")
+    if surplus:
+        example, keys = collision(scheme.main, population)
+        out.append(
+            Violation(
+                "not-unique",
+                f"{surplus:,} of {population.rows:,} entities share a key with another{example}",
+                float(surplus),
+                0.0,
+                "entities",
+                10.0 + surplus / max(1, population.rows),
+                keys=keys,
+            )
+        )
+    for row in scheme.index_rows:
+        if not surplus and key_surplus(row.key, population):
+            out.append(Violation("not-unique", f"index rows share a key: {row.key}", 1.0, 0.0, "entities", 10.0))
+    for outcome in transactions:
+        if outcome.required and not outcome.kept:
+            out.append(
+                Violation(
+                    "transaction-broken",
+                    f"transaction '{outcome.name}' spans partitions: its entities differ in the PartitionKey",
+                    1.0,
+                    0.0,
+                    "transaction",
+                    20.0,
+                )
+            )
+    isolation = bench.workload.isolation
+    for each, _ in scheme.each_key() if isolation is not None else ():
+        first = next((p for p in each.partition if not isinstance(p, Literal)), None)
+        if first is None or first.properties != (isolation,) or not first.injective:
+            text = format_template(each.partition) or "''"
+            message = f"the PartitionKey {text} does not lead with {isolation}: it mixes what must stay apart"
+            out.append(Violation("isolation", message, 1.0, 0.0, "rule", 5.0))
+            break
+    out += _legality(scheme, bench)
+    return tuple(out)
+
+
+def times(factor: float) -> str:
+    """A factor with as many digits as matter."""
+    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
+    """Keys over the service's length, over the rows at hand."""
+    out = []
+    for key, _ in scheme.each_key():
+        for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
+            reach = longest(parts, bench.population)
+            if reach > bench.limits.key_units_max:
+                message = f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units"
+                limit = float(bench.limits.key_units_max)
+                out.append(Violation("key-too-long", message, float(reach), limit, "UTF-16 units", 10.0))
+    return out
+
+
+def _counts(cost: ClassCost) -> str:
+    returned = cost.entities_returned
+    shown = f"{returned:,.0f}" if returned >= 100 or returned == int(returned) else f"{returned:.3g}"
+    return f"{cost.entities_read:,.0f} entities read for {shown} returned"
+
+
+def remarks_of(
+    scheme: KeyScheme,
+    bench: Bench,
+    costs: tuple[ClassCost, ...],
+    fronts: Fronts,
+    transactions: tuple[TransactionOutcome, ...],
+) -> tuple[Remark, ...]:
+    population = bench.population
+    out: list[Remark] = []
+    for cost in costs:
+        if cost.plan is not None and cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+            shown = "scans the table" if cost.plan.access is Access.TABLE_SCAN else "scans a range of partitions"
+            out.append(Remark("table-scan", f"{cost.name} {shown}: {_counts(cost)}"))
+        elif (
+            cost.plan is not None
+            and cost.plan.access is Access.PARTITION_SCAN
+            and cost.entities_read > 10 * max(1.0, cost.entities_returned)
+        ):
+            out.append(Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}"))
+    out += _lost_remarks(bench, costs)
+    out += _order_remarks(scheme, bench)
+    out += _missing_remarks(scheme, population)
+    out += _hostile_remarks(scheme, population)
+    for outcome in transactions:
+        if not outcome.kept and not outcome.required:
+            out.append(
+                Remark(
+                    "transaction-broken",
+                    f"'{outcome.name}' cannot be one group transaction: its entities spread over partitions",
+                )
+            )
+        elif outcome.kept and outcome.too_large:
+            out.append(
+                Remark(
+                    "transaction-too-large",
+                    f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' exceed "
+                    f"{bench.limits.group_transaction_entities} entities: several group transactions, not one",
+                )
+            )
+    if (
+        fronts.median is not None
+        and fronts.median < 2
+        and fronts.basis is Basis.COUNTED
+        and population.distinct(atoms_of(scheme.main.partition)) > 1
+    ):
+        out.append(
+            Remark(
+                "append-only",
+                "inserts follow the key order: one range of partitions takes them all, however many servers there are",
+            )
+        )
+    count = round(population.groups_total(atoms_of(scheme.main.partition)))
+    if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
+        out.append(
+            Remark(
+                "few-partitions",
+                f"{count} partition{'s' if count > 1 else ''} in all: no more servers than that can share the load",
+            )
+        )
+    return tuple(out)
+
+
+def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
+    """Numbers written without padding where somebody needs their order, or where they touch another part."""
+    out = []
+    types = bench.population.types
+    ordered = {o.property for d in bench.demands for o in d.query.order_by} | {
+        name for d in bench.demands for name in d.conditions.ranges
+    }
+    for key, _ in scheme.each_key():
+        for parts in (key.partition, key.row):
+            for position, part in enumerate(parts):
+                if not isinstance(part, Field) or not types.get(part.property, EdmType.STRING).numeric:
+                    continue
+                neighbour = parts[position + 1] if position + 1 < len(parts) else None
+                if neighbour is not None and not isinstance(neighbour, Literal):
+                    out.append(
+                        Remark("ambiguous", f"{{{part.property}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key")
+                    )
+                if part.property in ordered or parts is key.row:
+                    out.append(
+                        Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2")
+                    )
+    return list(dict.fromkeys(out))
+
+
+def run_remarks(loads: LoadMap, limits: Limits) -> list[Remark]:
+    """Neighbouring small partitions that a range query reads: one server has them until the service splits the run."""
+    load, name = loads.busiest_run
+    if load <= limits.range_entities_per_s:
+        return []
+    what = f"{name} reads {load:,.0f} entities/s from one run of neighbouring partitions; one server takes "
+    what += f"{limits.range_entities_per_s:,.0f} until the service has split the run, which takes minutes"
+    return [Remark("hot-range", what)]
+
+
+def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
+    """Lists whose entities do not lie together, or not in the order in which they are wanted."""
+    out = []
+    by_name = {d.query.name: d.query for d in bench.demands}
+    for cost in costs:
+        query, found = by_name[cost.name], cost.plan
+        if found is None or query.operation is not Operation.QUERY or query.analytic:
+            continue
+        what = ""
+        if found.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+            several = cost.entities_returned > 1.5 or query.order_by
+            if several and cost.entities_read > 2 * cost.entities_returned:
+                what = f"what {cost.name} lists does not lie together under this key"
+        elif found.buckets > 1:
+            what = f"{cost.name} is spread over {found.buckets} buckets: as many requests for what would be one"
+        elif not found.order_served and query.top is not None and cost.entities_read > 2 * cost.entities_returned:
+            what = f"{cost.name} wants an order that the key text does not have: all is read, then sorted"
+        if what:
+            out.append(Remark("lost-range", what))
+    return out
+
+
+def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    out = []
+    partition = {name for part in scheme.main.partition for name in part.properties}
+    for name in scheme.main.properties:
+        missing = 1 - population.sizes(name).present
+        if missing > 0.001:
+            effect = (
+                "they all share one PartitionKey" if name in partition else "the RowKey cannot tell them apart by it"
+            )
+            out.append(Remark("missing-values", f"{name} is missing on {percent(missing)} of the entities: {effect}"))
+    return out
+
+
+def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    """Texts in the key with characters that the service forbids there."""
+    out = []
+    for part in (*scheme.main.partition, *scheme.main.row):
+        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+            continue
+        if part.property in population.hashed:
+            continue
+        memo = ("hostile", part.property)
+        if memo not in population.memo:
+            column = population.frame.get_column(part.property).head(population.rows)
+            population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
+        count = population.memo[memo]
+        if count:
+            out.append(
+                Remark(
+                    "illegal-characters",
+                    f"{count:,} values of {part.property} hold characters that keys may not: they are escaped",
+                )
+            )
+    return out
+
+
+FORBIDDEN_PATTERN = r"[/\\#?\x00-\x1f\x7f-\x{9f}]"

@@ -1,0 +1,158 @@
+"""Facts of a key over the rows at hand: whether it is unique, how long it is, what it stores, what it looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import Bench
+from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
+from pkadvisor.design.transforms import (
+    TICKS_DIGITS,
+    Field,
+    Hash,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Sequence,
+    Ticks,
+    Time,
+)
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+POINTER_BYTES = 80.0
+"""Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
+
+
+def key_surplus(key: Key, population: Population) -> int:
+    """Rows at hand whose key another row already has.
+
+    Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same.
+    """
+    if not (touching(key.partition, population) or touching(key.row, population)):
+        return population.surplus(atoms_of((*key.partition, *key.row)))
+    memo = ("surplus", key)
+    if memo not in population.memo:
+        frame = population.frame.head(population.rows).with_row_index("#seq")
+        texts = frame.select(
+            key_expression(key.partition, population.types).alias("pk"),
+            key_expression(key.row, population.types).alias("rk"),
+        )
+        population.memo[memo] = texts.height - texts.n_unique()
+    return int(population.memo[memo])
+
+
+def touching(parts: tuple[Part, ...], population: Population) -> bool:
+    """Whether a part of varying width is followed by another part with no text between them."""
+    return any(
+        isinstance(part, Field)
+        and population.types.get(part.property) not in FIXED_LENGTHS
+        and not isinstance(after, Literal)
+        for part, after in pairwise(parts)
+    )
+
+
+def encode_row(parts: tuple[Part, ...], population: Population, row: int) -> str:
+    """The key text of one row at hand."""
+    return encode(parts, row_values(population, row, parts), population.types)
+
+
+def row_values(
+    population: Population, row: int, parts: tuple[Part, ...]
+) -> dict[str, str | int | float | bool | bytes | None]:
+    """The values of one row, as Python holds Edm values."""
+    from pkadvisor.design.population import _python
+
+    values: dict[str, str | int | float | bool | bytes | None] = {}
+    for part in parts:
+        for name in part.properties:
+            value = population.frame.get_column(name)[row]
+            edm = population.types.get(name, EdmType.STRING)
+            values[name] = None if value is None else _python(value, edm)
+    return values
+
+
+def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
+    """Two entities, one key: (an example in words, the keys in it)."""
+    import numpy as np
+
+    atoms = atoms_of((*key.partition, *key.row))
+    ids, _ = population.groups(atoms)
+    counts = population.counts(atoms)
+    first = np.flatnonzero(counts[ids[: population.rows]] > 1)
+    if not len(first):
+        return "", ()
+    row = int(first[0])
+    found = int(counts[ids[row]])
+    shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
+    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'", tuple(s for s in shown if s)
+
+
+def longest(parts: tuple[Part, ...], population: Population) -> int:
+    """An upper bound of the key's length without escapes, in UTF-16 units as far as texts have no astral characters."""
+    return sum(_length(part, population, longest=True) for part in parts).__ceil__()
+
+
+def _length(part: Part, population: Population, *, longest: bool = False) -> float:
+    """Characters that a part adds to a key: the mean, or the most."""
+    if isinstance(part, Literal):
+        return float(len(part.text))
+    if isinstance(part, Pad | ReversePad | Sequence):
+        return float(part.width)
+    if isinstance(part, Time):
+        return float(len(part.pattern))
+    if isinstance(part, Hash):
+        return float(part.digits)
+    if isinstance(part, Ticks | ReverseTicks):
+        return float(TICKS_DIGITS)
+    edm, sizes = population.types.get(part.property, EdmType.STRING), population.sizes(part.property)
+    if edm.integer:
+        return float(len(str(sizes.largest)))
+    if edm in FIXED_LENGTHS:
+        return FIXED_LENGTHS[edm]
+    return float(sizes.characters_max) if longest else sizes.characters_mean
+
+
+FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}
+
+
+def stored_bytes(scheme: KeyScheme, bench: Bench) -> float:
+    """Stored bytes of one logical entity, all its rows together (capacity formula of 2010, mean key lengths)."""
+    total = 0.0
+    for key, row in scheme.each_key():
+        length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
+        full = row is None or row.copy == "full"
+        total += 4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES)
+    return total
+
+
+def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
+    """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured
+    lengths."""
+    from pkadvisor.table.edm import STORED_BYTES
+
+    total = 0.0
+    for name, edm in population.types.items():
+        if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
+            continue
+        sizes = population.sizes(name)
+        each = 8.0 + 2 * len(name) + STORED_BYTES[edm]
+        if edm is EdmType.STRING:
+            each += 2 * (declared or {}).get(name, sizes.characters_mean)
+        elif edm is EdmType.BINARY:
+            each += (declared or {}).get(name, sizes.characters_mean / 2)
+        total += sizes.present * each
+    for name, size in sorted((declared or {}).items()):
+        if name not in population.types:
+            total += 8.0 + 2 * len(name) + 4 + 2 * size
+    return total
