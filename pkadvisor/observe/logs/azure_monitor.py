@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines
-from pkadvisor.observe.logs.storage_analytics import requests, route_of
+from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +123,7 @@ def parse(block: bytes) -> Parsed:
     skips: list[Skip] = []
     block = block.replace(b"\r\n", b"\n") if b"\r" in block else block
     frame = _fields(block, skips, 0)
-    return Parsed(line_ends(block), requests(frame, skips), skips)
+    return parsed(line_ends(block), frame, skips)
 
 
 def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> pl.DataFrame:
@@ -449,7 +449,7 @@ def _batched(
             rows.append((count, fields))
         count += 1
         if count == 20_000:
-            yield Parsed(count, requests(_frame(rows, skips), skips), skips)
+            yield parsed(count, _frame(rows, skips), skips)
             rows, skips, count = [], [], 0
     if count:
-        yield Parsed(count, requests(_frame(rows, skips), skips), skips)
+        yield parsed(count, _frame(rows, skips), skips)

@@ -35,12 +35,13 @@ class Parsed:
     """A block after parsing.
 
     ``frame`` has the columns of a request frame but, instead of ``route``, ``line`` (place in the block) and ``what``:
-    a text that together with the format decides the route.
+    a place in ``kinds``, texts that together with the format decide the route, in order of first appearance.
     """
 
     lines: int
     frame: pl.DataFrame | None
     skips: list[Skip] = field(default_factory=list)
+    kinds: list[str] = field(default_factory=list)
 
 
 def line_ends(block: bytes) -> int:
@@ -170,10 +171,9 @@ def classified(
             skips.add(skip.reason, skip.count, f"{where}:{first + skip.line}", skip.text, bad=skip.bad)
         frame = part.frame
         if frame is not None and frame.height:
-            seen = frame["what"].unique(maintain_order=True)
             if len(numbers) > 200_000:
                 numbers.clear()
-            fresh = seen.filter(pl.Series([text not in numbers for text in seen], dtype=pl.Boolean))
+            fresh = pl.Series([text for text in part.kinds if text not in numbers], dtype=pl.String)
             if len(fresh):
                 # Literals that are not quoted (numbers, tokens) make many texts of one kind: Python reads kinds only.
                 kinds: dict[str, int] = {}
@@ -181,8 +181,8 @@ def classified(
                     if kind not in kinds:
                         kinds[kind] = routes.number(route_of(kind))
                     numbers[text] = kinds[kind]
-            codes = pl.Series([numbers[text] for text in seen], dtype=pl.UInt32)
-            frame = frame.with_columns(route=pl.col("what").replace_strict(seen, codes, return_dtype=pl.UInt32))
+            codes = pl.Series([numbers[text] for text in part.kinds], dtype=pl.UInt32)
+            frame = frame.with_columns(route=codes.gather(frame["what"]))
             for code in sorted(set(codes.to_list())):
                 reason = routes.all[code].skip
                 if reason:
@@ -192,7 +192,7 @@ def classified(
                         reason,
                         left_out.height,
                         f"{where}:{line}",
-                        left_out["what"][0].replace("\n", " "),
+                        part.kinds[left_out["what"][0]].replace("\n", " "),
                         bad=reason == NOT_PARSEABLE,
                     )
                     frame = frame.filter(pl.col("route") != code)

@@ -27,6 +27,9 @@ from pkadvisor.observe.logs.frame import (
 from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines, text_of
 from pkadvisor.observe.logs.urls import (
     UrlShape,
+    after,
+    before,
+    form_of_address,
     html_decoded,
     keys_of_address,
     map_distinct,
@@ -118,7 +121,7 @@ def parse(block: bytes) -> Parsed:
     skips: list[Skip] = []
     lines = line_ends(tidy)
     frame = _fields(tidy, lines, skips)
-    return Parsed(lines, requests(frame, skips), skips)
+    return parsed(lines, frame, skips)
 
 
 def _schema() -> dict[str, pl.DataType]:
@@ -215,12 +218,18 @@ def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) ->
     )
 
 
-def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
-    """From fields to requests: other services are left out, keys decoded."""
+def parsed(lines: int, fields: pl.DataFrame, skips: list[Skip]) -> Parsed:
+    """A block of ``lines`` lines from its fields."""
+    frame, kinds = requests(fields, skips)
+    return Parsed(lines, frame, skips, kinds)
+
+
+def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list[str]]:
+    """From fields to requests and the kinds they are of: other services are left out, keys decoded."""
     import polars as pl
 
     if not frame.height:
-        return frame
+        return frame, []
     # Few large selections, not many small steps: polars works on the columns of one selection in parallel.
     mine = pl.col(f"f{_SERVICE}") == "table"
     coded = [f"f{_URL}", f"f{_KEY}", f"f{_CLIENT}"]
@@ -233,6 +242,8 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
         text = f"{first[f'f{_SERVICE}']} {first[f'f{_OPERATION}']} {first[f'f{_URL}']}"
         skips.append(Skip(ANOTHER_SERVICE, other.height, int(first["line"]), text))
         frame = frame.filter(mine)
+        if not frame.height:
+            return frame, []
     for column in coded:
         if seen[column]:
             frame = frame.with_columns(map_distinct(frame[column], ";", html_decoded).alias(column))
@@ -247,14 +258,17 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
         (http.is_in([429, 503]).fill_null(False) | pl.col(f"f{_STATUS}").str.ends_with("ThrottlingError")).alias(
             "throttled"
         ),
-        milliseconds_as_us(pl.col(f"f{_LATENCY}")).alias("latency_us"),
+        (pl.col(f"f{_LATENCY}").cast(pl.Int64, strict=False) * 1000).clip(lower_bound=0).alias("latency_us"),
         pl.col(f"f{_BYTES}").cast(pl.Int64, strict=False).alias("response_bytes"),
-        key.str.splitn("/", 5).alias("key"),
-        url.str.splitn("(", 2).alias("halves"),
+        key.str.splitn("/", 5).struct.rename_fields(["", "account", "key_table", "pk", "rk"]).struct.unnest(),
+        key.str.contains("%", literal=True).alias("percent"),
         url.str.contains("?", literal=True).alias("asks"),
+        url.str.find("(", literal=True).alias("bracket"),
         pl.col(f"f{_OPERATION}").alias("operation"),
         url.alias("url"),
     )
+    if made["latency_us"].null_count():
+        made = made.with_columns(latency_us=milliseconds_as_us(frame[f"f{_LATENCY}"]))
     if made["at_us"].null_count():
         made = made.with_columns(at_us=at_us(frame[f"f{_TIME}"]))
         wrong = made["at_us"].is_null()
@@ -262,24 +276,55 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
             text = f"time '{frame.filter(wrong)[f'f{_TIME}'][0]}'"
             skips.append(Skip(NOT_PARSEABLE, int(wrong.sum()), int(made.filter(wrong)["line"][0]), text, bad=True))
             made = made.filter(~wrong)
+            if not made.height:
+                return made, []
+    return by_kind(made)
+
+
+def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Requests with ``what``, the place of their kind in the list of kinds; keys and filters out of their URLs."""
+    import polars as pl
+
     asks = made["asks"]
-    none = pl.lit(None, pl.String)
+    named = after(pl.col("url"), pl.col("bracket") + 1)
+    plain = made.select(
+        before(pl.col("url"), pl.col("bracket")).hash(0).alias("head"),
+        form_of_address(named).alias("form"),
+        (pl.col("operation").hash(1) ^ pl.col("key_table").hash(2)).alias("rest"),
+        (
+            (pl.col("rk").is_null() | pl.col("percent"))
+            & (named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey="))
+        )
+        .fill_null(False)
+        .alias("unsure"),
+    )
+    # Kinds are told apart by 64-bit hashes that live no longer than the block; their texts are made once for each.
+    pk, filters, asking = pl.col("pk"), pl.lit(None, pl.String), None
+    head = plain["head"] ^ plain["form"].hash(3)
     if asks.any():
         # The rows of queries are worked on apart and put back by their place.
-        asking = url_queries(made.filter("asks")["url"])
-        place = pl.when("asks").then(pl.col("asks").cum_sum() - 1)
-        made = made.with_columns(place.alias("place"))
-        shapes, filters, pinned = (pl.lit(asking[c]).gather(pl.col("place")) for c in ("shape", "filter", "pk"))
-        shape = pl.when("asks").then(shapes).otherwise(plain_shape(pl.col("halves")))
-    else:
-        filters, pinned, shape = none, none, plain_shape(pl.col("halves"))
-    parts, named = pl.col("key").struct, pl.col("halves").struct.field("field_1")
+        asking = url_queries(made["url"].filter(asks))
+        place = pl.select(pl.when(asks).then(asks.cum_sum() - 1))[:, 0]
+        head = pl.select(pl.when(asks).then(asking["shape"].hash(4).gather(place)).otherwise(head))[:, 0]
+        pk = pl.coalesce("pk", asking["pk"].gather(place))
+        filters = pl.lit(asking["filter"].gather(place))
+    what = head ^ plain["rest"]
+    first = what.is_first_distinct()
+    some = made.filter(first).select(
+        "operation",
+        "key_table",
+        "asks",
+        shape=plain_shape(before(pl.col("url"), pl.col("bracket")), form_of_address(named)),
+    )
+    if asking is not None:
+        asked = asking["shape"].filter(first.filter(asks))
+        some = some.with_columns(shape=pl.when("asks").then(spread(asked, some["asks"])).otherwise("shape"))
+    kinds = some.select(pl.concat_str("shape", "operation", pl.col("key_table").fill_null(""), separator="\n"))[:, 0]
+    numbers = pl.Series(range(len(kinds)), dtype=pl.UInt32)
     made = made.select(
         "line",
         "at_us",
-        pl.concat_str(shape, pl.lit("\n"), "operation", pl.lit("\n"), parts.field("field_2").fill_null("")).alias(
-            "what"
-        ),
+        what.replace_strict(what.filter(first), numbers, return_dtype=pl.UInt32).alias("what"),
         "op_number",
         "request_id",
         "client_request_id",
@@ -287,32 +332,20 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> pl.DataFrame:
         "throttled",
         "latency_us",
         "response_bytes",
-        pl.coalesce(parts.field("field_3"), pinned).alias("pk"),
-        parts.field("field_4").alias("rk"),
+        pk.alias("pk"),
+        "rk",
         filters.alias("filter"),
-        (
-            (
-                parts.field("field_4").is_null()
-                | parts.field("field_3").str.contains("%", literal=True)
-                | parts.field("field_4").str.contains("%", literal=True)
-            )
-            & (named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey="))
-        )
-        .fill_null(False)
-        .alias("unsure"),
         "url",
     )
-    return with_keys_of_address(made)
+    return with_keys_of_address(made, plain["unsure"]), kinds.to_list()
 
 
-def with_keys_of_address(frame: pl.DataFrame) -> pl.DataFrame:
+def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series) -> pl.DataFrame:
     """Keys that only the address tells, or tells exactly: an object key with ``%`` in it may be encoded."""
     import polars as pl
 
-    unsure = frame["unsure"]
-    frame = frame.drop("unsure")
     if unsure.any():
-        pk, rk = keys_of_address(frame.filter(unsure)["url"])
+        pk, rk = keys_of_address(frame["url"].filter(unsure))
         frame = frame.with_columns(
             pl.coalesce(spread(pk, unsure), pl.col("pk")).alias("pk"),
             pl.coalesce(spread(rk, unsure), pl.col("rk")).alias("rk"),
@@ -320,14 +353,13 @@ def with_keys_of_address(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.drop("url")
 
 
-def milliseconds_as_us(value: pl.Expr) -> pl.Expr:
+def milliseconds_as_us(values: pl.Series) -> pl.Series:
     """Milliseconds as text to whole microseconds; null where it is no number of milliseconds."""
     import polars as pl
 
-    whole = value.cast(pl.Int64, strict=False) * 1000
-    return pl.coalesce(whole, (value.cast(pl.Float64, strict=False) * 1000).round().cast(pl.Int64, strict=False)).clip(
-        lower_bound=0
-    )
+    whole = pl.lit(values).cast(pl.Int64, strict=False) * 1000
+    exact = (pl.lit(values).cast(pl.Float64, strict=False) * 1000).round().cast(pl.Int64, strict=False)
+    return pl.select(pl.coalesce(whole, exact).clip(lower_bound=0))[:, 0]
 
 
 def usual_at_us(times: pl.Expr) -> pl.Expr:

@@ -180,28 +180,46 @@ def spread(values: pl.Series, mask: pl.Series) -> pl.Series:
     return values.gather(place)
 
 
-def plain_shape(halves: pl.Expr) -> pl.Expr:
-    """The shape of URLs without a query string, split at the first ``(`` into a struct of two.
-
-    What follows the bracket says only which keys are named, and is put in a standard form.
-    """
+def before(text: pl.Expr, place: pl.Expr) -> pl.Expr:
+    """The bytes before a place (all where it is null), which has to be the border of a character."""
     import polars as pl
 
-    head, rest = halves.struct.field("field_0"), halves.struct.field("field_1")
+    # Slices of bytes share the text; those by characters count through it, and splitting copies.
+    return text.cast(pl.Binary).bin.slice(0, place).cast(pl.String)
+
+
+def after(text: pl.Expr, place: pl.Expr) -> pl.Expr:
+    """The bytes from a place on; null where it is null."""
+    import polars as pl
+
+    return text.cast(pl.Binary).bin.slice(place).cast(pl.String)
+
+
+_FORMS: Final = ("", "(PartitionKey=',RowKey=')", "(PartitionKey=')", "(RowKey=',PartitionKey=')", "()")
+
+
+def form_of_address(rest: pl.Expr) -> pl.Expr:
+    """Which keys the text behind the first ``(`` of a URL names, as a place in ``_FORMS``; null: no bracket."""
+    import polars as pl
+
     pk_first = rest.str.starts_with("PartitionKey=")
     has_rk = rest.str.contains("RowKey=", literal=True)
-    return pl.concat_str(
-        head,
+    if_rk = pl.when(pk_first).then(1).when(rest.str.contains("PartitionKey=", literal=True)).then(3).otherwise(4)
+    return (
         pl.when(rest.is_null())
-        .then(pl.lit(""))
-        .when(pk_first & has_rk)
-        .then(pl.lit("(PartitionKey=',RowKey=')"))
-        .when(pk_first)
-        .then(pl.lit("(PartitionKey=')"))
-        .when(has_rk & rest.str.contains("PartitionKey=", literal=True))
-        .then(pl.lit("(RowKey=',PartitionKey=')"))
-        .otherwise(pl.lit("()")),
+        .then(0)
+        .when(has_rk)
+        .then(if_rk)
+        .otherwise(pl.when(pk_first).then(2).otherwise(4))
+        .cast(pl.UInt8)
     )
+
+
+def plain_shape(head: pl.Expr, form: pl.Expr) -> pl.Expr:
+    """The shape of URLs without a query string: what is before the first ``(``, and a standard form of what follows."""
+    import polars as pl
+
+    return pl.concat_str(head, form.replace_strict(range(len(_FORMS)), list(_FORMS), return_dtype=pl.String))
 
 
 def url_queries(urls: pl.Series) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.observe.logs import storage_analytics as sa
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Route, Routes, Skips
-from pkadvisor.observe.logs.urls import UrlShape, coarse, plain_shape, url_queries
+from pkadvisor.observe.logs.urls import UrlShape, after, before, coarse, form_of_address, plain_shape, url_queries
 
 DATA = Path(__file__).parent / "data"
 
@@ -106,7 +106,8 @@ def test_a_url_is_read_in_every_spelling(url: str, expected: tuple[str, str, str
     if "?" in url:
         blank = url_queries(pl.Series([url]))["shape"]
     else:
-        blank = pl.select(plain_shape(pl.lit(url).str.splitn("(", 2)))[:, 0]
+        text, place = pl.lit(url), pl.lit(url.find("(") if "(" in url else None, pl.UInt32)
+        blank = pl.select(plain_shape(before(text, place), form_of_address(after(text, place + 1))))[:, 0]
     shape = UrlShape.of(coarse(blank)[0])
     assert (shape.kind, shape.table, shape.shape, shape.top) == expected
 
