@@ -29,12 +29,13 @@ from pkadvisor.observe.logs.urls import (
     UrlShape,
     after,
     before,
-    form_of_address,
+    forms_of_addresses,
     html_decoded,
     keys_of_address,
     map_distinct,
     pins_partition,
     plain_shape,
+    shapes_of,
     spread,
     url_queries,
 )
@@ -286,38 +287,32 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     import polars as pl
 
     asks = made["asks"]
-    named = after(pl.col("url"), pl.col("bracket") + 1)
-    plain = made.select(
-        before(pl.col("url"), pl.col("bracket")).hash(0).alias("head"),
-        form_of_address(named).alias("form"),
-        (pl.col("operation").hash(1) ^ pl.col("key_table").hash(2)).alias("rest"),
-        (
-            (pl.col("rk").is_null() | pl.col("percent"))
-            & (named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey="))
-        )
-        .fill_null(False)
-        .alias("unsure"),
+    halves = made.select(
+        head=before(pl.col("url"), pl.col("bracket")), named=after(pl.col("url"), pl.col("bracket") + 1)
     )
+    form = forms_of_addresses(halves["named"])
+    unsure = made["rk"].is_null() | made["percent"]
+    if unsure.any():
+        named = pl.lit(halves["named"])
+        addressed = named.str.starts_with("PartitionKey=") | named.str.starts_with("RowKey=")
+        unsure = pl.select(addressed.fill_null(False) & unsure)[:, 0]
     # Kinds are told apart by 64-bit hashes that live no longer than the block; their texts are made once for each.
+    head = pl.lit(halves["head"]).hash(0) ^ pl.lit(form).hash(3)
     pk, filters, asking = pl.col("pk"), pl.lit(None, pl.String), None
-    head = plain["head"] ^ plain["form"].hash(3)
     if asks.any():
         # The rows of queries are worked on apart and put back by their place.
         asking = url_queries(made["url"].filter(asks))
         place = pl.select(pl.when(asks).then(asks.cum_sum() - 1))[:, 0]
-        head = pl.select(pl.when(asks).then(asking["shape"].hash(4).gather(place)).otherwise(head))[:, 0]
+        head = pl.when("asks").then(asking["kind"].gather(place)).otherwise(head)
         pk = pl.coalesce("pk", asking["pk"].gather(place))
         filters = pl.lit(asking["filter"].gather(place))
-    what = head ^ plain["rest"]
+    what = made.select(head ^ pl.col("operation").hash(1) ^ pl.col("key_table").hash(2))[:, 0]
     first = what.is_first_distinct()
     some = made.filter(first).select(
-        "operation",
-        "key_table",
-        "asks",
-        shape=plain_shape(before(pl.col("url"), pl.col("bracket")), form_of_address(named)),
+        "operation", "key_table", "asks", shape=plain_shape(pl.lit(halves["head"].filter(first)), form.filter(first))
     )
     if asking is not None:
-        asked = asking["shape"].filter(first.filter(asks))
+        asked = shapes_of(asking.filter(first.filter(asks)))
         some = some.with_columns(shape=pl.when("asks").then(spread(asked, some["asks"])).otherwise("shape"))
     kinds = some.select(pl.concat_str("shape", "operation", pl.col("key_table").fill_null(""), separator="\n"))[:, 0]
     numbers = pl.Series(range(len(kinds)), dtype=pl.UInt32)
@@ -337,7 +332,7 @@ def by_kind(made: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
         filters.alias("filter"),
         "url",
     )
-    return with_keys_of_address(made, plain["unsure"]), kinds.to_list()
+    return with_keys_of_address(made, unsure), kinds.to_list()
 
 
 def with_keys_of_address(frame: pl.DataFrame, unsure: pl.Series) -> pl.DataFrame:

@@ -26,6 +26,7 @@ FILTER_OPTION: Final = r"[?&](?:\$|%24)filter=([^&#]*)"
 _SPACE: Final = r"(?:%20|\+|\s)"
 _QUOTED: Final = r"'((?:[^']|'')*)'"
 _PK_EQUAL: Final = rf"PartitionKey{_SPACE}+eq{_SPACE}+{_QUOTED}"
+_PK_BEGINS: Final = "PartitionKey%20eq%20'"
 _PK_EQUAL_SHAPE = re.compile(r"(?:^|[\s(])PartitionKey eq \{p[0-9]+:String\}(?:$|[\s)])")
 _NO_CONJUNCTION = re.compile(r"(?:^|[\s)(])(?:or|not)(?:$|[\s(])")
 
@@ -128,16 +129,34 @@ def keys_of_address(urls: pl.Series) -> tuple[pl.Series, pl.Series]:
     return frame["pk"], frame["rk"]
 
 
+def before(text: pl.Expr, place: pl.Expr) -> pl.Expr:
+    """The bytes before a place (all where it is null), which has to be the border of a character."""
+    import polars as pl
+
+    # Slices of bytes share the text; those by characters count through it, and splitting copies.
+    return text.cast(pl.Binary).bin.slice(0, place).cast(pl.String)
+
+
+def after(text: pl.Expr, place: pl.Expr) -> pl.Expr:
+    """The bytes from a place on; null where it is null."""
+    import polars as pl
+
+    return text.cast(pl.Binary).bin.slice(place).cast(pl.String)
+
+
 def filters_of(urls: pl.Series) -> pl.Series:
     """The raw text of ``$filter`` of URLs with a query string; null without one."""
     import polars as pl
 
-    # Two plain splits are six times as fast as the regular expression, which decides what they cannot.
-    halves = pl.col("u").str.splitn("filter=", 2).struct
-    frame = urls.to_frame("u").select(
-        "u",
-        raw=halves.field("field_1").str.splitn("&", 2).struct.field("field_0"),
-        plain=halves.field("field_0").str.ends_with("?$") | halves.field("field_0").str.ends_with("?%24"),
+    # Searching and slicing is many times as fast as the regular expression, which decides what they cannot.
+    frame = urls.to_frame("u").select("u", place=pl.col("u").str.find("filter=", literal=True))
+    frame = frame.select(
+        head=before(pl.col("u"), pl.col("place")), rest=after(pl.col("u"), pl.col("place") + len("filter="))
+    )
+    frame = frame.with_columns(end=pl.col("rest").str.find("&", literal=True))
+    frame = frame.select(
+        raw=before(pl.col("rest"), pl.col("end")),
+        plain=pl.col("head").str.ends_with("?$") | pl.col("head").str.ends_with("?%24"),
     )
     unclear = ~frame["plain"] & frame["raw"].is_not_null() | frame["raw"].str.contains("#", literal=True).fill_null(
         False
@@ -180,56 +199,82 @@ def spread(values: pl.Series, mask: pl.Series) -> pl.Series:
     return values.gather(place)
 
 
-def before(text: pl.Expr, place: pl.Expr) -> pl.Expr:
-    """The bytes before a place (all where it is null), which has to be the border of a character."""
-    import polars as pl
-
-    # Slices of bytes share the text; those by characters count through it, and splitting copies.
-    return text.cast(pl.Binary).bin.slice(0, place).cast(pl.String)
-
-
-def after(text: pl.Expr, place: pl.Expr) -> pl.Expr:
-    """The bytes from a place on; null where it is null."""
-    import polars as pl
-
-    return text.cast(pl.Binary).bin.slice(place).cast(pl.String)
-
-
 _FORMS: Final = ("", "(PartitionKey=',RowKey=')", "(PartitionKey=')", "(RowKey=',PartitionKey=')", "()")
 
 
-def form_of_address(rest: pl.Expr) -> pl.Expr:
+def forms_of_addresses(named: pl.Series) -> pl.Series:
     """Which keys the text behind the first ``(`` of a URL names, as a place in ``_FORMS``; null: no bracket."""
     import polars as pl
 
-    pk_first = rest.str.starts_with("PartitionKey=")
-    has_rk = rest.str.contains("RowKey=", literal=True)
-    if_rk = pl.when(pk_first).then(1).when(rest.str.contains("PartitionKey=", literal=True)).then(3).otherwise(4)
-    return (
-        pl.when(rest.is_null())
-        .then(0)
-        .when(has_rk)
-        .then(if_rk)
-        .otherwise(pl.when(pk_first).then(2).otherwise(4))
-        .cast(pl.UInt8)
+    frame = named.to_frame("n").select(
+        "n",
+        pk_first=pl.col("n").str.starts_with("PartitionKey="),
+        has_rk=pl.col("n").str.contains("RowKey=", literal=True),
     )
+    has_pk = pl.lit(False)
+    if (~frame["pk_first"] & frame["has_rk"]).any():
+        has_pk = pl.col("n").str.contains("PartitionKey=", literal=True)
+    with_rk = pl.when("pk_first").then(1).when(has_pk).then(3).otherwise(4)
+    without = pl.when("pk_first").then(2).otherwise(4)
+    form = pl.when(pl.col("pk_first").is_null()).then(0).when("has_rk").then(with_rk).otherwise(without)
+    return frame.select(form.cast(pl.UInt8))[:, 0]
 
 
-def plain_shape(head: pl.Expr, form: pl.Expr) -> pl.Expr:
+def plain_shape(head: pl.Expr, form: pl.Series) -> pl.Expr:
     """The shape of URLs without a query string: what is before the first ``(``, and a standard form of what follows."""
     import polars as pl
 
-    return pl.concat_str(head, form.replace_strict(range(len(_FORMS)), list(_FORMS), return_dtype=pl.String))
+    return pl.concat_str(head, pl.Series([_FORMS[place] for place in form], dtype=pl.String))
 
 
 def url_queries(urls: pl.Series) -> pl.DataFrame:
-    """Of URLs with a query string: ``shape`` (blanked), raw ``filter`` and the decoded ``pk`` that it pins."""
+    """Of URLs with a query string: raw ``filter``, the decoded ``pk`` that it pins, and a hash of the shape, ``kind``.
+
+    ``plain`` is the URL with plain quotes: what ``shapes_of`` needs. Shapes of the usual URLs (at most two literals,
+    no quote in them) are hashed by what is around the literals; the others are blanked.
+    """
     import polars as pl
 
     filters = filters_of(urls)
     plain = plain_quotes(urls)
-    named = filters if plain is urls else plain_quotes(filters)
-    return pl.select(shape=blanked(pl.lit(plain)), filter=filters, pk=pk_of_filter(named))
+    piece = [f"p{i}" for i in range(5)]
+    first, pk, second, _, last = (pl.col(name) for name in piece)
+    frame = plain.str.splitn("'", 5).struct.rename_fields(piece).struct.unnest()
+    frame = frame.select(
+        *piece,
+        usual=(
+            (second.is_not_null() | pk.is_null())
+            & (last.is_not_null() | pl.col("p3").is_null())
+            & (second.fill_null(" ") != "")
+            & ~last.fill_null("").str.contains("'", literal=True)
+        ),
+    )
+    usual = frame["usual"]
+    kind = frame.select(first.hash(4) ^ second.hash(5) ^ last.hash(6))[:, 0]
+    if not usual.all():
+        others = plain.filter(~usual)
+        hashes = pl.select(blanked(pl.lit(others)).hash(7))[:, 0]
+        kind = pl.select(pl.when(usual).then(kind).otherwise(spread(hashes, ~usual)))[:, 0]
+    if plain is urls:
+        # The first quote of the URL is the one that opens the literal of a filter which begins with the PartitionKey.
+        begins = first.str.ends_with("?$filter=PartitionKey%20eq%20") & pl.lit(filters).str.starts_with(_PK_BEGINS)
+        whole = second.is_not_null() & ((second != "") | pl.col("p3").is_null()) & ~pk.str.contains("[&#]")
+        found = frame.select(pk, sure=(begins & whole).fill_null(False))
+        pk_raw, unsure = found["p1"], ~found["sure"] & filters.is_not_null()
+        pks = decoded_literals(pl.select(pl.when(found["sure"]).then(pk_raw))[:, 0])
+        if unsure.any():
+            others = spread(pk_of_filter(filters.filter(unsure)), unsure)
+            pks = pl.select(pl.when(unsure).then(others).otherwise(pks))[:, 0]
+    else:
+        pks = pk_of_filter(plain_quotes(filters))
+    return pl.DataFrame({"plain": plain, "kind": kind, "filter": filters, "pk": pks})
+
+
+def shapes_of(queries: pl.DataFrame) -> pl.Series:
+    """The blanked URLs of rows of ``url_queries``."""
+    import polars as pl
+
+    return queries.select(blanked(pl.col("plain")))[:, 0]
 
 
 def pins_partition(shape: str) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.observe.logs import storage_analytics as sa
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Route, Routes, Skips
-from pkadvisor.observe.logs.urls import UrlShape, after, before, coarse, form_of_address, plain_shape, url_queries
+from pkadvisor.observe.logs.urls import UrlShape, coarse, forms_of_addresses, plain_shape, shapes_of, url_queries
 
 DATA = Path(__file__).parent / "data"
 
@@ -104,10 +104,11 @@ def test_the_published_table_lines_are_one_transaction_of_two_inserts() -> None:
 )  # fmt: skip
 def test_a_url_is_read_in_every_spelling(url: str, expected: tuple[str, str, str, int | None]) -> None:
     if "?" in url:
-        blank = url_queries(pl.Series([url]))["shape"]
+        blank = shapes_of(url_queries(pl.Series([url])))
     else:
-        text, place = pl.lit(url), pl.lit(url.find("(") if "(" in url else None, pl.UInt32)
-        blank = pl.select(plain_shape(before(text, place), form_of_address(after(text, place + 1))))[:, 0]
+        head, bracket, named = url.partition("(")
+        form = forms_of_addresses(pl.Series([named if bracket else None], dtype=pl.String))
+        blank = pl.select(plain_shape(pl.lit(head), form))[:, 0]
     shape = UrlShape.of(coarse(blank)[0])
     assert (shape.kind, shape.table, shape.shape, shape.top) == expected
 
