@@ -113,7 +113,8 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
             covered = traffic.clock.covered_s if traffic is not None else 0.0
             named = section.table if declaration is not None or section.traffic is not None else ""
             tables.append(TableProfile(named, section.kind, section.data, logged, covered))
-        own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration))
+        workloads = [t.workload for t in tables if t.workload is not None]
+        own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration, workloads))
         documents.insert(0, ("the data given", own))
     return _merged(documents).to_json()
 
@@ -124,15 +125,14 @@ def _logged(workload: Workload) -> tuple[QueryClass, ...]:
     return tuple(c for c in workload.classes if c.draw.by is DrawBy.LOG)
 
 
-def _ordered(declaration: Declaration | None) -> frozenset[str]:
-    """Properties whose order a declared workload needs, so that a profile must keep their values."""
+def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozenset[str]:
+    """Properties whose order some query needs, declared or logged, so that a profile must keep their values."""
     from pkadvisor.design.conditions import conditions
 
-    found: set[str] = set()
-    for table in declaration.tables if declaration else ():
-        if table.arrival:
-            found.add(table.arrival)
-        for query in table.workload.classes:
+    tables = declaration.tables if declaration else ()
+    found = {t.arrival for t in tables if t.arrival}
+    for workload in (*(t.workload for t in tables), *logged):
+        for query in workload.classes:
             found |= set(conditions(query.filter).ranges)
     return frozenset(found)
 

@@ -70,14 +70,14 @@ def conditions(filter_: Filter | None) -> Conditions:
             any_of[choices[0]] = choices[1]
         else:
             residual.append(part)
-    # An equality fixes its property: whatever else is said about it is left to the server's filter.
-    fixed = set(equal)
+    # An equality or a choice fixes its property: whatever else is said about it is left to the server's filter.
+    fixed = {*equal, *any_of}
     residual += [f for f in parts if isinstance(f, Comparison) and f.property in fixed and f.operator in _RANGES]
     residual += [
-        f for f in parts if isinstance(f, Or) and (same := _same_property(f)) and same[0] in fixed & set(any_of)
+        f for f in parts if isinstance(f, Or) and (same := _same_property(f)) and same[0] in {*equal} & {*any_of}
     ]
     ranges = {n: r for n, r in ranges.items() if n not in fixed}
-    any_of = {n: c for n, c in any_of.items() if n not in fixed}
+    any_of = {n: c for n, c in any_of.items() if n not in equal}
     return Conditions(equal, ranges, any_of, tuple(dict.fromkeys(residual)))
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
     from pkadvisor.table.odata import Filter, Parameter
 
-LOW, HIGH = "__low", "__high"
+LOW, HIGH = ".from", ".until"
 """Suffixes of the columns that hold a logged range's bounds."""
 KEYS = ("PartitionKey", "RowKey")
 _OPERATIONS = {

@@ -334,7 +334,7 @@ def range_count(
     if over[0] == "t":
         # The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
         low = population.period_codes(over, bounds[0], "left")
-        high = population.period_codes(over, np.maximum(bounds[1] - 1, bounds[0]), "right")
+        high = population.period_codes(over, np.maximum(bounds[1], bounds[0]), "right")
         return population.matching_range(atoms, over, low, high, instances)
     low, high = code_bounds(population, ("p", over[1]), bounds)
     return population.matching_range(atoms, over, low, high, instances)

@@ -185,7 +185,7 @@ class Population:
             return None
         if isinstance(value, bool):
             return self._token("true" if value else "false")
-        return self._token(str(value))
+        return self._token(str(value).removesuffix(".0") if isinstance(value, float) else str(value))
 
     def coded(self, name: str) -> Coded:
         """The property as codes."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.template import format_template, parse_template, separators
 from pkadvisor.design.transforms import Context, Literal, Part, Value
+from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -112,3 +113,27 @@ def parse_key(partition: str, row: str, *, known: Iterable[str] | None = None, w
 def variable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """The parts that depend on the entity."""
     return tuple(part for part in parts if not isinstance(part, Literal))
+
+
+def check_types(parts: tuple[Part, ...], types: dict[str, EdmType], where: str) -> None:
+    """UsageError where a transform cannot read the type of its property."""
+    for part in parts:
+        for name in part.properties:
+            edm, wanted = types.get(name), _READS.get(part.function)
+            if edm is not None and wanted is not None and edm not in wanted:
+                raise UsageError(
+                    f"{part.function} cannot read {name}: it is {edm}, not {' or '.join(wanted)}",
+                    where=where,
+                    fix=f"write {{{name}}} for its text, or declare its type under `properties`",
+                )
+
+
+_WHOLE = (EdmType.INT32, EdmType.INT64)
+_READS: dict[str, tuple[EdmType, ...]] = {
+    "pad": (*_WHOLE, EdmType.STRING),
+    "reverse_pad": _WHOLE,
+    "time": (EdmType.DATETIME,),
+    "ticks": (EdmType.DATETIME,),
+    "reverse_ticks": (EdmType.DATETIME,),
+}
+"""The property types that a transform reads; the others read every type."""

@@ -178,12 +178,14 @@ def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None
     """The design in place, if the file names one."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
-    from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+    from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, check_types
     from pkadvisor.design.template import parse_template
 
     def parts(text: Any, what: str) -> Any:
         where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
-        return parse_template(text.text, known=known, where=where)
+        found = parse_template(text.text, known=known, where=where)
+        check_types(found, dict(known or {}), where)
+        return found
 
     main = Key(parts(table.partition_key, "partition_key"), parts(table.row_key, "row_key"))
     rows = tuple(

@@ -41,7 +41,7 @@ INSTANCES_MAX = 1_000
 TOKEN_LETTERS = 12
 _PUNCTUATION = "_;|!-:~."
 _SHOWN = (EdmType.DATETIME, EdmType.BOOLEAN)
-_SUFFIXES = ("__low", "__high")
+_SUFFIXES = (".from", ".until")
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,7 +255,7 @@ def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
                 "types": [{"type": str(e), "values": n} for e, n in p.column.types] if p.column.mixed else [],
                 "present": p.column.present,
                 "missing": p.column.missing,
-                "distinct": number(round(p.distinct.estimate())),
+                "distinct": number(min(round(p.distinct.estimate()), p.column.present)),
                 "distinct_basis": str(Basis.SKETCHED if p.distinct.relative_error else Basis.COUNTED),
                 "distinct_relative_error": number(p.distinct.relative_error),
             }

@@ -297,7 +297,6 @@ def test_an_absent_constant_bounds_a_text() -> None:
     assert demand.returned.tolist() == [1, 1]
 
 
-@pytest.mark.xfail(strict=True, reason="demand.range_count leaves out the period of an upper bound at its first moment")
 def test_a_bound_at_the_edge_of_a_period_reads_it() -> None:
     midnight = datetime(2024, 3, 1, tzinfo=UTC)
     population = population_of({"at": [midnight - timedelta(hours=1), midnight]}, {"at": EdmType.DATETIME})
@@ -308,7 +307,6 @@ def test_a_bound_at_the_edge_of_a_period_reads_it() -> None:
     assert _read(found, bench.demands[0], scheme, bench).per_instance.tolist() == [1, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="conditions: a range on a property that a choice fixes is dropped")
 def test_a_range_beside_a_choice_is_sent() -> None:
     text = "event gt {event} and (event eq 'e0' or event eq 'e1') and bib eq {bib}"
     _exact("{event}", "{pad(bib,3)}", text, _race(4), TYPES)
