@@ -45,6 +45,7 @@ HEAVY_KEYS_SHOWN: Final = 1_000
 GROUPS_SAMPLED: Final = 200
 GROUPS_OPEN_MAX: Final = 2_000_000
 SECONDS_ROWS_MAX: Final = 4_000_000
+_GROUPS_APART: Final = 16
 _NO_TIME: Final = -(1 << 62)
 _TIME_MAX_US: Final = 253_402_300_800_000_000  # the year 10 000
 _RESOLUTIONS_US: Final = (60_000_000, 1_000_000, 1_000)
@@ -253,24 +254,13 @@ class TrafficFold:
     def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
         """Which records come for the first time."""
         import numpy as np
+        import polars as pl
 
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
-        ordered = np.sort(records)
-        first = np.ones(len(records), dtype=bool)
-        known_before = ordered[self._seen.contains(ordered)]
-        again = ordered[1:][ordered[1:] == ordered[:-1]]
-        if len(again):
-            rows = np.flatnonzero(among(records, np.unique(again)))
-            _, leading = np.unique(records[rows], return_index=True)
-            first[rows] = False
-            first[rows[leading]] = True
-        if len(known_before):
-            first[among(records, np.unique(known_before))] = False
-        fresh = records[first]
-        fresh.sort()
-        self._seen.add(fresh, hour)
+        first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
+        self._seen.add(np.sort(records[first]), hour)
         return first
 
     def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int) -> Any:
@@ -288,10 +278,7 @@ class TrafficFold:
         identity = mixed(client.hash(0).to_numpy() ^ (code.astype(np.uint64) << np.uint64(40)) ^ number)
         if named.any():
             stopped = np.unique(identity[named & throttled])
-            before = np.zeros(len(code), dtype=bool)
-            if len(self._throttled):
-                ordered = np.sort(identity)
-                before = among(identity, np.unique(ordered[self._throttled.contains(ordered)]))
+            before = self._throttled.contains(identity)
             rows = np.flatnonzero(named & (before | among(identity, stopped)))
             if len(rows):
                 order = rows[np.argsort(identity[rows], kind="stable")]
@@ -435,13 +422,27 @@ class TrafficFold:
         pinned = np.array([r.pk_equal for r in self._routes.all], dtype=bool)[route] & demand
         if not pinned.any():
             return
-        group = 2 * table["table"][route] + table["write"][route]
-        counts = (
-            frame.select(group=pl.Series(group).cast(pl.UInt32, strict=False), text="pk")
-            .filter(pl.Series(pinned) & pl.col("text").is_not_null())
-            .group_by("group", "text")
-            .agg(n=pl.len().cast(pl.Int64))
-        )
+        group = np.where(pinned, 2 * table["table"][route] + table["write"][route], -1)
+        size = 2 * len(self._tables)
+        present = np.flatnonzero(np.bincount(group + 1, minlength=size + 1)[1:]).tolist()
+        text = frame["pk"].alias("text")
+        if len(present) <= _GROUPS_APART:
+            # Counting one column is many times as fast as grouping by two.
+            parts = [
+                text.filter(pl.Series(group == number))
+                .drop_nulls()
+                .value_counts(name="n")
+                .select(pl.lit(number, pl.UInt32).alias("group"), "text", pl.col("n").cast(pl.Int64))
+                for number in present
+            ]
+            counts = pl.concat(parts)
+        else:
+            counts = (
+                pl.DataFrame([pl.Series("group", group).cast(pl.UInt32, strict=False), text])
+                .drop_nulls()
+                .group_by("group", "text")
+                .agg(n=pl.len().cast(pl.Int64))
+            )
         self._heavy.add(counts)
 
     # --- result ------------------------------------------------------------------------------------------------------

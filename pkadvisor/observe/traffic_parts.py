@@ -6,7 +6,7 @@ order. Sums are of integers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,17 +51,12 @@ def text_hashes(texts: pl.Series) -> U64:
         mine = None if everything else (size == length).fill_null(False)
         part = texts if mine is None else texts.filter(mine)
         places = [*range(0, length - 7, 8), *([length - 8] if length % 8 else [])]
-        words = (
-            part.cast(pl.Binary)
-            .to_frame("t")
-            .select(
-                pl.col("t").bin.slice(at, 8).bin.reinterpret(dtype=pl.UInt64, endianness="little").alias(str(at))
-                for at in places
-            )
-        )
+        table = part.cast(pl.Binary).bin.reinterpret(dtype=pl.Array(pl.UInt8, length), endianness="little").to_numpy()
+        table = np.ascontiguousarray(table)
         found = np.full(len(part), length, dtype=np.uint64)
-        for word in words:
-            found = mixed(found ^ word.to_numpy())
+        for at in places:
+            word = np.ndarray((len(part),), dtype="<u8", buffer=table, offset=at, strides=(length,))
+            found = mixed(found ^ word)
         if mine is None:
             return found
         hashed[mine.to_numpy()] = found
@@ -100,32 +95,66 @@ def compact(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with texts of its own: a slice of a column otherwise keeps the texts of its whole log block alive."""
     import polars as pl
 
-    return frame.with_columns(
-        pl.Series(column.name, column.to_list(), dtype=pl.String) for column in frame if column.dtype == pl.String
-    )
+    # Putting a character before a text writes it anew; taking that character away shares the new text.
+    return frame.with_columns((pl.lit(".") + pl.col(pl.String)).str.slice(1).name.keep())
+
+
+_FAN_IN: Final = 8
 
 
 class Window:
-    """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number."""
+    """Hashes seen lately: sorted runs, each with the last hour it holds; bounded in number.
+
+    Hashes have to look random. A table of bits (a Bloom filter with one function) tells most of those that are not
+    held apart from the others, which are looked for in the runs.
+    """
 
     def __init__(self, hashes_max: int) -> None:
-        self._runs: list[tuple[int, Any]] = []
+        import numpy as np
+
+        self._runs: list[tuple[int, int, U64]] = []  # last hour, how often merged, hashes
         self._hashes_max = hashes_max
+        self._address_bits = max(hashes_max, 1 << 10).bit_length() - 1
+        self._bits = np.zeros(1 << self._address_bits, dtype=np.uint8)  # eight bits for each hash at most
+        self._marked = 0
         self.shortened = False
         self.hour = -(1 << 62)
 
     def __len__(self) -> int:
-        return sum(len(run) for _, run in self._runs)
+        return sum(len(run) for _, _, run in self._runs)
+
+    def _places(self, hashes: U64) -> tuple[I64, npt.NDArray[np.uint8]]:
+        """The byte of each hash, and the bit in it."""
+        import numpy as np
+
+        place = (hashes >> np.uint64(64 - self._address_bits)).astype(np.int64)
+        return place, np.left_shift(np.uint8(1), (hashes & np.uint64(7)).astype(np.uint8))
+
+    def _mark(self, hashes: U64) -> None:
+        place, bit = self._places(hashes)
+        self._marked += len(hashes)
+        while len(place):
+            # Of several hashes with one byte, an assignment serves the last; the others come in the next round.
+            self._bits[place] |= bit
+            left = (self._bits[place] & bit) == 0
+            place, bit = place[left], bit[left]
 
     def contains(self, hashes: U64) -> Mask:
-        """Which of ``hashes`` (sorted) are held."""
+        """Which of ``hashes`` are held."""
         import numpy as np
 
         found = np.zeros(len(hashes), dtype=bool)
-        for _, run in self._runs:
-            place = np.searchsorted(run, hashes)
-            place[place == len(run)] = 0
-            found |= run[place] == hashes
+        if not self._runs or not len(hashes):
+            return found
+        place, bit = self._places(hashes)
+        rows = np.flatnonzero(self._bits[place] & bit)
+        some = hashes[rows]
+        held = np.zeros(len(rows), dtype=bool)
+        for _, _, run in self._runs:
+            at = np.searchsorted(run, some)
+            at[at == len(run)] = 0
+            held |= run[at] == some
+        found[rows] = held
         return found
 
     def add(self, hashes: U64, hour: int) -> None:
@@ -134,20 +163,24 @@ class Window:
 
         self.hour = max(self.hour, hour)
         if len(hashes):
-            self._runs.append((hour, hashes))
+            self._runs.append((hour, 0, hashes))
+            self._mark(hashes)
         self._runs = [run for run in self._runs if run[0] >= self.hour - 1]
-        while len(self._runs) > 1 and self._runs[-1][0] == self._runs[-2][0]:
-            if len(self._runs[-2][1]) > len(self._runs[-1][1]):
-                break
-            merged = np.concatenate([self._runs[-2][1], self._runs[-1][1]])
-            merged.sort()
-            self._runs[-2:] = [(self._runs[-1][0], merged)]
+        while len({run[:2] for run in self._runs[-_FAN_IN:]}) == 1 and len(self._runs) >= _FAN_IN:
+            merged = np.concatenate([run for _, _, run in self._runs[-_FAN_IN:]])
+            merged.sort(kind="stable")
+            self._runs[-_FAN_IN:] = [(self._runs[-1][0], self._runs[-1][1] + 1, merged)]
         while len(self) > self._hashes_max and len(self._runs) > 1:
             self._runs.pop(0)
             self.shortened = True
         if len(self) > self._hashes_max:
             self._runs.clear()
             self.shortened = True
+        if self._marked > 2 * len(self) + self._hashes_max // 4:
+            self._bits[:] = 0
+            self._marked = 0
+            for _, _, run in self._runs:
+                self._mark(run)
 
 
 LATENCY_ERROR: Final = 0.01
