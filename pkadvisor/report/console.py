@@ -31,9 +31,9 @@ def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: 
     colour codes of its own; ``ascii_only`` writes everything else as escapes."""
     page = _Page(max(24, width), color, ascii_only)
     _inputs(page, result, verbose)
+    _account(page, result)
     for table in result["tables"]:
         _table(page, result, table, verbose)
-    _account(page, result)
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -214,9 +214,12 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     page.line(f"{headline}   {_title(table)}", style)
     if best is None:
         page.wrapped(table["why_not"] or "")
+        page.line()
         _heat(page, table)
         _queries_without_plan(page, table)
         _unknown(page, table)
+        page.line()
+        page.line(f"{_title(table)}: no advice", style)
         page.line()
         return
     limit = _limit(result, "partition_entities_per_s")
@@ -227,6 +230,8 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     else:
         load = f"{amount(peak)} of {amount(limit)} entities/s"
         page.wrapped(f"peak partition load: {ratio(peak / limit)} its target ({load})")
+    for violation in best["violations"][:2] if table["verdict"] == "unsatisfied" else ():
+        page.wrapped(violation["message"], "  ", "    ", "bad")
     page.line()
     _keys(page, best)
     page.line()
@@ -257,9 +262,9 @@ def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: 
     page.line()
     factor = _term(best, "break factor")
     page.wrapped(
-        f"{_title(table)}: {_VERDICTS[table['verdict']]}; score {amount(best['score'])} of 100, "
+        f"{_title(table)}: {_VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
         + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)} the peak")
-        + f", {plural(table['examined'], 'scheme')} examined",
+        + f", {plural(table['examined'], 'scheme')})",
         "",
         "  ",
         style,
@@ -429,8 +434,8 @@ def _heat(page: _Page, table: dict[str, Any]) -> None:
     page.line("Hot keys in the log", "head")
     for name, found in shown:
         for entry in found["top"][:3]:
-            share = f"{percent(entry['share'])} of {name}"
-            page.record(share, quoted(entry["partition_key"]), 18)
+            often = f", {rate(entry['requests_per_s'])}" if entry["requests_per_s"] else ""
+            page.record(f"{percent(entry['share'])} of {name}{often}", quoted(entry["partition_key"]), 28)
     page.line()
 
 
@@ -492,3 +497,4 @@ def _account(page: _Page, result: dict[str, Any]) -> None:
     for table in log["tables"] if several else ():
         what = "" if table["designed"] else "  (no design)"
         page.record(percent(table["share"]), f"{table['table']}{what}", 7)
+    page.line()

@@ -309,7 +309,8 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
         scheme = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)))
     if scheme is None:
         return None
-    found = plan(query, conditions(query.filter), scheme, {})
+    # The keys themselves sort as they stand.
+    found = plan(query, conditions(query.filter), scheme, {}, lambda name, following: judged.scheme is None)
     if judged.bench is not None:
         population = judged.bench.population
         found = plan(query, conditions(query.filter), scheme, population.types, population.keeps_order)

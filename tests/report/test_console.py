@@ -140,7 +140,7 @@ def test_the_verdict_stands_above_everything_but_the_inputs() -> None:
     assert blocks[1].startswith("CHANGE THE KEY   Registrations\n")
     found["tables"][0]["verdict"] = "keep"
     assert "KEEP THE KEY   Registrations" in page(found)
-    assert "Registrations: keep the key; score" in page(found)
+    assert "Registrations: keep the key (score" in page(found)
 
 
 def test_a_key_without_text_and_a_query_without_filter_are_said() -> None:
