@@ -97,7 +97,7 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
         atoms: tuple[Atom, ...] = tuple(("p", p) for p in draw.of if population.has(p))
         ids, size = population.groups(atoms)
         counts = population.counts(atoms)
-        mass = (counts > 0).astype(np.float64)
+        mass = seen_weights(counts, population, atoms)
         if draw.by is DrawBy.ZIPF:
             order = np.argsort(-counts, kind="stable")
             mass[order] *= np.arange(1, size + 1, dtype=np.float64) ** -draw.exponent
@@ -114,6 +114,22 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
     if total <= 0:
         weights, total = np.ones(rows), float(rows)
     return instances, weights / max(total, 1e-300)
+
+
+def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) -> Floats:
+    """For each group at hand, how many groups of its size it stands for: rare groups are seen less often than they exist.
+
+    A group of c rows out of N is in a sample of n with probability 1 - (1 - n/N)^c (Horvitz-Thompson); c is estimated by
+    scaling what was seen. All ones where every row, or every row of each group, is at hand.
+    """
+    import numpy as np
+
+    present = (counts > 0).astype(np.float64)
+    total = population.drawn_from if population.whole(atoms) else population.total
+    if population.rows >= total:
+        return present
+    share = population.rows / total
+    return present / (1 - (1 - share) ** np.maximum(counts / share, 1))
 
 
 def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:

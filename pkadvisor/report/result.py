@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = "1.0"
 EXAMPLES = 3
 HOT_KEYS = 10
+STANDARD_ERRORS = 4
+"""How many are stated: 1 share in 16,000 lies outside, where rows were drawn at random."""
 
 
 def dump_json(result: dict[str, Any]) -> bytes:
@@ -531,9 +533,9 @@ def _sample_error(judged: Judged, population: Population) -> str:
     """How far shares counted on a sample may be off."""
     hot = judged.advice.recommended.hot if judged.advice is not None else None
     share = max(hot.share, 1 / max(1, population.rows)) if hot is not None else 0.1
-    error = 300 * math.sqrt((1 - share) / (share * max(1, population.rows)))
+    error = 100 * STANDARD_ERRORS * math.sqrt((1 - share) / (share * max(1, population.rows)))
     text = f"exact shares: {population.rows:,} rows stand for {population.total:,}; "
-    text += f"the share of the hottest partition is within {min(error, 999):.2g} % (three standard errors)"
+    text += f"the share of the hottest partition is within {min(error, 999):.2g} % ({STANDARD_ERRORS} standard errors)"
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
         text += "; parameters drawn by distinct values lean toward the frequent ones"
     return text
