@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, read_lines
+from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, occurs, read_lines
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
 if TYPE_CHECKING:
@@ -132,10 +132,10 @@ def _fields(block: bytes, skips: list[Skip], offset: int, layouts: int = 4) -> p
 
     frame = by_layout(block) if layouts else None
     if frame is not None:
-        lines = block.split(b"\n")[:-1]
-        rest = [place for place, whole in enumerate(frame["whole"]) if not whole] if not frame["whole"].all() else []
+        rest = [] if frame["whole"].all() else frame["whole"].not_().arg_true().to_list()
         found = frame.filter("whole").drop("whole") if rest else frame.drop("whole")
         if rest:
+            lines = block.split(b"\n")
             # Records of another layout: their places in the block are put back afterwards.
             inner: list[Skip] = []
             others = _fields(b"".join(lines[place] + b"\n" for place in rest), inner, 0, layouts - 1)
@@ -192,6 +192,7 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
         return None
     if frame.height != line_ends(block):
         return None
+    escapes = occurs(block, 92)
     checks = [pl.col(f"t{tokens - 1}").str.ends_with("}"), pl.col(f"t{tokens}") == ""]
     columns: list[pl.Expr] = []
     for source, column in (
@@ -211,7 +212,8 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
             columns.append(number.alias(column))
         else:
             checks.append(after == ":")
-            checks.append(~value.str.contains("\\", literal=True))
+            if escapes:
+                checks.append(~value.str.contains("\\", literal=True))
             columns.append(pl.when(value != "").then(value).alias(column))
     kind = places.get("resourceType")
     return _filled(
