@@ -1,0 +1,138 @@
+"""What a result says in sentences: what a design gives up, and what cannot be known from what was given."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.population import Population
+from pkadvisor.design.search import BREAK_ENOUGH
+from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.sections import Judged
+
+STANDARD_ERRORS = 4
+"""How many are stated: 1 share in 16,000 lies outside, where rows were drawn at random."""
+
+
+def sampling_of(judged: Judged) -> str:
+    """How the data was taken from the table: as declared, and by hash where only some of its rows were looked at."""
+    declared = str(judged.section.declared.sampling) if judged.section.declared is not None else "complete"
+    drawn = judged.section.data is not None and not judged.section.data.complete
+    return "random-rows" if declared == "complete" and drawn else declared
+
+
+def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
+    """What the recommended design costs its owner."""
+    out = []
+    for row in best.scheme.index_rows:
+        where = "in the same group transaction" if best.scheme.same_partition(row) else "later, in another partition"
+        how = "a full copy" if row.copy == "full" else "a pointer"
+        out.append(f"every write also writes {how} under {row.key} ({where})")
+    for cost in best.classes:
+        if cost.plan is not None and cost.plan.buckets > 1:
+            out.append(f"{cost.name} becomes {cost.plan.buckets} requests, one for each bucket")
+        if cost.plan is not None and cost.plan.access in ("table scan", "partition-range scan"):
+            out.append(f"{cost.name} still scans: {cost.entities_read:,.0f} entities for {cost.entities_returned:,.0f}")
+        if cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
+            out.append(f"{cost.name} asks {cost.fan_out:.3g} periods on average")
+    for outcome in best.transactions:
+        if not outcome.kept:
+            out.append(f"'{outcome.name}' is not one group transaction")
+    if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
+        out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
+    from pkadvisor.design.transforms import Sequence
+
+    if any(isinstance(p, Sequence) for p in (*best.scheme.main.partition, *best.scheme.main.row)):
+        out.append("no properties identify an entity: the application must assign the number {seq}")
+    return out
+
+
+def unknowns(judged: Judged) -> list[str]:
+    """What cannot be known from what was given."""
+    out: list[str] = []
+    section, bench = judged.section, judged.bench
+    if section.data is None:
+        out.append("selectivities, distinct values and hot keys under other keys: give a data set")
+        return out
+    if bench is None:
+        return out
+    population = bench.population
+    if population.arrival is None:
+        out.append("the order of inserts, and with it whether a key appends: declare `arrival`")
+    elif population.hashed & {population.arrival}:
+        out.append("the order of inserts: the profile hides it")
+    if section.traffic is None:
+        out.append("real parameters and bursts: rates and draws are as declared, no log was given")
+    drawn = [d for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
+    assumed = [d.query.name for d in drawn]
+    if assumed:
+        names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
+        out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")
+    if sampling_of(judged) == "slice":
+        out.append("how far the numbers are off: the data is a slice, and what lies outside may differ")
+    elif not population.complete and population.rows < population.total:
+        out.append(_sample_error(judged, population))
+    out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
+    out += _coarse_times(judged, population)
+    workload = judged.workload
+    unweighed = [n for n, v in (("retention", workload.retention_s), ("erase_by", workload.erase_by)) if v is not None]
+    if unweighed:
+        out.append(f"what {' and '.join(unweighed)} cost: declared, and not weighed")
+    if workload.growth is not None and workload.growth.of is not GrowthOf.RATE:
+        out.append(f"growth of {workload.growth.of}: taken as growth of the rates")
+    if judged.advice is not None:
+        out += _head_room(judged.advice.recommended, population)
+    if judged.workload.growth is None:
+        out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
+    out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+    return out
+
+
+def _sample_error(judged: Judged, population: Population) -> str:
+    """How far shares counted on a sample may be off."""
+    hot = judged.advice.recommended.hot if judged.advice is not None else None
+    share = max(hot.share, 1 / max(1, population.rows)) if hot is not None else 0.1
+    error = 100 * STANDARD_ERRORS * math.sqrt((1 - share) / (share * max(1, population.rows)))
+    text = f"exact shares: {population.rows:,} rows stand for {population.total:,}; "
+    text += f"the share of the hottest partition is within {min(error, 999):.2g} % ({STANDARD_ERRORS} standard errors)"
+    if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
+        text += "; parameters drawn by distinct values lean toward the frequent ones"
+    return text
+
+
+def _coarse_times(judged: Judged, population: Population) -> list[str]:
+    """Times of whole seconds that tell entities apart: two in one second would collide."""
+    import polars as pl
+
+    from pkadvisor.design.population import atoms_of
+
+    if judged.advice is None:
+        return []
+    main = judged.advice.recommended.scheme.main
+    atoms = atoms_of((*main.partition, *main.row))
+    out = []
+    for name in main.properties:
+        if not isinstance(population.coded(name).values.dtype, pl.Datetime):
+            continue
+        whole = (population.coded(name).values.dt.microsecond() == 0).all()
+        rest = [a for a in atoms if a[0] == "s" or a[1] != name]
+        if whole and population.surplus(rest) and not population.surplus(atoms):
+            out.append(f"whether two entities ever share a {name}: it has whole seconds and tells entities apart")
+    return out
+
+
+def _head_room(best: CostEstimate, population: Population) -> list[str]:
+    """How far the padded numbers of a design reach, and how far the data does."""
+    from pkadvisor.design.transforms import Pad, ReversePad
+    from pkadvisor.table.edm import EdmType
+
+    out = []
+    for key, _ in best.scheme.each_key():
+        for part in (*key.partition, *key.row):
+            if isinstance(part, Pad | ReversePad) and population.types.get(part.property, EdmType.STRING).integer:
+                reach, largest = 10**part.width - 1, population.sizes(part.property).largest
+                out.append(f"numbers beyond the padding: {part} holds up to {reach:,}, the data reaches {largest:,}")
+    return list(dict.fromkeys(out))
