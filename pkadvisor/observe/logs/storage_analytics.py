@@ -52,6 +52,7 @@ _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _CO
     1, 2, 3, 4, 6, 10, 11, 12, 13, 14, 20, 29,
 )  # fmt: skip
 _USED: Final = (0, _TIME, _OPERATION, _STATUS, _HTTP, _LATENCY, _SERVICE, _URL, _KEY, _REQUEST, _COUNT, _BYTES, _CLIENT)
+_CODED: Final = (_URL, _KEY, _CLIENT)
 _LAST: Final = (30,)
 _SMALL_BYTES: Final = 256 << 10
 
@@ -132,7 +133,10 @@ def _schema() -> dict[str, pl.DataType]:
 
 
 def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.DataFrame:
-    """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``."""
+    """Columns ``f<i>`` of the used fields and ``line``, for well-formed lines; others are told to ``skips``.
+
+    Column ``coded`` is false throughout where no field of the rows can hold a character reference.
+    """
     import polars as pl
 
     frame = fast(block)
@@ -140,7 +144,7 @@ def _fields(block: bytes, lines: int, skips: list[Skip], offset: int = 0) -> pl.
         whole = frame["whole"].all()
         wrong = frame.clear() if whole else frame.filter(~pl.col("whole"))
         good = frame if whole else frame.filter("whole")
-        good = good.select("line", *(f"f{i}" for i in _USED))
+        good = good.select("line", *(f"f{i}" for i in _USED), "coded")
         if wrong.height:
             texts = block.split(b"\n")
             rest = exact([(int(i), texts[i]) for i in wrong["line"]], skips, offset)
@@ -183,13 +187,13 @@ def fast(block: bytes) -> pl.DataFrame | None:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         return None
     # An absent last field reads like an empty one: only the other parser can tell them apart.
-    quoted = (pl.col(f"f{i}").str.contains('"', literal=True) for i in (_URL, _KEY, _CLIENT))
-    return frame.with_columns(
-        pl.col("line").cast(pl.UInt32),
-        whole=(
-            (pl.col("f0") == "1.0") & (pl.col("f30") == "") & (pl.col(f"f{_CLIENT}") != "") & ~pl.any_horizontal(quoted)
-        ),
-    )
+    whole = (pl.col("f0") == "1.0") & (pl.col("f30") == "") & (pl.col(f"f{_CLIENT}") != "")
+    frame = frame.with_columns(pl.col("line").cast(pl.UInt32), whole=whole)
+    # One search for both characters that need care; most blocks hold neither.
+    if frame.select(pl.any_horizontal(pl.col(f"f{i}").str.contains('[";]').any() for i in _CODED)).item():
+        quoted = (pl.col(f"f{i}").str.contains('"', literal=True) for i in _CODED)
+        return frame.with_columns(whole=pl.col("whole") & ~pl.any_horizontal(quoted), coded=pl.lit(True))
+    return frame.with_columns(coded=pl.lit(False))
 
 
 def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) -> pl.DataFrame:
@@ -216,7 +220,7 @@ def exact(lines: list[tuple[int, bytes]], skips: list[Skip], offset: int = 0) ->
     return pl.DataFrame(
         {"line": pl.Series(places, dtype=pl.UInt32)}
         | {f"f{i}": pl.Series(column, dtype=pl.String) for i, column in zip(_USED, columns, strict=True)}
-    )
+    ).with_columns(coded=pl.lit(True))
 
 
 def parsed(lines: int, fields: pl.DataFrame, skips: list[Skip]) -> Parsed:
@@ -233,11 +237,7 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
         return frame, []
     # Few large selections, not many small steps: polars works on the columns of one selection in parallel.
     mine = pl.col(f"f{_SERVICE}") == "table"
-    coded = [f"f{_URL}", f"f{_KEY}", f"f{_CLIENT}"]
-    seen = frame.select(
-        mine.all().alias("mine"), *(pl.col(c).str.contains(";", literal=True).any() for c in coded)
-    ).row(0, named=True)
-    if not seen["mine"]:
+    if not frame.select(mine.all()).item():
         other = frame.filter(~mine.fill_null(False))
         first = other.row(0, named=True)
         text = f"{first[f'f{_SERVICE}']} {first[f'f{_OPERATION}']} {first[f'f{_URL}']}"
@@ -245,8 +245,8 @@ def requests(frame: pl.DataFrame, skips: list[Skip]) -> tuple[pl.DataFrame, list
         frame = frame.filter(mine)
         if not frame.height:
             return frame, []
-    for column in coded:
-        if seen[column]:
+    if "coded" not in frame.columns or frame["coded"].any():
+        for column in (f"f{i}" for i in _CODED):
             frame = frame.with_columns(map_distinct(frame[column], ";", html_decoded).alias(column))
     url, key, http = pl.col(f"f{_URL}"), pl.col(f"f{_KEY}"), pl.col(f"f{_HTTP}").cast(pl.Int16, strict=False)
     made = frame.select(
