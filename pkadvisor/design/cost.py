@@ -73,6 +73,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
+        inversions=_inversions(scheme, bench),
     )
 
 
@@ -121,6 +122,14 @@ def _break_pairs(
     if fronts.median is not None and inserts_peak > 0:
         pairs.append((limits.range_entities_per_s * fronts.median / inserts_peak, "the range that takes the inserts"))
     return pairs
+
+
+def _inversions(scheme: KeyScheme, bench: Bench) -> int:
+    """Pairs of the main key's properties in another order than the filters name them, the heaviest class first."""
+    heaviest = sorted(bench.demands, key=lambda d: (d.query.analytic, -d.query.rate.mean_per_s, d.query.name))
+    named = list(dict.fromkeys(name for d in heaviest for name in d.conditions.properties))
+    places = [named.index(name) for name in scheme.main.properties if name in named]
+    return sum(1 for i, first in enumerate(places) for second in places[i + 1 :] if first > second)
 
 
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:

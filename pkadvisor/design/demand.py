@@ -117,10 +117,11 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
 
 
 def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) -> Floats:
-    """For each group at hand, how many groups of its size it stands for: rare groups are seen less often than they exist.
+    """For each group at hand, how many groups of its size it stands for: rare groups are seen less
+    often than they exist.
 
-    A group of c rows out of N is in a sample of n with probability 1 - (1 - n/N)^c (Horvitz-Thompson); c is estimated by
-    scaling what was seen. All ones where every row, or every row of each group, is at hand.
+    A group of c rows out of N is in a sample of n with probability 1 - (1 - n/N)^c (Horvitz-Thompson); c is estimated
+    by scaling what was seen. All ones where every row, or every row of each group, is at hand.
     """
     import numpy as np
 

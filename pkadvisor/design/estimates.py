@@ -122,6 +122,8 @@ class CostEstimate:
     score: float
     partitions: int
     surplus: int
+    inversions: int = 0
+    """Pairs of key properties in another order than the filters name them, the heaviest query first."""
 
     @property
     def feasible(self) -> bool:

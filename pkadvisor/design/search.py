@@ -4,7 +4,7 @@
 3. requests per second, within 10 %        4. break factor of 10, else the highest
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
-8. shortest template, then most partitions, then text order
+8. shortest template, then the order in which the filters name the properties, most partitions, text order
 
 A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
 """
@@ -95,8 +95,8 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     keep(GOALS[4], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[5], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
-    # Of equally short templates the finer one: it leaves more room to spread. Text order settles what is left.
-    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), -c.partitions, c.scheme.text))])
+    # Of equally short templates the one that reads as the queries do, then the finer one; text order settles the rest.
+    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), c.inversions, -c.partitions, c.scheme.text))])
     return steps
 
 
