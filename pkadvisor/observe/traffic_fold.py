@@ -253,14 +253,13 @@ class TrafficFold:
 
     def _first_records(self, records: Any, hour: int, at: Any, timed: Any) -> Any:
         """Which records come for the first time."""
-        import numpy as np
         import polars as pl
 
         known = self._seen.hour
         if known > 0:
             self.late += int((timed & (at < (known - 1) * HOUR_US)).sum())
         first: npt.NDArray[np.bool_] = pl.Series(records).is_first_distinct().to_numpy() & ~self._seen.contains(records)
-        self._seen.add(np.sort(records[first]), hour)
+        self._seen.add(pl.Series(records[first]).sort().to_numpy(), hour)
         return first
 
     def _retries(self, frame: pl.DataFrame, code: Any, throttled: Any, first: Any, hour: int) -> Any:
@@ -697,14 +696,13 @@ class _GroupFold:
         import polars as pl
 
         place = np.flatnonzero(rows)
-        parts = frame.select("op_number", "route", "pk", "rk")[place].select(
-            pl.Series("request", requests[place], dtype=pl.UInt64),
-            pl.Series("table", table[place], dtype=pl.UInt32),
-            pl.Series("hour", hours[place], dtype=pl.Int64),
-            "op_number",
-            "route",
-            "pk",
-            "rk",
+        tables = table[place]
+        parts = pl.DataFrame(
+            {
+                "request": pl.Series(requests[place], dtype=pl.UInt64),
+                "table": pl.Series(tables, dtype=pl.UInt32),
+                "hour": pl.Series(hours[place], dtype=pl.Int64),
+            }
         )
         counts = parts.group_by("request").agg(pl.col("table").min(), pl.col("hour").max(), n=pl.len().cast(pl.Int64))
         held = counts if self._open is None else pl.concat([self._open, counts])
@@ -716,7 +714,15 @@ class _GroupFold:
             self._close(held)
             held = held.clear()
         self._open = held
-        self._take(parts)
+        # The texts of transactions that are too late for the sample are never touched.
+        limits = np.full(int(tables.max()) + 1, (1 << 64) - 1, dtype=np.uint64)
+        for number, limit in self._limit.items():
+            if number < len(limits):
+                limits[number] = limit
+        wanted = np.flatnonzero(requests[place] <= limits[tables])
+        if len(wanted):
+            texts = frame.select("op_number", "route", "pk", "rk")[place[wanted]]
+            self._take(parts[wanted].drop("hour").hstack(texts))
 
     def _close(self, done: pl.DataFrame) -> None:
         import polars as pl
@@ -729,18 +735,8 @@ class _GroupFold:
         """Keep the parts of the transactions with the smallest hashes."""
         import polars as pl
 
-        limits = (
-            parts["table"].replace_strict(self._limit, default=(1 << 64) - 1, return_dtype=pl.UInt64)
-            if self._limit
-            else None
-        )
-        if limits is not None:
-            parts = parts.filter(pl.col("request") <= limits)
-        if not parts.height:
-            return
         # Whole transactions with large hashes go first, so that only texts that may stay are copied.
-        held = parts.drop("hour")
-        held = compact(held.filter(pl.col("request").rank("dense").over("table") <= GROUPS_SAMPLED))
+        held = compact(parts.filter(pl.col("request").rank("dense").over("table") <= GROUPS_SAMPLED))
         if self._sample is not None:
             held = pl.concat([self._sample, held])
         rank = pl.col("request").rank("dense").over("table")

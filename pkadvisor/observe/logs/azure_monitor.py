@@ -53,6 +53,7 @@ _ANALYTICS: Final = {
 }
 _USED: Final = ("f1", "f2", "f3", "f4", "f6", "f10", "f11", "f12", "f13", "f14", "f20", "f29")
 _NUMBERS: Final = ("statusCode", "serverLatencyMs", "operationCount", "responseBodySize")
+_TEXTS: Final = ("f2", "f3", "f11", "f12")
 _SMALL_BYTES: Final = 256 << 10
 _HEADER_BYTES: Final = 16 << 10
 _RECORDS = re.compile(rb'^\s*\{\s*"records"\s*:\s*\[')
@@ -207,14 +208,18 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
         name, after, value = (pl.col(f"t{p}") for p in (place, place + 1, place + 2))
         checks.append(name == source)
         if source in _NUMBERS:
-            number = after.str.strip_chars(":,} ")
-            checks.append(number.cast(pl.Float64, strict=False).is_not_null())
-            columns.append(number.alias(column))
+            checks.append(after.cast(pl.Float64, strict=False).is_not_null())
+            columns.append(after.alias(column))
         else:
             checks.append(after == ":")
             if escapes:
                 checks.append(~value.str.contains("\\", literal=True))
-            columns.append(pl.when(value != "").then(value).alias(column))
+            given = value if column in _TEXTS else pl.when(value != "").then(value)
+            columns.append(given.alias(column))
+    # A selection does not notice that it strips a column twice.
+    frame = frame.with_columns(
+        pl.col(f"t{places[source] + 1}").str.strip_chars(":,} ") for source in _NUMBERS if source in places
+    )
     kind = places.get("resourceType")
     return _filled(
         frame.select(
@@ -290,8 +295,8 @@ def _filled(frame: pl.DataFrame) -> pl.DataFrame:
             f10=pl.coalesce("f10", pl.when(table).then(pl.lit("table")), pl.lit("unknown service"))
         )
     marks = ["whole"] if "whole" in frame.columns else []
-    texts = ("f2", "f3", "f11", "f12")
-    return frame.select("line", *marks, *(pl.col(c).fill_null("") if c in texts else pl.col(c) for c in _USED))
+    empty = [c for c in _TEXTS if frame[c].null_count()]
+    return frame.select("line", *marks, *(pl.col(c).fill_null("") if c in empty else pl.col(c) for c in _USED))
 
 
 def exact(lines: Any, skips: list[Skip]) -> pl.DataFrame:
