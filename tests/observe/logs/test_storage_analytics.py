@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from pkadvisor.observe.logs import storage_analytics as sa
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Route, Routes, Skips
-from pkadvisor.observe.logs.urls import UrlShape, coarse, forms_of_addresses, plain_shape, shapes_of, url_queries
+from pkadvisor.observe.logs.urls import (
+    UrlShape,
+    blank_text,
+    coarse,
+    forms_of_addresses,
+    pk_of_text,
+    plain_shape,
+    raw_filter,
+    shapes_of,
+    url_queries,
+)
 
 DATA = Path(__file__).parent / "data"
 
@@ -262,3 +272,21 @@ def test_blocks_and_threads_do_not_show(tmp_path: Path, block_bytes: int, thread
     again, skips_again = read(tmp_path, *lines)
     assert rows == again
     assert (skips.counts, skips.examples) == (skips_again.counts, skips_again.examples)
+
+
+QUERY_PIECE = st.sampled_from(
+    ["?", "&", "$filter=", "%24filter=", "?$filter=PartitionKey%20eq%20'", "PartitionKey eq 'p'", "filter=", "'", "''",
+     "%27", "%7C", "%C3%A9", "+", "#", "a", "é", "(", "&$top=3"]
+)  # fmt: skip
+
+
+@given(st.lists(st.lists(QUERY_PIECE, max_size=9).map("".join), min_size=1, max_size=9))
+def test_queries_in_bulk_are_read_like_one_by_one(texts: list[str]) -> None:
+    urls = [f"https://acct.table.core.windows.net/events()?{text}" for text in texts]
+    found = url_queries(pl.Series(urls))
+    filters = [raw_filter(url) for url in urls]
+    shapes = shapes_of(found).to_list()
+    assert shapes == [blank_text(url) for url in urls]
+    assert found["filter"].to_list() == filters
+    assert found["pk"].to_list() == [None if text is None else pk_of_text(text) for text in filters]
+    assert len(set(zip(found["kind"], shapes, strict=True))) == len(set(found["kind"]))
