@@ -185,6 +185,7 @@ def by_layout(block: bytes) -> pl.DataFrame | None:
                 missing_columns="insert",
                 empty_string_is_null=False,
                 row_index_name="line",
+                low_memory=True,
             )
             .select("line", *(f"t{i}" for i in wanted))
             .collect()

@@ -112,7 +112,7 @@ class ReadOptions:
     """How to read: bytes per block, threads that parse blocks ahead."""
 
     block_bytes: int = BLOCK_BYTES
-    threads: int = 2
+    threads: int = 3
 
 
 NOT_PARSEABLE: Final = "not parseable"

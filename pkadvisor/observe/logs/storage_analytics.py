@@ -180,6 +180,7 @@ def fast(block: bytes) -> pl.DataFrame | None:
                 missing_columns="insert",
                 empty_string_is_null=False,
                 row_index_name="line",
+                low_memory=True,  # a little faster too on blocks of this size
             )
             .select("line", *(f"f{i}" for i in (*_USED, *_LAST)))
             .collect()
