@@ -247,6 +247,9 @@ def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     window = Window(_moment(request.since, "--since"), _moment(request.until, "--until"), table)
     opened = [spool_stdin() if path == "-" else path for path in _expand(paths)]
     traffic = read_traffic(opened, window, max_bad_lines=request.max_bad_lines, options=ReadOptions())
+    if not traffic.tables and (request.since or request.until or request.tables):
+        fix = "check --since, --until and --table against the log"
+        raise UsageError("no request of the log lies in the window asked for", fix=fix)
     for reason, count, example in traffic.skipped:
         shown = "" if request.redact else f"; the first: {example}"
         progress.note(f"{count:,} log lines skipped, {reason}{shown}")

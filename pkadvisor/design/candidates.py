@@ -365,6 +365,19 @@ def unique_partition(ground: Ground) -> Iterator[Key]:
             yield Key(ground.join(whole), ())
 
 
+def identity(ground: Ground) -> Iterator[Key]:
+    """Where no query names a property: what identifies an entity, alone or after a bucket of it."""
+    if any(d.conditions.properties for d in ground.bench.demands):
+        return
+    row = complete([], [], ground)
+    yield Key(ground.join(row), ())
+    names = [n for part in row for n in part.properties]
+    for name in names[:1]:
+        for count in (4, 16, 64):
+            yield Key((Hash(name, count),), ground.join(row))
+    yield Key((Literal("all"),), ground.join(row))
+
+
 PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
     "natural key": natural_key,
     "compound key": compound_key,
@@ -374,6 +387,7 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
     "tenant first": isolated_key,
     "single partition": single_partition,
     "unique partition": unique_partition,
+    "identity": identity,
 }
 """Generators of main keys; ``refine`` adds hash buckets, ``index_rows`` the dual row and its relatives."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.demand import Demand, range_count
+from pkadvisor.design.demand import Demand, reached, rows_of_constants
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.plan import Access, AccessPlan, plan
@@ -111,7 +111,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     else:
         scanned = rows_reached(found, demand, population)
         for name in found.choices:
-            scanned = scanned * len(demand.conditions.any_of[name])
+            if name not in demand.constants:
+                scanned = scanned * len(demand.conditions.any_of[name])
         shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
         if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not _leads_with_text(key.row):
             scanned = scanned * shared
@@ -148,11 +149,8 @@ def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> F
     """Rows between a plan's bounds, per instance: many schemes share the same bounds, so the counts are kept."""
     key = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom)
     if key not in population.memo:
-        if found.range_atom and found.range_atom[1] in demand.bounds:
-            bounds = demand.bounds[found.range_atom[1]]
-            counts = range_count(population, list(found.equal_atoms), found.range_atom, bounds, demand.instances)
-        else:
-            counts = population.matching(found.equal_atoms, demand.instances)
+        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        counts = reached(population, demand, found.equal_atoms, over, demand.bounds[over[1]] if over else None)
         population.memo[key] = counts
     kept: Floats = population.memo[key]
     return kept
@@ -201,18 +199,21 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     import numpy as np
 
     weights = demand.weights * rate_per_s
-    single = best.plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
-    if single and best.plan.buckets == 1 and not best.plan.choices:
+    plan_ = best.plan
+    keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
+    single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    if single and plan_.buckets == 1 and not plan_.choices and keep is None:
         recent = _recent(demand, population)
         loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
         return
-    atoms = [a for a in best.plan.equal_atoms if a[0] != "m"]
-    ids, size = population.groups(atoms)
+    free = [a for a in plan_.equal_atoms if keep is None or a[1] not in demand.constants]
+    ids, size = population.groups(free)
     scanned = weights * best.per_instance
     load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
-    if best.plan.access is Access.PARTITION_RANGE_SCAN:
-        loads.at_run(float(load.max(initial=0.0)), demand.query.name)
-    loads.at_rows(key.partition, ids, load, population.counts(atoms).astype(np.float64))
+    if not single:
+        run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
+        loads.at_run(run, float(load.sum()), demand.query.name)
+    loads.at_rows(key.partition, ids, load, keep)
 
 
 def _recent(demand: Demand, population: Population) -> bool:
@@ -262,16 +263,25 @@ def _insert_cost(
             written += share
             elsewhere += 0.0 if scheme.same_partition(row) else share
     requests = 1 + elsewhere
-    for outcome, declared in zip(transactions, bench.workload.transactions, strict=True):
-        if query.name not in declared.together:
-            continue
-        if query.entities_per_request > 1 and not outcome.kept:
-            requests = query.entities_per_request * (1 + elsewhere)
-        elif query.entities_per_request == 1 and outcome.kept:
-            fits = max(1.0, min(outcome.mean_entities, float(bench.limits.group_transaction_entities)))
-            requests = (1 + _grouped(scheme, declared, bench.population)) / fits + _grouped(
-                scheme, declared, bench.population, together=False
-            )
+    limit = max(1, bench.limits.group_transaction_entities // _rows_together(scheme))
+    together = next(
+        (
+            (outcome, declared)
+            for outcome, declared in zip(transactions, bench.workload.transactions, strict=True)
+            if query.name in declared.together
+        ),
+        None,
+    )
+    if query.entities_per_request > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
+        if together is None or not together[0].kept:
+            requests = query.entities_per_request * (
+                1 + elsewhere
+            )  # they lie in as many partitions, as far as is known
+    elif query.entities_per_request == 1 and together is not None and together[0].kept:
+        outcome, declared = together
+        fits = max(1.0, min(outcome.mean_entities, float(limit)))
+        alone = _grouped(scheme, declared, bench.population, together=False)
+        requests = (1 + _grouped(scheme, declared, bench.population)) / fits + alone
     return ClassCost(
         query.name,
         query.operation,
@@ -287,6 +297,11 @@ def _insert_cost(
         query.analytic,
         demand.notes if isinstance(demand.notes, tuple) else tuple(np.asarray(demand.notes)),
     )
+
+
+def _rows_together(scheme: KeyScheme) -> int:
+    """Rows of one entity that are written in one group transaction."""
+    return 1 + sum(1 for row in scheme.index_rows if scheme.same_partition(row))
 
 
 def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
@@ -310,19 +325,25 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
 
     query = demand.query
     changed = np.maximum(demand.returned, 1.0)
-    knows_key = located.plan.access is Access.POINT and not located.plan.unserved and not located.plan.pointer
-    locate = not knows_key or query.read_modify_write
-    key_properties = set(scheme.main.properties)
-    moves = query.operation is Operation.UPDATE and bool(key_properties & set(query.sets))
+    plan_, known = located.plan, {*demand.conditions.equal}
+    knows_key = plan_.access is Access.POINT and not plan_.pointer and set(plan_.unserved) <= known
+    moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
     touched = [
         row
         for row in scheme.index_rows
         if query.operation is Operation.DELETE or row.copy == "full" or set(row.key.properties) & set(query.sets)
     ]
+    # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
+    guesses = any(set(row.key.properties) - known for row in touched)
+    locate = not knows_key or query.read_modify_write or guesses
     # A changed key is a delete and an insert: two rows written where one stood.
-    rows = sum(2 if moves or set(r.key.properties) & set(query.sets) else 1 for r in touched) + (2 if moves else 1)
-    away = sum(1 for row in touched if not scheme.same_partition(row))
-    writes = 1 + away + (1 if moves and scheme.main.partition and _partition_moves(scheme, query.sets) else 0)
+    rows, away = (2 if moves else 1), 0
+    for row in touched:
+        moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
+        rows += 2 if moved else 1
+        if not scheme.same_partition(row):
+            away += 2 if moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets) else 1
+    writes = 1 + away + (1 if moves and _partition_moves(scheme, query.sets) else 0)
     weights = demand.weights * query.rate.sustained_per_s * changed
     for key in (scheme.main, *(r.key for r in touched)):
         loads.at_instances(key.partition, demand.instances, weights)
@@ -344,6 +365,10 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
         query.analytic,
         tuple(notes),
     )
+
+
+def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:
+    return bool(properties & set(sets))
 
 
 def _partition_moves(scheme: KeyScheme, sets: tuple[str, ...]) -> bool:

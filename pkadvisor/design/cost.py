@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
-from pkadvisor.design.findings import remarks_of, run_remarks, violations_of
+from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
 from pkadvisor.design.keyfacts import encode_row, key_surplus, stored_bytes
 from pkadvisor.design.population import Population, atoms_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
     population, workload, limits = bench.population, bench.workload, bench.limits
-    transactions = tuple(_transaction(t, scheme, population) for t in workload.transactions)
+    transactions = tuple(_transaction(t, scheme, bench) for t in workload.transactions)
     loads = LoadMap(population)
     costs = tuple(class_cost(demand, scheme, bench, transactions, loads) for demand in bench.demands)
     hot = _hot(loads, scheme, population)
@@ -49,9 +49,9 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     requests_peak = sum(c.peak_per_s * c.requests for c in live)
     entities = sum(c.entities_per_s for c in live)
     surplus = key_surplus(scheme.main, population)
-    pairs = _break_pairs(hot, fronts, inserts_peak, requests_peak, limits)
+    pairs = _break_pairs(hot, fronts, inserts_peak, requests_peak, loads, limits)
     factor, cause = min(((f, c) for f, c in pairs), default=(float("inf"), "nothing measured binds"))
-    violations = violations_of(scheme, bench, hot, fronts, inserts_peak, requests_peak, surplus, transactions)
+    violations = violations_of(scheme, bench, hot, fronts, inserts_peak, requests_peak, loads, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)
     atoms = atoms_of(scheme.main.partition)
     return CostEstimate(
@@ -69,7 +69,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
         violations=violations,
-        remarks=(*remarks_of(scheme, bench, costs, fronts, transactions), *run_remarks(loads, limits)),
+        remarks=remarks_of(scheme, bench, costs, fronts, transactions),
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
@@ -77,14 +77,17 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     )
 
 
-def _transaction(declared: Transaction, scheme: KeyScheme, population: Population) -> TransactionOutcome:
+def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
+    population = bench.population
+    rows = 1 + sum(1 for row in scheme.index_rows if scheme.same_partition(row))
+    most = max(1, bench.limits.group_transaction_entities // rows)
     common = [("p", p) for p in declared.group_by if population.has(p)]
     kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.each_key() if row is None)
     if declared.logged_entities is not None:
         mean, too_large, groups = declared.logged_entities, 0, 0
     else:
-        mean, too_large, groups = group_sizes(declared, population)
+        mean, too_large, groups = group_sizes(declared, population, most)
     return TransactionOutcome(declared.name, kept, declared.required, mean, too_large, groups)
 
 
@@ -112,11 +115,20 @@ def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fro
 
 
 def _break_pairs(
-    hot: HotPartition | None, fronts: Fronts, inserts_peak: float, requests_peak: float, limits: Limits
+    hot: HotPartition | None,
+    fronts: Fronts,
+    inserts_peak: float,
+    requests_peak: float,
+    loads: LoadMap,
+    limits: Limits,
 ) -> list[tuple[float, str]]:
     pairs = []
     if hot is not None and hot.entities_per_s > 0:
         pairs.append((limits.partition_entities_per_s / hot.entities_per_s, "the hottest partition"))
+    if loads.scanned_per_s > 0:
+        pairs.append((limits.account_requests_per_s / loads.scanned_per_s, "scans over several partitions"))
+    if loads.busiest_run[0] > 0:
+        pairs.append((limits.range_entities_per_s / loads.busiest_run[0], "the run of partitions that one query reads"))
     if requests_peak > 0:
         pairs.append((limits.account_requests_per_s / requests_peak, "the account's requests"))
     if fronts.median is not None and inserts_peak > 0:

@@ -6,6 +6,7 @@ Nothing here depends on a key scheme, so it is computed once: weights per instan
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.population import Atom, Population
     from pkadvisor.table.odata import Filter
 
+    Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
@@ -32,7 +34,8 @@ class Demand:
 
     ``instances`` are row numbers, ``weights`` sum to 1. ``bounds`` maps a property with a range to (low, high)
     numbers per
-    instance, in µs for times, half-open. ``masks`` are constant conditions. ``returned`` is the entities that
+    instance, in µs for times, half-open. ``constants`` maps a property that the filter compares with constants to the
+    rows that have one of them; ``masks`` are other conditions without parameters. ``returned`` is the entities that
     satisfy the
     whole filter, per instance.
     """
@@ -42,6 +45,7 @@ class Demand:
     instances: Ints
     weights: Floats
     bounds: dict[str, tuple[Floats, Floats]]
+    constants: dict[str, Bools]
     masks: tuple[Atom, ...]
     returned: Floats
     draw_basis: Basis
@@ -72,7 +76,7 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         instances, weights = draw_weights(query.draw, population)
         stated = query.draw.stated or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
-    instances, weights = _restrict(wanted, population, instances, weights, notes)
+    constants = _constants(wanted, population, notes)
     bounds = {
         name: _bounds(name, bound, population, instances)
         for name, bound in wanted.ranges.items()
@@ -83,8 +87,8 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         notes.append(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
         )
-    returned = _returned(wanted, population, instances, bounds, masks, notes)
-    return Demand(query, wanted, instances, weights, bounds, masks, returned, basis, tuple(notes))
+    returned = _returned(wanted, population, instances, bounds, constants, masks, notes)
+    return Demand(query, wanted, instances, weights, bounds, constants, masks, returned, basis, tuple(notes))
 
 
 def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
@@ -150,33 +154,61 @@ def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
     return recent
 
 
-def _restrict(
-    wanted: Conditions, population: Population, instances: Ints, weights: Floats, notes: list[str]
-) -> tuple[Ints, Floats]:
-    """Keep the instances whose row satisfies the constant equalities, so that grouping by row is grouping by
-    constant."""
+def _constants(wanted: Conditions, population: Population, notes: list[str]) -> dict[str, Bools]:
+    """For each property that is compared with constants alone (``eq``, or a choice), the rows that have one of them."""
     import numpy as np
 
     from pkadvisor.table.odata import Literal
 
-    keep = np.ones(len(instances), dtype=bool)
-    for name, operand in wanted.equal.items():
-        if isinstance(operand, Literal) and population.has(name):
-            column = population.frame.get_column(name)
+    found: dict[str, Bools] = {}
+    compared = {**{n: (o,) for n, o in wanted.equal.items()}, **wanted.any_of}
+    for name, operands in compared.items():
+        if not population.has(name) or not all(isinstance(o, Literal) for o in operands):
+            continue
+        column = population.frame.get_column(name)
+        rows = np.zeros(population.size, dtype=bool)
+        for operand in operands:
             value = population.constant(name, _polars_value(operand))
-            same = (
-                (column == value).fill_null(False).to_numpy()
-                if value is not None
-                else np.zeros(len(column), dtype=bool)
-            )
-            if same[instances].any():
-                keep &= same[instances]
-            else:
-                notes.append(f"no entity at hand has this constant for {name}; its selectivity is unknown")
-    if keep.all():
-        return instances, weights
-    kept = weights[keep]
-    return instances[keep], kept / kept.sum() if kept.sum() > 0 else np.full(len(kept), 1 / max(1, len(kept)))
+            if value is not None:
+                rows |= (column == value).fill_null(False).to_numpy()
+        if not rows[: population.rows].any():
+            notes.append(f"no entity at hand has this constant for {name}; its selectivity is unknown")
+        found[name] = rows
+    return found
+
+
+def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
+    """Data rows that fall where the constants of a filter fall, for the atoms that a key fixes by them."""
+    import numpy as np
+
+    keep: Bools | None = None
+    for atom in atoms:
+        if atom[0] not in ("p", "t", "h") or atom[1] not in constants:
+            continue
+        rows = constants[atom[1]]
+        if atom[0] != "p":
+            codes, _ = population.atom(atom)
+            rows = np.isin(codes, np.unique(codes[rows]))
+        keep = rows[: population.rows] if keep is None else keep & rows[: population.rows]
+    return keep
+
+
+def reached(
+    population: Population,
+    demand: Demand,
+    atoms: Iterable[Atom],
+    over: Atom | None,
+    bounds: tuple[Floats, Floats] | None,
+) -> Floats:
+    """Rows that agree with each instance on what a key fixes, and lie in its range."""
+    atoms = tuple(atoms)
+    keep = rows_of_constants(population, atoms, demand.constants)
+    if keep is not None:
+        free = [a for a in atoms if a[0] not in ("p", "t", "h") or a[1] not in demand.constants]
+        return _counted(population, free, keep, over, bounds, demand.instances)
+    if over is not None and bounds is not None:
+        return range_count(population, list(atoms), over, bounds, demand.instances)
+    return population.matching(atoms, demand.instances)
 
 
 def _polars_value(operand: Operand) -> object:
@@ -275,6 +307,7 @@ def _returned(
     population: Population,
     instances: Ints,
     bounds: dict[str, tuple[Floats, Floats]],
+    constants: dict[str, Bools],
     masks: tuple[Atom, ...],
     notes: list[str],
 ) -> Floats:
@@ -283,51 +316,54 @@ def _returned(
 
     if not len(instances):
         return np.zeros(0)
-    atoms: list[Atom] = [("p", name) for name in wanted.equal if population.has(name)]
+    atoms: list[Atom] = [("p", n) for n in wanted.equal if population.has(n) and n not in constants]
     factor = 1.0
     for name, choices in wanted.any_of.items():
-        if population.has(name):
+        if population.has(name) and name not in constants:
             atoms.append(("p", name))
             factor *= len(choices)
+    keep: Bools | None = None
+    conditions_met = [rows[: population.rows] for rows in constants.values()]
+    conditions_met += [population.atom(mask)[0][: population.rows] == 1 for mask in masks]
     ranged = list(bounds)
-    extra = list(masks)
     for name in ranged[1:]:
         low, high = bounds[name]
         if np.ptp(low[np.isfinite(low)]) if np.isfinite(low).any() else 0.0:
             notes.append(f"the range on {name} is not counted: entities returned are an upper bound")
             continue
-        numbers = population.numbers(name, np.arange(population.size, dtype=np.int64))
-        extra.append(population.add_mask((numbers >= low[0]) & (numbers < high[0])))
-    instances_in = instances
-    if extra:
-        return factor * _masked(population, atoms, extra, ranged[:1], bounds, instances_in)
-    if ranged:
-        return factor * range_count(population, atoms, ("p", ranged[0]), bounds[ranged[0]], instances_in)
-    return factor * population.matching(atoms, instances_in)
+        numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
+        conditions_met.append((numbers >= low[0]) & (numbers < high[0]))
+    for met in conditions_met:
+        keep = met if keep is None else keep & met
+    over: Atom | None = ("p", ranged[0]) if ranged else None
+    span = bounds[ranged[0]] if ranged else None
+    if keep is not None:
+        return factor * _counted(population, atoms, keep, over, span, instances)
+    if over is not None and span is not None:
+        return factor * range_count(population, atoms, over, span, instances)
+    return factor * population.matching(atoms, instances)
 
 
-def _masked(
+def _counted(
     population: Population,
     atoms: list[Atom],
-    masks: list[Atom],
-    ranged: list[str],
-    bounds: dict[str, tuple[Floats, Floats]],
+    keep: Bools,
+    over: Atom | None,
+    bounds: tuple[Floats, Floats] | None,
     instances: Ints,
 ) -> Floats:
-    """Counts under constant conditions: instances need not satisfy them, so their group is looked up beside the
-    masks."""
+    """Rows among ``keep`` that agree with each instance on the atoms and lie in its range.
+
+    An instance need not be among ``keep`` itself: its group is looked up beside it.
+    """
     import numpy as np
 
     ids, size = population.groups(atoms)
-    keep = np.ones(population.rows, dtype=bool)
-    for mask in masks:
-        keep &= population.atom(mask)[0][: population.rows] == 1
-    over = ("p", ranged[0]) if ranged else None
     stands_for = population.drawn_from if population.whole(atoms, over) else population.total
     factor = stands_for / max(1, population.rows)
-    if ranged:
-        codes, code_count = population.atom(("p", ranged[0]))
-        low, high = code_bounds(population, ("p", ranged[0]), bounds[ranged[0]])
+    if over is not None and bounds is not None:
+        codes, code_count = population.atom(over)
+        low, high = _codes_between(population, over, bounds)
         ordered = np.sort((ids[: population.rows] * (code_count + 1) + codes[: population.rows])[keep])
         base = ids[instances] * (code_count + 1)
         found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
@@ -341,28 +377,33 @@ def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats
     return population.bound_codes(atom, bounds[0], "left"), population.bound_codes(atom, bounds[1], "left")
 
 
-def range_count(
-    population: Population, atoms: list[Atom], over: Atom, bounds: tuple[Floats, Floats], instances: Ints
-) -> Floats:
-    """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens the range to whole
-    periods."""
+def _codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
+    """The codes of an atom that a range reaches; of a period atom whole periods.
+
+    The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
+    """
     import numpy as np
 
     if over[0] == "t":
-        # The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
         low = population.period_codes(over, bounds[0], "left")
-        high = population.period_codes(over, np.maximum(bounds[1], bounds[0]), "right")
-        return population.matching_range(atoms, over, low, high, instances)
-    low, high = code_bounds(population, ("p", over[1]), bounds)
+        return low, population.period_codes(over, np.maximum(bounds[1], bounds[0]), "right")
+    return code_bounds(population, ("p", over[1]), bounds)
+
+
+def range_count(
+    population: Population, atoms: list[Atom], over: Atom, bounds: tuple[Floats, Floats], instances: Ints
+) -> Floats:
+    """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens it to whole periods."""
+    low, high = _codes_between(population, over, bounds)
     return population.matching_range(atoms, over, low, high, instances)
 
 
-def group_sizes(transaction: Transaction, population: Population) -> tuple[float, int, int]:
-    """(mean entities, groups over 100 entities, groups) of the sets that a transaction changes together."""
+def group_sizes(transaction: Transaction, population: Population, most: int) -> tuple[float, int, int]:
+    """(mean entities, groups of more than ``most``, groups) of the sets that a transaction changes together."""
     import numpy as np
 
     counts = population.counts([("p", p) for p in transaction.group_by if population.has(p)])
     counts = counts[counts > 0]
     if not len(counts):
         return 1.0, 0, 0
-    return float(counts.mean()), int(np.count_nonzero(counts > 100)), len(counts)
+    return float(counts.mean()), int(np.count_nonzero(counts > most)), len(counts)

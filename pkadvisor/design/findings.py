@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.limits import Limits
 
     Floats = NDArray[np.float64]
 
@@ -36,6 +35,7 @@ def violations_of(
     fronts: Fronts,
     inserts_peak: float,
     requests_peak: float,
+    loads: LoadMap,
     surplus: int,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Violation, ...]:
@@ -74,6 +74,11 @@ def violations_of(
             limits.range_entities_per_s,
             "entities/s in one range",
         )
+    run, reader = loads.busiest_run
+    what = f"{reader} reads one run of neighbouring partitions, which one server has until the service splits it"
+    over("hot-range", what, run, limits.range_entities_per_s, "entities/s")
+    # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
+    over("scan-load", "scans over several partitions", loads.scanned_per_s, limits.account_requests_per_s, "entities/s")
     over("account", "all requests together", requests_peak, limits.account_requests_per_s, "requests/s")
     if surplus:
         example, keys = collision(scheme.main, population)
@@ -92,6 +97,12 @@ def violations_of(
         if not surplus and key_surplus(row.key, population):
             out.append(Violation("not-unique", f"index rows share a key: {row.key}", 1.0, 0.0, "entities", 10.0))
     for outcome in transactions:
+        if outcome.required and outcome.kept and outcome.too_large:
+            message = (
+                f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' do not fit one group transaction"
+            )
+            limit = float(limits.group_transaction_entities)
+            out.append(Violation("transaction-too-large", message, float(outcome.too_large), limit, "sets", 8.0))
         if outcome.required and not outcome.kept:
             out.append(
                 Violation(
@@ -179,7 +190,7 @@ def remarks_of(
                 Remark(
                     "transaction-too-large",
                     f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' exceed "
-                    f"{bench.limits.group_transaction_entities} entities: several group transactions, not one",
+                    f"{bench.limits.group_transaction_entities} rows: several group transactions, not one",
                 )
             )
     if (
@@ -227,16 +238,6 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
                         Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2")
                     )
     return list(dict.fromkeys(out))
-
-
-def run_remarks(loads: LoadMap, limits: Limits) -> list[Remark]:
-    """Neighbouring small partitions that a range query reads: one server has them until the service splits the run."""
-    load, name = loads.busiest_run
-    if load <= limits.range_entities_per_s:
-        return []
-    what = f"{name} reads {load:,.0f} entities/s from one run of neighbouring partitions; one server takes "
-    what += f"{limits.range_entities_per_s:,.0f} until the service has split the run, which takes minutes"
-    return [Remark("hot-range", what)]
 
 
 def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:

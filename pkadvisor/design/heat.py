@@ -127,7 +127,9 @@ class LoadMap:
         self._population = population
         self._loads: dict[tuple[Part, ...], Floats] = {}
         self.busiest_run: tuple[float, str] = (0.0, "")
-        """Entities/s that one range query reads from neighbouring partitions at the peak, and the class that does."""
+        """Entities/s that one class scans over neighbouring partitions at the peak, and the class that does."""
+        self.scanned_per_s = 0.0
+        """Entities/s that all scans over several partitions read at the peak."""
 
     def _vector(self, parts: tuple[Part, ...]) -> tuple[Floats, NDArray[np.int64]]:
         import numpy as np
@@ -150,18 +152,27 @@ class LoadMap:
         factor = 1.0 if recent else self._population.share_factor(atoms_of(parts))
         vector += factor * np.bincount(ids[instances], weights=load, minlength=len(vector))
 
-    def at_run(self, entities_per_s: float, name: str) -> None:
+    def at_run(self, entities_per_s: float, total_per_s: float, name: str) -> None:
         """A class that reads a run of partitions; the busiest is kept."""
+        self.scanned_per_s += total_per_s
         if entities_per_s > self.busiest_run[0]:
             self.busiest_run = (entities_per_s, name)
 
-    def at_rows(self, parts: tuple[Part, ...], groups: NDArray[np.int64], group_load: Floats, counts: Floats) -> None:
-        """Each group's load is spread evenly over its data rows, wherever their partitions are."""
+    def at_rows(
+        self,
+        parts: tuple[Part, ...],
+        groups: NDArray[np.int64],
+        group_load: Floats,
+        keep: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
         import numpy as np
 
         vector, ids = self._vector(parts)
         rows = self._population.rows
-        per_row = (group_load / np.maximum(counts, 1))[groups[:rows]]
+        among = np.ones(rows) if keep is None else keep.astype(np.float64)
+        counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
+        per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
         factor = self._population.share_factor(atoms_of(parts))
         vector += factor * np.bincount(ids[:rows], weights=per_row, minlength=len(vector))
 

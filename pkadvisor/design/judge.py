@@ -6,11 +6,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.conditions import conditions
 from pkadvisor.design.sections import Judged, Section, observed
-from pkadvisor.observe.workload import Workload
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from pkadvisor.design.demand import Demand
     from pkadvisor.design.estimates import Bench
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 EXACT_ROWS_MAX = 25_000_000
 """Entities up to which the recommended key is checked for uniqueness over every row."""
 VERIFY_ROUNDS = 4
+STRANGERS_TELLING = 0.2
+"""Share of logged keys missing from the data above which the answer says so."""
 
 
 def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> Judged:
@@ -39,6 +44,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
+    _check_classes(workload, section)
     from pkadvisor.design.search import advise
 
     bench, more = bench_for(section, workload, limits)
@@ -58,6 +64,23 @@ def _keys_as_given(section: Section) -> KeyScheme | None:
     from pkadvisor.design.transforms import Field
 
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
+
+
+def _check_classes(workload: Workload, section: Section) -> None:
+    """UsageError for declared classes that cannot be judged: filters over keys, weights that are no numbers."""
+    assert section.data is not None
+    types = section.data.types
+    where = section.design_path
+    for query in workload.classes:
+        if query.draw.by is DrawBy.LOG:
+            continue
+        for name in conditions(query.filter).properties:
+            if name in ("PartitionKey", "RowKey") and name not in types:
+                what = f"the filter of '{query.name}' is over {name}, which changes with the key"
+                raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
+        if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
+            what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is no number"
+            raise UsageError(what, where=where, fix="name a numeric property")
 
 
 def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Bench, list[str]]:
@@ -83,6 +106,8 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
             f"{data.sample.height:,} of {data.rows:,} entities were looked at closely, drawn by a hash of the row"
         )
         sampling = "random-rows" if sampling == "complete" else sampling
+    workload, hidden = _hidden(workload, data)
+    notes += hidden
     ghosts, places = _ghosts(workload, data.sample.height)
     sizes = {
         p.column.name: Sizes(
@@ -110,9 +135,45 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
+    if population.complete:
+        notes += _strangers(found)
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
     del pl
     return bench, notes
+
+
+def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]:
+    """Logged parameters as the data's values are hidden; dropped, with a note, where they were hidden with a secret."""
+    import polars as pl
+
+    from pkadvisor.observe.profile_file import hide_values
+
+    if not data.hashed or not workload.instances or workload.hidden:
+        return workload, []
+    if data.token_key is None:
+        note = (
+            "the profile hides its values with a secret: logged keys are not found in it, any entity is taken as likely"
+        )
+        return replace(workload, instances={}), [note]
+    key, frames = data.token_key, {}
+    for name, frame in workload.instances.items():
+        columns = [
+            hide_values(frame, c, data.types.get(c, EdmType.STRING), key) if c in data.hashed else frame.get_column(c)
+            for c in frame.columns
+        ]
+        frames[name] = pl.DataFrame(columns)
+    return replace(workload, instances=frames), []
+
+
+def _strangers(found: tuple[Demand, ...]) -> list[str]:
+    """Logged classes whose keys the data, which is said to be complete, mostly does not have."""
+    out = []
+    for demand in found:
+        if demand.query.draw.by is DrawBy.LOG and demand.conditions.equal and len(demand.returned):
+            missing = demand.mean((demand.returned == 0).astype(float))
+            if missing > STRANGERS_TELLING:
+                out.append(f"{100 * missing:.0f} % of the keys that '{demand.query.name}' asks for are not in the data")
+    return out
 
 
 def token_maker(data: DataProfile) -> Callable[[str], str] | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
+from pkadvisor.design.template import separators
 from pkadvisor.design.transforms import (
     TICKS_DIGITS,
     Field,
@@ -99,8 +100,28 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
 
 
 def longest(parts: tuple[Part, ...], population: Population) -> int:
-    """An upper bound of the key's length without escapes, in UTF-16 units as far as texts have no astral characters."""
-    return sum(_length(part, population, longest=True) for part in parts).__ceil__()
+    """An upper bound of the key's length in characters, escapes included."""
+    beside = separators(parts)
+    return sum(max(_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts).__ceil__()
+
+
+def _escaped(part: Part, beside: str, population: Population) -> int:
+    """The longest text of a String property as the key holds it; 0 for other parts and where values are hidden."""
+    import polars as pl
+
+    from pkadvisor.design.transforms import escape_expression
+
+    if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+        return 0
+    memo = ("escaped", part.property, beside)
+    if memo not in population.memo:
+        column = population.frame.get_column(part.property).drop_nulls()
+        found = 0
+        if part.property not in population.hashed and column.dtype == pl.String and len(column):
+            text = escape_expression(pl.col(part.property), beside)
+            found = int(column.to_frame().select(text.str.len_chars().max()).item())
+        population.memo[memo] = found
+    return int(population.memo[memo])
 
 
 def _length(part: Part, population: Population, *, longest: bool = False) -> float:

@@ -175,7 +175,7 @@ def _plan_on(
         range_atom = range_atom_of(row.range_part, key.row) or range_atom_of(periods, key.partition)
         if row.complete:
             access = Access.POINT
-        elif row.prefix.text or range_atom_of(row.range_part, key.row):
+        elif row.fixed or range_atom_of(row.range_part, key.row):
             access = Access.ROW_RANGE
         else:
             access = Access.PARTITION_SCAN

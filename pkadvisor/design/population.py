@@ -300,9 +300,15 @@ class Population:
 
     def matching(self, atoms: Iterable[Atom], instances: Ints) -> Floats:
         """For each instance row: data rows that agree with it on the atoms, scaled to the whole population."""
+        import numpy as np
+
         atoms = tuple(atoms)
         ids, _ = self.groups(atoms)
-        return self.scale(self.counts(atoms)[ids[instances]], instances, self.whole(atoms))
+        counts = self.counts(atoms)
+        if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:
+            # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
+            return np.ones(len(instances))
+        return self.scale(counts[ids[instances]], instances, self.whole(atoms))
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""

@@ -94,7 +94,7 @@ def sections_of(
             found = rows or (seen.data if seen else None)
             sections.append(Section(name, kind, table, found, log, workload, declaration.path if declaration else ""))
     unknown = [t.table for t in profiled if t.table and t.table not in names]
-    if unknown:
+    if unknown and len(unknown) == len(profiled):
         fix = did_you_mean(unknown[0], names) or f"the design has {', '.join(names)}"
         raise UsageError(f"the profile holds a table '{unknown[0]}' that the design does not name", fix=fix)
     used = {id(s.data) for s in sections}
@@ -138,6 +138,9 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
 
         seen = observe(section.traffic, scheme, types, declared, 0.0)
         notes += seen.notes
+        if seen.sampled and 2 * seen.undecoded > seen.sampled:
+            what = f"{seen.undecoded:,} of {seen.sampled:,} logged keys of {section.table} do not fit the design"
+            raise UsageError(what, where=section.design_path, fix="correct partition_key, row_key and index_rows in it")
         if seen.undecoded:
             notes.append(f"{seen.undecoded:,} of {seen.sampled:,} sampled requests fit no key template of the design")
         workload = seen.workload
@@ -145,7 +148,9 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
         names = {c.name for c in section.workload.classes}
         extra = tuple(c for c in declared.classes if c.name not in names) if declared else ()
         base = declared or section.workload
-        workload = replace(base, classes=(*section.workload.classes, *extra), instances=section.workload.instances)
+        workload = replace(
+            base, classes=(*section.workload.classes, *extra), instances=section.workload.instances, hidden=True
+        )
     else:
         workload = declared or Workload(section.table, ())
     if types:

@@ -115,7 +115,7 @@ def _hide_table(table: TableProfile, key: bytes, ordered: frozenset[str]) -> Tab
     types = data.types if data is not None else {}
     hidden = frozenset(n for n, e in types.items() if e not in _SHOWN and not (n in ordered and e.numeric))
     if data is not None:
-        frame = data.sample.with_columns(_tokens(data.sample, n, types[n], key) for n in sorted(hidden))
+        frame = data.sample.with_columns(hide_values(data.sample, n, types[n], key) for n in sorted(hidden))
         properties = tuple(
             replace(p, largest=_blurred(p.largest)) if p.column.name in hidden else p for p in data.properties
         )
@@ -139,7 +139,7 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
         plain = name.removesuffix(_SUFFIXES[0]).removesuffix(_SUFFIXES[1])
         edm = types.get(plain, EdmType.STRING)
         if name != "_weight" and edm not in _SHOWN and (plain in hidden or plain not in types):
-            out.append(_tokens(frame, name, edm, key))
+            out.append(hide_values(frame, name, edm, key))
         else:
             out.append(frame.get_column(name))
     import polars as pl
@@ -147,7 +147,8 @@ def _hide_frame(frame: pl.DataFrame, types: Mapping[str, EdmType], hidden: froze
     return pl.DataFrame(out)
 
 
-def _tokens(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.Series:
+def hide_values(frame: pl.DataFrame, name: str, edm: EdmType, key: bytes) -> pl.Series:
+    """A column with its values as tokens."""
     import polars as pl
 
     text = canonical_column(frame, name, edm)
@@ -343,7 +344,7 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
         Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"])
         for t in found["transactions"]
     )
-    return Workload(table, tuple(classes), transactions, instances=instances)
+    return Workload(table, tuple(classes), transactions, instances=instances, hidden=True)
 
 
 def _file(text: str) -> Path:
@@ -526,7 +527,8 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
         for group in table.workload.transactions:
             transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
     instances = {name: thinned(pl.concat(found, how="diagonal_relaxed")) for name, found in frames.items()}
-    return Workload(first.table, tuple(classes.values()), tuple(transactions), instances=instances)
+    hidden = first.workload.hidden
+    return Workload(first.table, tuple(classes.values()), tuple(transactions), instances=instances, hidden=hidden)
 
 
 def _both(rate: Rate, share: float, known: Rate | None) -> Rate:

@@ -186,6 +186,8 @@ class Workload:
     isolation: str | None = None
     erase_by: str | None = None
     instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
+    hidden: bool = False
+    """Whether the instances come from a profile and hold tokens already."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

@@ -1,4 +1,4 @@
-"""``advisor analyze`` as a whole process: 1 M entities and 1 M log lines, the bundled samples, and the start of the command.
+"""``advisor analyze`` as a process: 1 M entities and 1 M log lines, the bundled samples, the start of the command.
 
 usage: bench_analyze.py [ROWS] [LINES] [FOLDER]
 
@@ -31,7 +31,7 @@ tables:
 
 
 def make(folder: Path, rows: int, lines: int) -> None:
-    """A data set and a log of the same keys: Zipf tenants, devices, one entity each 0.4 s; reads of points and ranges."""
+    """A data set and a log of the same keys: Zipf tenants, an entity each 0.4 s; reads of points and ranges."""
     import numpy as np
     import polars as pl
 

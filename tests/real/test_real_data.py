@@ -1,8 +1,8 @@
 """The advice on real data sets against what their descriptions call good and bad keys.
 
-The data lies in the folder that PKADVISOR_SHARED names, or in ``shared`` beside the checkout; without it these tests skip.
-``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared without regard
-to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which the tool computes from the load.
+The data lies in the folder that PKADVISOR_SHARED names, or in ``shared`` beside the checkout; without it these tests
+skip. ``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared without
+regard to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which the tool computes from the load.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def test_nothing_is_called_hot_that_is_not(name: str) -> None:
 
 
 def test_a_coarse_key_is_bad_by_day_and_tolerable_by_night() -> None:
-    """type as PartitionKey passes the target at 5,000 operations a second and not at 500: the break factor says when."""
+    """type as PartitionKey passes the target at 5,000 operations a second, not at 500: the break factor says when."""
     coarse = ("{type}", "{pad(id,6)}_{pad(index,3)}")
     day, night = (cases(n)[0].scored(*coarse) for n in ("orm-objects", "orm-objects-night"))
     assert any(v.code == "hot-partition" for v in day.violations)
