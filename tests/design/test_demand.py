@@ -100,7 +100,9 @@ def test_returned_counts_the_whole_filter() -> None:
     assert returned("tenant eq {tenant} and size ne 0", population) == [1, 1, 1]
     assert returned("size lt {size+2}", population) == [2, 3, 3]
     assert returned("at ge {at} and at lt {at+2h}", population) == [2, 2, 1]
-    assert returned("tenant eq 'a'", population) == [2, 2]
+    assert returned("tenant eq 'a'", population) == [2, 2, 2]  # whatever row the other parameters come from
+    assert returned("tenant eq 'a' and size eq {size}", population) == [1, 1, 0]
+    assert returned("tenant eq 'a' or tenant eq 'x'", population) == [2, 2, 2]
     assert returned("not (tenant eq 'a')", population) == [1, 1, 1]
 
 
@@ -133,4 +135,4 @@ def test_logged_parameters_are_the_instances() -> None:
 
 def test_group_sizes() -> None:
     tenants = ["a"] * 101 + ["b"] * 100 + ["c"]
-    assert group_sizes(Transaction("t", (), ("tenant",)), table(tenants)) == (pytest.approx(202 / 3), 1, 3)
+    assert group_sizes(Transaction("t", (), ("tenant",)), table(tenants), 100) == (pytest.approx(202 / 3), 1, 3)

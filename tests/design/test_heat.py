@@ -92,7 +92,7 @@ def test_load_falls_on_the_partition_of_each_instance() -> None:
     loads = LoadMap(population)
     parts = parse_template("{tenant}")
     loads.at_instances(parts, np.array([0, 1, 2]), np.array([1.0, 5.0, 3.0]))
-    loads.at_rows(parts, np.zeros(4, dtype=np.int64), np.array([8.0]), np.array([4.0]))
+    loads.at_rows(parts, np.zeros(4, dtype=np.int64), np.array([8.0]))
     found = loads.hottest()
     assert found is not None
     assert found[0] == parts

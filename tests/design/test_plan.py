@@ -47,7 +47,7 @@ PARTITIONS, TABLE = Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN
         ("{event}", "{pad(bib,5)}", "event eq {event} and age eq {age}", PARTITION, ("age",), 1),
         ("{event}", "AGE:{pad(age,3)}_{pad(bib,5)}", "event eq {event} and age eq {age}", ROWS, (), 1),
         ("{event}", "AGE:{pad(age,3)}_{pad(bib,5)}", "event eq {event} and age ge {age}", ROWS, (), 1),
-        ("{event}", "BIB:{pad(bib,5)}", "event eq {event}", ROWS, (), 1),  # the label is a prefix
+        ("{event}", "BIB:{pad(bib,5)}", "event eq {event}", PARTITION, (), 1),  # all of one kind of row
         ("{event}_{name}", "{pad(bib,5)}", "event eq {event}", PARTITIONS, (), 1),
         ("{pad(age,3)}", "{pad(bib,5)}", "age ge {age}", PARTITIONS, (), 1),
         ("{age}", "{pad(bib,5)}", "age ge {age}", TABLE, ("age",), 1),  # without padding text order means nothing
@@ -173,7 +173,7 @@ def test_index_rows_are_planned_beside_the_main_key() -> None:
     )
     asked = query("q", "event eq {event} and age eq {age}")
     found = plan(asked, conditions(asked.filter), scheme, TYPES)
-    assert [(p.via, p.access, p.pointer) for p in found] == [(0, ROWS, False), (1, ROWS, False), (2, TABLE, True)]
+    assert [(p.via, p.access, p.pointer) for p in found] == [(0, PARTITION, False), (1, ROWS, False), (2, TABLE, True)]
 
 
 def test_kinds_of_rows_in_one_partition_are_told_apart_in_the_count() -> None:

@@ -1,8 +1,8 @@
 """The advice on real data sets against what their descriptions call good and bad keys.
 
 The data lies in the folder that PKADVISOR_SHARED names, or in ``shared`` beside the checkout; without it these tests
-skip. ``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared without
-regard to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which the tool computes from the load.
+skip. ``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared
+without regard to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which come from the load.
 """
 
 from __future__ import annotations
