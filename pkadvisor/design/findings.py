@@ -19,11 +19,8 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
-
-    Floats = NDArray[np.float64]
 
 FEW_PARTITIONS = 50
 
