@@ -23,12 +23,7 @@ from pkadvisor.design.transforms import (
 from pkadvisor.observe.workload import Operation, Transaction
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pkadvisor.limits import Limits
-
-    Floats = NDArray[np.float64]
 
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:

@@ -13,12 +13,8 @@ from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from pkadvisor.limits import Limits
 
-    Floats = NDArray[np.float64]
 
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""

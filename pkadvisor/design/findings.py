@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
 from pkadvisor.design.heat import Fronts, LoadMap
 from pkadvisor.design.keyfacts import collision, key_surplus, longest
@@ -17,10 +15,6 @@ from pkadvisor.design.transforms import (
 )
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    pass
-
 
 FEW_PARTITIONS = 50
 

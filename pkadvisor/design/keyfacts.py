@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.population import Population, atoms_of
@@ -24,12 +23,6 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
