@@ -93,6 +93,8 @@ class AccessPlan:
     unserved: tuple[str, ...]
     order_served: bool
     filters: tuple[str, ...]
+    top: int | None = None
+    """``$top`` of each request: only rows that come in the wanted order may be cut off."""
 
 
 def walk(parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType] | None = None) -> Walk:
@@ -196,6 +198,7 @@ def _plan_on(
     still = {p for f in wanted.residual for p in properties_of(f)}
     unserved = tuple(p for p in wanted.properties if p not in served or p in still)
     single = exact and buckets == 1 and not choices and periods is None
+    ordered = _order_served(query.order_by, key, row, single, wanted, types, keeps_order)
     return AccessPlan(
         query=query.name,
         access=access,
@@ -207,7 +210,8 @@ def _plan_on(
         buckets=buckets,
         choices=choices,
         unserved=unserved,
-        order_served=_order_served(query.order_by, key, row, single, wanted, types, keeps_order),
+        order_served=ordered,
+        top=query.top if ordered else None,
         filters=_filters(
             wanted,
             key,

@@ -321,6 +321,8 @@ def _class(page: _Page, entry: dict[str, Any]) -> None:
             page.record("", text, 1, "   ")
         else:
             page.record("", "(no $filter: every entity)", 1, "   ")
+    if entry["top"]:
+        page.record("", f"$top={entry['top']}", 1, "   ")
     for work in entry["client_work"]:
         page.wrapped(f"then {work}", "     ")
     for note in entry["notes"]:

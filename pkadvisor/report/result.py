@@ -413,6 +413,7 @@ def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: 
         "entities_written": number(cost.entities_written),
         "requests": number(cost.requests),
         "filters": [] if plan is None else list(plan.filters),
+        "top": None if plan is None else plan.top,
         "client_work": [] if plan is None else _client_work(plan, cost),
         "notes": list(cost.notes),
     }
