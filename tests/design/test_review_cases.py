@@ -1,0 +1,137 @@
+"""Whole answers over one small table: what is counted for unusual declarations, and which of them are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.advisor import AnalyzeRequest, analyze
+from pkadvisor.errors import UsageError
+from pkadvisor.progress import SilentProgress
+
+ROWS = 500
+SHOPS = 5
+
+
+def answer(folder: Path, body: str, *, keys: str = "", log: str | None = None) -> dict[str, Any]:
+    """The one table of a design over 500 orders of five shops, a hundred each."""
+    lines = (f"s{i % SHOPS},{i},{'open' if i % 10 else 'done'}\n" for i in range(ROWS))
+    (folder / "Orders.csv").write_text("shop,no,state\n" + "".join(lines))
+    keys = keys or '    partition_key: "{shop}"\n    row_key: "{pad(no,6)}"\n'
+    types = "    properties: {shop: string, no: int32, state: string}\n"
+    (folder / "design.yaml").write_text(f"schema: 1\ntables:\n  Orders:\n{keys}{types}{body}")
+    logs: tuple[str, ...] = ()
+    if log is not None:
+        (folder / "requests.log").write_text(log)
+        logs = (str(folder / "requests.log"),)
+    asked = AnalyzeRequest(data=(str(folder / "Orders.csv"),), logs=logs, design=str(folder / "design.yaml"))
+    (table,) = analyze(asked, SilentProgress())["tables"]
+    found: dict[str, Any] = table
+    return found
+
+
+def costs(table: dict[str, Any], which: str = "current") -> dict[str, dict[str, Any]]:
+    return {c["name"]: c for c in table[which]["classes"]}
+
+
+def test_a_table_that_is_only_written_gets_a_key(tmp_path: Path) -> None:
+    table = answer(tmp_path, "    writes: [{name: put, operation: insert, rate: 5/s}]\n")
+    assert table["recommended"]["feasible"]
+    assert "{" in table["recommended"]["partition_key"] + table["recommended"]["row_key"]
+    put = costs(table)["put"]
+    assert (put["entities_read"], put["entities_written"], put["requests"]) == (0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "read", "fan_out"),
+    [
+        ("shop eq 's1'", 100, 1),
+        ("shop eq 's1' or shop eq 's2'", 200, 2),
+        ("shop eq 's1' or shop eq 'nobody'", 100, 2),
+    ],
+)
+def test_constants_load_the_partitions_they_name(tmp_path: Path, text: str, read: int, fan_out: int) -> None:
+    table = answer(tmp_path, f'    queries: [{{name: some, filter: "{text}", rate: 5/s}}]\n')
+    some = costs(table)["some"]
+    assert (some["entities_read"], some["fan_out"]) == (read, fan_out)
+    assert table["current"]["hot_partition"]["partition_key"] == "s1"
+    assert table["current"]["hot_partition"]["entities_per_s_peak"] == 500
+
+
+def test_a_choice_between_columns_never_reads_more_than_the_table(tmp_path: Path) -> None:
+    text = "shop eq 's1' or state eq 'done' or no ge 0"
+    table = answer(tmp_path, f'    queries: [{{name: wide, filter: "{text}", rate: 1/h}}]\n')
+    assert costs(table)["wide"]["entities_read"] == ROWS
+
+
+def test_several_entities_in_a_request_need_one_partition_to_be_one_request(tmp_path: Path) -> None:
+    body = "    writes: [{name: put, operation: insert, rate: 1/s, entities_per_request: 50}]\n"
+    apart = costs(answer(tmp_path, body))["put"]
+    assert (apart["requests"], apart["entities_written"]) == (50, 50)
+    one = '    partition_key: "all"\n    row_key: "{pad(no,6)}"\n'
+    together = costs(answer(tmp_path, body, keys=one))["put"]
+    assert (together["requests"], together["entities_written"]) == (1, 50)
+
+
+INDEXED = """    partition_key: "{shop}"
+    row_key: "no:{pad(no,6)}"
+    index_rows:
+      - {partition_key: "{shop}", row_key: "state:{state}_{pad(no,6)}"}
+"""
+
+
+@pytest.mark.parametrize(("keys", "over_limit"), [("", 0), (INDEXED, SHOPS)])
+def test_every_row_of_a_group_transaction_counts_toward_its_hundred(tmp_path: Path, keys: str, over_limit: int) -> None:
+    body = """    writes: [{name: put, operation: insert, rate: 1/min}]
+    transactions: [{name: a-shop, together: [put], group_by: [shop], required: true}]
+"""
+    current = answer(tmp_path, body, keys=keys)["current"]
+    (kept,) = current["transactions"]
+    assert kept["sets_over_limit"] == over_limit
+    assert [v["code"] for v in current["violations"]] == ["transaction-too-large"] * bool(over_limit)
+
+
+def test_an_update_by_its_key_needs_no_look_up_for_what_else_it_compares(tmp_path: Path) -> None:
+    body = """    writes:
+      - {name: close, operation: update, filter: "shop eq '{shop}' and no eq {no} and state eq 'open'", \
+rate: 1/s, sets: [state]}
+"""
+    assert costs(answer(tmp_path, body))["close"]["requests"] == 1
+    indexed = costs(answer(tmp_path, body, keys=INDEXED))["close"]
+    assert indexed["entities_written"] == 3, "the entity, the old index row out, the new one in"
+
+
+def test_an_update_reads_the_old_value_that_its_index_row_is_made_of(tmp_path: Path) -> None:
+    def body(text: str) -> str:
+        update = f'{{name: close, operation: update, filter: "{text}", rate: 1/s, sets: [state]}}'
+        return f"    writes:\n      - {update}\n"
+
+    text = "shop eq '{shop}' and no eq {no}"
+    assert costs(answer(tmp_path, body(text)))["close"]["entities_read"] == 0
+    unknown = costs(answer(tmp_path, body(text), keys=INDEXED))["close"]
+    assert (unknown["entities_read"], unknown["requests"]) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            """    queries: [{name: q, filter: "PartitionKey eq '{shop}'", rate: 5/s}]\n""",
+            "over PartitionKey",
+        ),
+        (
+            """    queries: [{name: q, filter: "shop eq '{shop}' and RowKey ge 'a'", rate: 5/s}]\n""",
+            "over RowKey",
+        ),
+        (
+            """    queries: [{name: q, filter: "shop eq '{shop}'", rate: 5/s, draw: {weight: state}}]\n""",
+            "weight state, which is no number",
+        ),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(tmp_path: Path, body: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message) as caught:
+        answer(tmp_path, body)
+    assert "'q'" in str(caught.value)
