@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, analyze
+from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from tests.observe.logs.test_storage_analytics import line
 
 ROWS = 500
 SHOPS = 5
@@ -22,14 +25,17 @@ def answer(folder: Path, body: str, *, keys: str = "", log: str | None = None) -
     keys = keys or '    partition_key: "{shop}"\n    row_key: "{pad(no,6)}"\n'
     types = "    properties: {shop: string, no: int32, state: string}\n"
     (folder / "design.yaml").write_text(f"schema: 1\ntables:\n  Orders:\n{keys}{types}{body}")
-    logs: tuple[str, ...] = ()
     if log is not None:
         (folder / "requests.log").write_text(log)
-        logs = (str(folder / "requests.log"),)
-    asked = AnalyzeRequest(data=(str(folder / "Orders.csv"),), logs=logs, design=str(folder / "design.yaml"))
-    (table,) = analyze(asked, SilentProgress())["tables"]
-    found: dict[str, Any] = table
+    tables = analyze(asked(folder, () if log is None else ("requests.log",)), SilentProgress())["tables"]
+    found: dict[str, Any] = next(t for t in tables if t["table"] == "Orders")
     return found
+
+
+def asked(folder: Path, logs: tuple[str, ...]) -> AnalyzeRequest:
+    """What the command makes of the files that ``answer`` wrote."""
+    paths = tuple(str(folder / name) for name in logs)
+    return AnalyzeRequest(data=(str(folder / "Orders.csv"),), logs=paths, design=str(folder / "design.yaml"))
 
 
 def costs(table: dict[str, Any], which: str = "current") -> dict[str, dict[str, Any]]:
@@ -135,3 +141,52 @@ def test_what_cannot_be_judged_is_refused(tmp_path: Path, body: str, message: st
     with pytest.raises(UsageError, match=message) as caught:
         answer(tmp_path, body)
     assert "'q'" in str(caught.value)
+
+
+def point_reads(keys: list[tuple[str, str]], table: str = "Orders") -> str:
+    """A log of one point read each."""
+    return "".join(
+        line(f"https://a.example/{table}(PartitionKey='{p}',RowKey='{r}')", key=f"/acct/{table}/{p}/{r}",
+             operation="QueryEntity", at=f"2026-01-01T00:00:{i:02d}.0000000Z", request=f"r-{i:06d}") + "\n"
+        for i, (p, r) in enumerate(keys)
+    )  # fmt: skip
+
+
+def test_a_log_whose_keys_mostly_do_not_fit_the_design_is_refused(tmp_path: Path) -> None:
+    fitting = [(f"s{i % SHOPS}", f"{i:06d}") for i in range(40)]
+    table = answer(tmp_path, "", log=point_reads(fitting))
+    assert [c["access"] for c in table["current"]["classes"]] == ["point"]
+    few = answer(tmp_path, "", log=point_reads([*fitting[:30], *[("s1", "north-7")] * 10]))
+    assert any(note.startswith("10 of 40 sampled requests fit no key template") for note in few["notes"])
+    with pytest.raises(UsageError, match="30 of 40 logged keys of Orders do not fit the design") as caught:
+        answer(tmp_path, "", log=point_reads([*fitting[:10], *[("s1", "north-7")] * 30]))
+    assert "partition_key" in str(caught.value)
+
+
+def test_logged_keys_that_complete_data_does_not_have_are_said(tmp_path: Path) -> None:
+    known = answer(tmp_path, "", log=point_reads([(f"s{i % SHOPS}", f"{i:06d}") for i in range(40)]))
+    assert not any("are not in the data" in note for note in known["notes"])
+    strange = answer(tmp_path, "", log=point_reads([("s1", f"{i + 9000:06d}") for i in range(40)]))
+    assert any(note.startswith("100 % of the keys") for note in strange["notes"]), strange["notes"]
+
+
+def test_the_profile_of_a_log_of_two_tables_serves_the_design_of_one(tmp_path: Path) -> None:
+    keys = [(f"s{i % SHOPS}", f"{i:06d}") for i in range(40)]
+    alone = answer(tmp_path, "", log=point_reads(keys) + point_reads(keys[:7], "Other"))
+    document = profile(asked(tmp_path, ("requests.log",)), SilentProgress(), salt=b"")
+    (tmp_path / "log.json").write_text(json.dumps(document))
+    given = replace(asked(tmp_path, ()), profiles=(str(tmp_path / "log.json"),))
+    tables = analyze(given, SilentProgress())["tables"]
+    assert [t["table"] for t in tables] == ["Orders"]
+    assert costs(tables[0]).keys() == costs(alone).keys()
+
+
+def test_a_raw_log_finds_its_keys_in_a_profile_without_a_secret(tmp_path: Path) -> None:
+    plain = answer(tmp_path, "", log=point_reads([(f"s{i % 2}", f"{i:06d}") for i in (0, 11, 20, 31)]))
+    document = profile(asked(tmp_path, ()), SilentProgress(), salt=b"")
+    (tmp_path / "data.json").write_text(json.dumps(document))
+    given = replace(asked(tmp_path, ("requests.log",)), data=(), profiles=(str(tmp_path / "data.json"),))
+    (table,) = analyze(given, SilentProgress())["tables"]
+    assert costs(table) == costs(plain)
+    shares = [t["current"]["hot_partition"]["share"] for t in (table, plain)]
+    assert shares[0] == shares[1]
