@@ -348,12 +348,3 @@ def _absent(of: PropertyProfile, rows: int) -> PropertyProfile:
     """A property that a data set lacks."""
     column = Column(of.column.name, of.column.edm, 0, rows, ())
     return PropertyProfile(column, DistinctSketch(()), 0, 0, 0)
-
-
-def mean_characters(profiles: Iterable[PropertyProfile]) -> Mapping[str, float]:
-    """Mean length of the texts of each String or Binary property."""
-    return {
-        p.column.name: p.characters / p.column.present
-        for p in profiles
-        if p.column.present and p.column.edm in (EdmType.STRING, EdmType.BINARY)
-    }

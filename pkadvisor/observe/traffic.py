@@ -57,11 +57,6 @@ class Latency:
     max_ms: float
     relative_error: float
 
-    @property
-    def mean_ms(self) -> float:
-        """The mean."""
-        return self.sum_us / self.attempts / 1000
-
 
 @dataclass(frozen=True, slots=True)
 class ClassTraffic:
