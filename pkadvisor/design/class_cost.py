@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.demand import Demand, reached, rows_of_constants
+from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.plan import Access, AccessPlan, plan
@@ -178,7 +178,7 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     assert found.periods is not None
     name = found.periods.property
     low, high = demand.bounds[name]
-    unit = time_unit(found.periods.pattern)
+    unit = time_unit(found.periods.format)
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
     import polars as pl
 
@@ -206,7 +206,7 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
         recent = _recent(demand, population)
         loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
         return
-    free = [a for a in plan_.equal_atoms if keep is None or a[1] not in demand.constants]
+    free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
     scanned = weights * best.per_instance
     load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)

@@ -6,20 +6,17 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keyreader import decode_key, decode_part, decode_prefix
 from pkadvisor.design.population import Atom
 from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.template import decoder
 from pkadvisor.design.transforms import (
-    MISSING,
     TICKS_DIGITS,
     TIME_UNITS,
-    Field,
     Literal,
     Pad,
     Part,
@@ -27,11 +24,10 @@ from pkadvisor.design.transforms import (
     ReverseTicks,
     Ticks,
     Time,
-    strftime_format,
-    unescape,
 )
+from pkadvisor.design.transforms.base import moment_of
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
-from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,134 +56,6 @@ class Observed:
     undecoded: int
     sampled: int
     notes: tuple[str, ...]
-
-
-def key_reader(parts: tuple[Part, ...]) -> re.Pattern[str]:
-    """The pattern that takes a whole key apart."""
-    return decoder(parts)
-
-
-def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
-    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read.
-
-    The inverse of the part's encoding for fields, padded whole numbers and ticks. A period is read as its first moment;
-    padded text comes back without leading zeros.
-    """
-    if text == MISSING:
-        return None
-    if isinstance(part, Ticks | ReverseTicks):
-        ticks = _whole(text) if isinstance(part, Ticks) else TICKS_MAX - _whole(text)
-        return _moment(ticks)
-    if isinstance(part, Time):
-        return _moment_of(text, part.pattern)
-    if isinstance(part, Pad | ReversePad):
-        return _unpad(part, text, types.get(part.property, EdmType.STRING))
-    assert isinstance(part, Field)
-    plain = unescape(text)
-    edm = types.get(part.property, EdmType.STRING)
-    if edm.integer:
-        return _whole(plain)
-    if edm is EdmType.DOUBLE:
-        if "_" in plain:  # Python would read 1_0 as ten
-            raise ValueError(f"{plain[:40]!r} is not a number")
-        return float(plain)
-    if edm is EdmType.BOOLEAN:
-        if plain not in ("true", "false"):
-            raise ValueError(f"{plain[:40]!r} is neither true nor false")
-        return plain == "true"
-    if edm is EdmType.BINARY:
-        return bytes.fromhex(plain)
-    if edm is EdmType.DATETIME:
-        from pkadvisor.table.edm import parse_datetime_ticks
-
-        return _moment(parse_datetime_ticks(plain))
-    return plain.lower() if edm is EdmType.GUID else plain
-
-
-def _whole(text: str) -> int:
-    """A whole number in ASCII digits: ``int`` alone would also read ``1_0``, blanks and other scripts."""
-    if not re.fullmatch("-?[0-9]{1,40}", text):
-        raise ValueError(f"{text[:40]!r} is not a whole number")
-    return int(text)
-
-
-def _unpad(part: Pad | ReversePad, text: str, edm: EdmType) -> object:
-    """The value behind padded text; ValueError where there are fewer digits than the width."""
-    if edm is EdmType.STRING and isinstance(part, Pad):
-        plain = unescape(text)
-        return plain.lstrip("0") or ("0" if plain else "")
-    if len(text.lstrip("-")) < part.width and not text.startswith("--"):
-        raise ValueError(f"{text[:40]!r} has fewer than {part.width} digits")
-    number = _whole(text[1:]) - int(10**part.width) if text.startswith("-") else _whole(text)
-    value = number if isinstance(part, Pad) else 10**part.width - 1 - number
-    return str(value) if edm is EdmType.STRING else value
-
-
-def _moment(ticks: int) -> object:
-    from datetime import UTC, datetime, timedelta
-
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
-
-
-def _to_the_second(part: Time) -> bool:
-    """Whether a period names a moment: to the second it is taken as the time itself."""
-    return all(unit in part.pattern for unit in TIME_UNITS)
-
-
-def _moment_of(text: str, pattern: str) -> object:
-    from datetime import UTC, datetime
-
-    return datetime.strptime(text, strftime_format(pattern)).replace(tzinfo=UTC)
-
-
-def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
-    """Property values behind a whole key string; None where the text does not fit the template.
-
-    A period to the second stands for the time where no other part of the key says it more exactly.
-    """
-    match = decoder(parts).fullmatch(text)
-    if match is None:
-        return None
-    variable = [p for p in parts if not isinstance(p, Literal)]
-    values: dict[str, object] = {}
-    periods: dict[str, object] = {}
-    try:
-        for index, part in enumerate(variable):
-            shown = match.group(f"g{index}")
-            if isinstance(part, Time) and _to_the_second(part):
-                periods[part.property] = decode_part(part, shown, types)
-            elif isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks):
-                value = decode_part(part, shown, types)
-                first = values.setdefault(part.property, value)
-                if first is not value and first != value:
-                    return None
-    except (ValueError, OverflowError):
-        return None
-    return periods | values
-
-
-def decode_prefix(
-    parts: tuple[Part, ...], prefix: str, types: Mapping[str, EdmType]
-) -> tuple[dict[str, object], int] | None:
-    """(values, parts fixed) behind the beginning of a key; None where it does not end at the end of a part.
-
-    A part of no fixed width ends with the text that follows it.
-    """
-    best: tuple[dict[str, object], int] | None = None
-    count = 0
-    for position, part in enumerate(parts):
-        if isinstance(part, Literal):
-            head = parts[: position + 1]
-            values = decode_key(head, prefix, types) if prefix.endswith(part.text) else None
-            if values is not None:
-                best = (values, count)
-        else:
-            count += 1
-            if isinstance(part, Pad | ReversePad | Ticks | ReverseTicks):
-                values = decode_key(parts[: position + 1], prefix, types)
-                if values is not None:
-                    best = (values, count)
-    return best
 
 
 def observe(
@@ -393,7 +261,7 @@ def _end(part: Part, text: str, upper: bool) -> object:
     width = (
         TICKS_DIGITS
         if isinstance(part, Ticks | ReverseTicks)
-        else len(part.pattern)
+        else len(part.format)
         if isinstance(part, Time)
         else part.width
     )
@@ -404,7 +272,7 @@ def _end(part: Part, text: str, upper: bool) -> object:
     beyond = upper and whole < len(text) and text[whole] > "9"
     try:
         if isinstance(part, Time):
-            return _period_start(digits[:whole], part.pattern, beyond) if whole else None
+            return _period_start(digits[:whole], part.format, beyond) if whole else None
         number = int(digits[:whole] or "0") + (1 if beyond else 0)
         return decode_part(part, str(number * 10 ** (width - whole)).rjust(width, "0"), {})
     except (ValueError, OverflowError):
@@ -466,7 +334,7 @@ def _from_filter(
                 side[0 if part.operator in ("ge", "gt") else 1] = value
         elif part.operator == "eq":
             values[part.property] = (
-                _moment(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
+                moment_of(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
             )
     return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
 
@@ -570,4 +438,4 @@ def _twin(query: QueryClass, frame: pl.DataFrame | None, declared: Workload | No
     return None
 
 
-__all__ = ["Atom", "Observed", "decode_key", "decode_prefix", "observe"]
+__all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

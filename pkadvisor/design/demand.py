@@ -6,11 +6,14 @@ Nothing here depends on a key scheme, so it is computed once: weights per instan
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import Conditions, conditions
+from pkadvisor.design.population import atom_properties
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -183,14 +186,20 @@ def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: 
 
     keep: Bools | None = None
     for atom in atoms:
-        if atom[0] not in ("p", "t", "h") or atom[1] not in constants:
+        names = atom_properties(atom)
+        if not names or not constants.keys() >= set(names):
             continue
-        rows = constants[atom[1]]
+        rows = functools.reduce(operator.and_, (constants[name] for name in names))
         if atom[0] != "p":
             codes, _ = population.atom(atom)
             rows = np.isin(codes, np.unique(codes[rows]))
         keep = rows[: population.rows] if keep is None else keep & rows[: population.rows]
     return keep
+
+
+def free_atoms(atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> list[Atom]:
+    """The atoms that the constants of a filter do not fix."""
+    return [a for a in atoms if not atom_properties(a) or not constants.keys() >= set(atom_properties(a))]
 
 
 def reached(
@@ -204,7 +213,7 @@ def reached(
     atoms = tuple(atoms)
     keep = rows_of_constants(population, atoms, demand.constants)
     if keep is not None:
-        free = [a for a in atoms if a[0] not in ("p", "t", "h") or a[1] not in demand.constants]
+        free = free_atoms(atoms, demand.constants)
         return _counted(population, free, keep, over, bounds, demand.instances)
     if over is not None and bounds is not None:
         return range_count(population, list(atoms), over, bounds, demand.instances)

@@ -11,14 +11,18 @@ from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.template import separators
 from pkadvisor.design.transforms import (
     TICKS_DIGITS,
+    Context,
+    Each,
     Field,
-    Hash,
+    Hashed,
     Literal,
     Pad,
     Part,
     ReversePad,
     ReverseTicks,
     Sequence,
+    Sortable,
+    TextOf,
     Ticks,
     Time,
 )
@@ -31,9 +35,13 @@ POINTER_BYTES = 80.0
 def key_surplus(key: Key, population: Population) -> int:
     """Rows at hand whose key another row already has.
 
-    Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same.
+    Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same;
+    so they are where digits of texts are padded, since 7 and 07 become one.
     """
-    if not (touching(key.partition, population) or touching(key.row, population)):
+    doubtful = any(
+        isinstance(p, Pad) and population.types.get(p.property) is EdmType.STRING for p in (*key.partition, *key.row)
+    )
+    if not (doubtful or touching(key.partition, population) or touching(key.row, population)):
         return population.surplus(atoms_of((*key.partition, *key.row)))
     memo = ("surplus", key)
     if memo not in population.memo:
@@ -49,8 +57,10 @@ def key_surplus(key: Key, population: Population) -> int:
 def touching(parts: tuple[Part, ...], population: Population) -> bool:
     """Whether a part of varying width is followed by another part with no text between them."""
     return any(
-        isinstance(part, Field)
-        and population.types.get(part.property) not in FIXED_LENGTHS
+        (
+            (isinstance(part, Field) and population.types.get(part.property) not in FIXED_LENGTHS)
+            or isinstance(part, TextOf | Each)
+        )
         and not isinstance(after, Literal)
         for part, after in pairwise(parts)
     )
@@ -124,17 +134,32 @@ def _length(part: Part, population: Population, *, longest: bool = False) -> flo
     if isinstance(part, Pad | ReversePad | Sequence):
         return float(part.width)
     if isinstance(part, Time):
-        return float(len(part.pattern))
-    if isinstance(part, Hash):
-        return float(part.digits)
+        return float(len(part.format))
+    if isinstance(part, Hashed):
+        return float(len(part.hashed("")))
     if isinstance(part, Ticks | ReverseTicks):
         return float(TICKS_DIGITS)
+    if isinstance(part, TextOf | Sortable):
+        return _measured(part, population, longest=longest)
     edm, sizes = population.types.get(part.property, EdmType.STRING), population.sizes(part.property)
     if edm.integer:
         return float(len(str(sizes.largest)))
     if edm in FIXED_LENGTHS:
         return FIXED_LENGTHS[edm]
     return float(sizes.characters_max) if longest else sizes.characters_mean
+
+
+def _measured(part: Part, population: Population, *, longest: bool) -> float:
+    """The mean or the greatest length of what a function of text writes, over the rows at hand."""
+    memo = ("length", str(part))
+    if memo not in population.memo:
+        text = part.expression(Context(population.types))
+        sizes = population.frame.head(population.rows).select(
+            text.str.len_chars().mean().alias("mean"), text.str.len_chars().max().alias("max")
+        )
+        population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
+    found: tuple[float, float] = population.memo[memo]
+    return found[1] if longest else found[0]
 
 
 FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.5, EdmType.DOUBLE: 12.0}

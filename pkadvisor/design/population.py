@@ -15,19 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.transforms import (
     MISSING,
+    Context,
     Field,
     Hash,
+    Hashed,
     Literal,
     Pad,
     Part,
+    Reverse,
     ReversePad,
     ReverseTicks,
+    TextOf,
     Ticks,
     Time,
+    Unary,
     bucket,
     canonical_text,
     time_unit,
@@ -45,8 +51,8 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 Atom = tuple[str, ...]
-"""('p', property) · ('t', property, unit) · ('h', property, n) · ('m', number of a constant condition) · ('s',) a
-sequence."""
+"""('p', property) · ('t', property, unit) · ('h', property, n) · ('f', text of another function of properties) ·
+('m', number of a constant condition) · ('s',) a sequence."""
 
 
 def atom_of(part: Part) -> Atom | None:
@@ -56,10 +62,33 @@ def atom_of(part: Part) -> Atom | None:
     if isinstance(part, SequencePart):
         return ("s",)
     if isinstance(part, Time):
-        return ("t", part.property, time_unit(part.pattern))
-    if isinstance(part, Hash):
-        return ("h", part.property, str(part.count))
+        return ("t", part.property, time_unit(part.format))
+    if isinstance(part, Hash) and isinstance(part.source, str):
+        return ("h", part.source, str(part.count))
+    if isinstance(part, Hashed | TextOf):
+        if isinstance(part, Reverse) and isinstance(part.source, str):
+            return ("p", part.source)  # equal texts have equal reverses
+        return ("f", str(part))
+    assert isinstance(part, Unary)
     return ("p", part.property)
+
+
+def atom_properties(atom: Atom) -> tuple[str, ...]:
+    """The properties behind an atom."""
+    if atom[0] in ("p", "t", "h"):
+        return (atom[1],)
+    if atom[0] == "f":
+        return _function(atom).properties
+    return ()
+
+
+@lru_cache(maxsize=1024)
+def _function(atom: Atom) -> Part:
+    """The part behind the text of an atom."""
+    from pkadvisor.design.template import parse_template
+
+    (part,) = parse_template(atom[1])
+    return part
 
 
 def atoms_of(parts: Iterable[Part]) -> tuple[Atom, ...]:
@@ -210,6 +239,8 @@ class Population:
                 self._atoms[atom] = (self._masks[int(atom[1])].astype(np.int64), 2)
             elif atom[0] == "s":
                 self._atoms[atom] = (np.arange(self.size, dtype=np.int64), self.size)
+            elif atom[0] == "f":
+                self._atoms[atom] = self._texts(atom)
             else:
                 coded = self.coded(atom[1])
                 if atom[0] == "p":
@@ -223,6 +254,15 @@ class Population:
                     self._numbers_of[atom] = distinct
                     self._atoms[atom] = (dense.astype(np.int64)[coded.codes], len(distinct))
         return self._atoms[atom]
+
+    def _texts(self, atom: Atom) -> tuple[Ints, int]:
+        """Codes of the key text that a function gives; they rise with the text."""
+        import numpy as np
+
+        part = _function(atom)
+        texts = self.frame.select(part.expression(Context(self.types)).alias("t")).to_series()
+        codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
+        return codes, int(codes.max(initial=-1)) + 1
 
     def _table(self, atom: Atom, coded: Coded) -> Ints:
         """For each distinct value of the property, the number of its period or bucket."""
@@ -403,7 +443,6 @@ class Population:
 
     def key_order(self, parts: Sequence[Part]) -> list[Ints]:
         """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""
-        import numpy as np
 
         out: list[Ints] = []
         for part in parts:
@@ -413,12 +452,10 @@ class Population:
             codes, _ = self.atom(atom)
             if isinstance(part, ReversePad | ReverseTicks):
                 codes = -codes
-            elif isinstance(part, Field) and self.types.get(part.property, EdmType.STRING).numeric:
-                coded = self.coded(part.property)
-                order = np.argsort(np.argsort(np.array([str(v) for v in coded.values.to_list()])))
-                if coded.has_missing:
-                    order = np.concatenate([[len(order)], order])
-                codes = order.astype(np.int64)[coded.codes]
+            elif isinstance(part, Reverse) or (
+                isinstance(part, Field) and self.types.get(part.property, EdmType.STRING).numeric
+            ):
+                codes, _ = self._texts(("f", str(part)))
             out.append(codes)
         return out
 
@@ -520,12 +557,16 @@ def period_index(values: pl.Series, unit: str) -> Ints:
     seconds = values.dt.epoch("s")
     if unit == "year":
         return values.dt.year().cast(pl.Int64).to_numpy()
+    if unit == "week":
+        return ((seconds // PERIOD_S["day"] + _MONDAY) // 7).to_numpy()
     if unit == "month":
         return (values.dt.year().cast(pl.Int64) * 12 + values.dt.month().cast(pl.Int64) - 1).to_numpy()
     return (seconds // PERIOD_S[unit]).to_numpy()
 
 
-ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}]"
+ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
 """Characters that a key escapes: order is lost with them."""
+_MONDAY = 3
+"""Days from a Monday to 1970-01-01, a Thursday."""
 PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 __all__ = ["Atom", "Coded", "Pad", "Population", "Ticks", "atom_of", "atoms_of", "numeric", "period_index"]

@@ -119,21 +119,10 @@ def check_types(parts: tuple[Part, ...], types: dict[str, EdmType], where: str) 
     """UsageError where a transform cannot read the type of its property."""
     for part in parts:
         for name in part.properties:
-            edm, wanted = types.get(name), _READS.get(part.function)
+            edm, wanted = types.get(name), part.reads
             if edm is not None and wanted is not None and edm not in wanted:
                 raise UsageError(
                     f"{part.function} cannot read {name}: it is {edm}, not {' or '.join(wanted)}",
                     where=where,
                     fix=f"write {{{name}}} for its text, or declare its type under `properties`",
                 )
-
-
-_WHOLE = (EdmType.INT32, EdmType.INT64)
-_READS: dict[str, tuple[EdmType, ...]] = {
-    "pad": (*_WHOLE, EdmType.STRING),
-    "reverse_pad": _WHOLE,
-    "time": (EdmType.DATETIME,),
-    "ticks": (EdmType.DATETIME,),
-    "reverse_ticks": (EdmType.DATETIME,),
-}
-"""The property types that a transform reads; the others read every type."""

@@ -1,8 +1,15 @@
 """Text form of a key: ``{tenantId}_{hash(deviceId,16)}`` ⇄ parts.
 
-Text outside braces is literal; ``{{`` and ``}}`` are braces. Inside braces stands a property or a function of
-``transforms.TRANSFORMS``. One grammar serves both directions: ``parse_template(format_template(p)) == p``, as long as
-property names begin with a letter or ``_`` and hold no parenthesis, brace, comma or quote.
+    template  = { text | "{" part "}" }              text: literal; "{{" and "}}" are braces
+    part      = property | function "(" argument { "," argument } ")"
+    argument  = property | function "(" … ")" | integer | "'" text "'"
+    property  = name | "`" any text "`"              name: a letter or _ first, none of (){},'"` inside
+    function  = pad | reverse_pad | sortable | time | ticks | reverse_ticks | hash | hash_prefix
+              | lower | prefix | reverse | concat | each | seq
+
+Quotes and backticks are doubled inside themselves. A function inside another makes text: ``hash(lower(email),16)``.
+One grammar serves both directions: ``parse_template(format_template(p)) == p``, and what ``format_template`` writes is
+the canonical form: no blanks around arguments, backticks only where a name needs them.
 """
 
 from __future__ import annotations
@@ -15,20 +22,14 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.transforms import (
     ARGUMENTS,
     FORBIDDEN,
-    TICKS_DIGITS,
-    TIME_UNITS,
+    INTEGERS,
+    SOURCES,
     TRANSFORMS,
+    Context,
     Field,
-    Hash,
     Literal,
-    Pad,
     Part,
-    ReversePad,
-    ReverseTicks,
-    Sequence,
-    Ticks,
-    Time,
-    strftime_format,
+    check_pattern,
 )
 from pkadvisor.errors import UsageError, caret, did_you_mean
 
@@ -37,15 +38,18 @@ if TYPE_CHECKING:
 
 
 _GRAMMAR = r"""
-start: call | name
+start: call | property
 call: NAME "(" [argument ("," argument)*] ")"
-name: NAME
-argument: NAME -> property | INTEGER -> integer | STRING -> text
-NAME: /[^\W\d](?:[^(){},'"]*[^(){},'"\s])?/
+?argument: call | property | INTEGER -> integer | STRING -> text
+property: NAME | QUOTED
+NAME: /[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?/
+QUOTED: /`(?:[^`]|``)+`/
 INTEGER: /[0-9]+/
-STRING: /'[^']*'/
+STRING: /'(?:[^']|'')*'/
 %ignore " "
 """
+_NAME = re.compile(r"""[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?""")
+_HOLE_END = re.compile(r"""(?:[^}'`]|'(?:[^']|'')*'|`(?:[^`]|``)*`)*\}""")
 
 
 @lru_cache(maxsize=1)
@@ -53,6 +57,11 @@ def _parser() -> Lark:
     from lark import Lark
 
     return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
+
+
+def is_plain_name(name: str) -> bool:
+    """Whether a property name can stand in a template without backticks."""
+    return _NAME.fullmatch(name) is not None
 
 
 class TemplateError(UsageError):
@@ -80,13 +89,14 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
             literal += character
             position += 2
         elif character == "{":
-            end = source.find("}", position)
+            found = _HOLE_END.match(source, position + 1)
+            end = found.end() - 1 if found else source.find("}", position)
             if end < 0:
                 raise _fail("this brace is never closed", source, position, where=where, fix="write {{ for a brace")
             if literal:
                 parts.append(_literal(literal, source, begin, where))
                 literal = ""
-            parts.append(_hole(source, position + 1, end, names, where))
+            parts.append(_Hole(source, position + 1, end, names, where).part())
             position = end + 1
         elif character == "}":
             raise _fail("this brace was never opened", source, position, where=where, fix="write }} for a brace")
@@ -111,83 +121,115 @@ def _literal(text: str, source: str, column: int, where: str) -> Literal:
     return Literal(text)
 
 
-def _hole(source: str, start: int, end: int, names: list[str] | None, where: str) -> Part:
-    from lark.exceptions import UnexpectedInput
+class _Hole:
+    """The inside of one pair of braces, and how to point at a place in it."""
 
-    inner = source[start:end]
-    try:
-        tree = _parser().parse(inner).children[0]
-    except UnexpectedInput as error:
-        column = start + max(0, min((getattr(error, "column", 1) or 1) - 1, len(inner)))
-        if not inner.strip():
-            raise _fail("empty braces", source, start, where=where, fix="name a property, as in {bib}") from None
-        raise _fail(
-            f"cannot read '{inner}'", source, column, where=where, fix=f"write {{property}} or one of {_signatures()}"
-        ) from None
-    node: Any = tree
-    if node.data == "name":
+    def __init__(self, source: str, start: int, end: int, names: list[str] | None, where: str) -> None:
+        self.source, self.start, self.end, self.names, self.where = source, start, end, names, where
+
+    def fail(self, what: str, at: int, *, fix: str = "", width: int = 1) -> TemplateError:
+        """An error at a column of the hole's text."""
+        return _fail(what, self.source, self.start + at, where=self.where, fix=fix, width=width)
+
+    def part(self) -> Part:
+        """The part that the hole names."""
+        from lark.exceptions import UnexpectedInput
+
+        inner = self.source[self.start : self.end]
+        try:
+            tree = _parser().parse(inner).children[0]
+        except UnexpectedInput as error:
+            if not inner.strip():
+                raise self.fail("empty braces", 0, fix="name a property, as in {bib}") from None
+            column = max(0, min((getattr(error, "column", 1) or 1) - 1, len(inner)))
+            fix = f"write {{property}} or one of {_signatures()}"
+            raise self.fail(f"cannot read '{inner}'", column, fix=fix) from None
+        node: Any = tree
+        if node.data == "property":
+            return Field(self.name(node))
+        part = self.call(node)
+        if part.function == "concat":
+            fix = "a key is its parts one after the other: {a}_{b}"
+            raise self.fail("concat stands inside another function only", 0, fix=fix, width=self.end - self.start)
+        return part
+
+    def name(self, node: Any) -> str:
+        """The property that a node names; it must exist."""
         token = node.children[0]
-        _check_name(str(token), source, start + token.start_pos, names, where)
-        return Field(str(token))
-    token, *arguments = (child for child in node.children if child is not None)
-    function = str(token)
-    if function not in TRANSFORMS:
-        hint = did_you_mean(function, tuple(TRANSFORMS))
-        raise _fail(
-            f"no function '{function}'",
-            source,
-            start + token.start_pos,
-            where=where,
-            fix=hint or f"there are {_signatures()}",
-            width=len(function),
-        )
-    expected = ARGUMENTS[function]
-    found = tuple(str(a.data) for a in arguments)
-    if found != expected:
-        raise _fail(
-            f"{function} takes ({', '.join(expected)})",
-            source,
-            start + token.start_pos,
-            where=where,
-            width=max(1, end - start),
-        )
-    values: list[object] = []
-    for argument in arguments:
-        value = argument.children[0]
+        quoted = token.type == "QUOTED"
+        name = str(token)[1:-1].replace("``", "`") if quoted else str(token)
+        if self.names is not None and name not in self.names:
+            shown = ", ".join(self.names[:12]) + (" …" if len(self.names) > 12 else "")
+            fix = did_you_mean(name, self.names) or f"the data has: {shown}"
+            raise self.fail(f"no property '{name}'", token.start_pos, fix=fix, width=len(str(token)))
+        return name
+
+    def call(self, node: Any) -> Part:
+        """A function and its arguments."""
+        token, *arguments = (child for child in node.children if child is not None)
+        function, at = str(token), token.start_pos
+        if function not in TRANSFORMS:
+            hint = did_you_mean(function, tuple(TRANSFORMS))
+            fix = hint or f"there are {_signatures()}"
+            raise self.fail(f"no function '{function}'", at, fix=fix, width=len(function))
+        wanted = ARGUMENTS[function]
+        if wanted[-1] == "source…":
+            wanted = ("item",) * max(1, len(arguments))
+        elif wanted[-1].startswith("[") and len(arguments) < len(wanted):
+            wanted = wanted[:-1]
+        if len(wanted) != len(arguments) or not all(map(self.fits, wanted, arguments)):
+            width = max(1, node.meta.end_pos - at)
+            raise self.fail(f"{function} takes ({', '.join(ARGUMENTS[function])})", at, width=width)
+        values = [self.value(function, kind, argument) for kind, argument in zip(wanted, arguments, strict=True)]
+        if function == "concat":
+            return TRANSFORMS[function](tuple(values))
+        return TRANSFORMS[function](*values)
+
+    @staticmethod
+    def fits(kind: str, argument: Any) -> bool:
+        """Whether an argument is of the kind that a function takes."""
+        given = str(argument.data)
+        return given in {
+            "property": ("property",),
+            "source": ("property", "call"),
+            "item": ("property", "call", "text"),
+            "integer": ("integer",),
+            "format": ("text",),
+            "[text]": ("text",),
+        }.get(kind, ())
+
+    def value(self, function: str, kind: str, argument: Any) -> object:
+        """The value of one argument."""
         if argument.data == "property":
-            _check_name(str(value), source, start + value.start_pos, names, where)
-            values.append(str(value))
-        elif argument.data == "integer":
-            values.append(_count(function, str(value), source, start + value.start_pos, where))
-        else:
+            return self.name(argument)
+        if argument.data == "call":
+            inner = self.call(argument)
+            if inner.function not in SOURCES:
+                at, name = argument.children[0].start_pos, inner.function
+                fix = f"a function inside another is one of {', '.join(SOURCES)}"
+                raise self.fail(f"{name} makes no text for {function}", at, fix=fix, width=len(name))
+            return inner
+        token = argument.children[0]
+        if argument.data == "integer":
+            return self.integer(function, str(token), token.start_pos)
+        text = str(token)[1:-1].replace("''", "'")
+        if kind == "format":
             try:
-                strftime_format(str(value)[1:-1])
+                check_pattern(text)
             except ValueError as error:
-                raise _fail(str(error), source, start + value.start_pos, where=where) from None
-            values.append(str(value)[1:-1])
-    return TRANSFORMS[function](*values)
+                raise self.fail(str(error), token.start_pos, width=len(str(token))) from None
+            return text
+        if not text:
+            raise self.fail("empty text", token.start_pos, width=2)
+        return Literal(text) if kind == "item" else text
 
-
-def _count(function: str, digits: str, source: str, column: int, where: str) -> int:
-    # 10^38 is what a 128-bit column holds; a longer text of digits is not worth turning into a number.
-    low, high = (2, 10_000) if function == "hash" else (1, 38)
-    number = int(digits[:9])
-    if not low <= number <= high:
-        raise _fail(f"{function} takes {low} to {high}, not {number}", source, column, where=where)
-    return number
-
-
-def _check_name(name: str, source: str, column: int, names: list[str] | None, where: str) -> None:
-    if names is not None and name not in names:
-        shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
-        raise _fail(
-            f"no property '{name}'",
-            source,
-            column,
-            where=where,
-            fix=did_you_mean(name, names) or f"the data has: {shown}",
-            width=len(name),
-        )
+    def integer(self, function: str, digits: str, at: int) -> int:
+        """A number within what a function takes; a longer text of digits is not worth turning into a number."""
+        low, high = INTEGERS[function]
+        number = int(digits[:9])
+        if not low <= number <= high:
+            raise self.fail(f"{function} takes {low} to {high}, not {number}", at)
+        return number
 
 
 def _signatures() -> str:
@@ -214,39 +256,23 @@ def separators(parts: Iterable[Part]) -> str:
     return "".join(sorted(found))
 
 
-_TOKENS = r"(?:~-|~[0-9A-F]{4}|[^~]|~(?!-|[0-9A-F]{4}))*?"
-"""Any text, cut only between escapes; the least that fits."""
-
-
-def _pattern(part: Part) -> str:
-    """What a variable part looks like: its fixed width first, then any text, for keys that were written otherwise."""
-    if isinstance(part, Pad | ReversePad):
-        return f"-{{0,2}}[0-9]{{{part.width}}}[0-9]*?|{_TOKENS}"
-    if isinstance(part, Ticks | ReverseTicks):
-        return f"[0-9]{{{TICKS_DIGITS}}}|{_TOKENS}"
-    if isinstance(part, Time):
-        shape = re.escape(part.pattern)
-        for token in TIME_UNITS:
-            shape = shape.replace(token, f"[0-9]{{{len(token)}}}")
-        return f"{shape}|{_TOKENS}"
-    if isinstance(part, Hash):
-        return f"[0-9]{{{part.digits}}}|{_TOKENS}"
-    if isinstance(part, Sequence):
-        return f"[0-9]{{{part.width}}}[0-9]*?|{_TOKENS}"
-    return _TOKENS
-
-
-def decoder(parts: tuple[Part, ...]) -> re.Pattern[str]:
+def decoder(parts: tuple[Part, ...], context: Context | None = None) -> re.Pattern[str]:
     """A pattern that takes a whole key apart; group ``gi`` is the i-th variable part.
 
     Escapes are never cut. Ambiguous where two parts of no fixed width touch, and for keys that were written without
     escapes: then each part takes the least.
     """
+    return _decoder(parts, tuple(sorted(context.types.items())) if context else ())
+
+
+@lru_cache(maxsize=256)
+def _decoder(parts: tuple[Part, ...], types: tuple[tuple[str, Any], ...]) -> re.Pattern[str]:
+    context = Context(dict(types))
     pattern, index = "", 0
     for part in parts:
         if isinstance(part, Literal):
             pattern += re.escape(part.text)
         else:
-            pattern += f"(?P<g{index}>{_pattern(part)})"
+            pattern += f"(?P<g{index}>{part.pattern(context)})"
             index += 1
     return re.compile(pattern, re.DOTALL)

@@ -12,24 +12,43 @@ from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, parse_key
 from pkadvisor.design.template import TemplateError, decoder, format_template, parse_template, separators
 from pkadvisor.design.transforms import (
     FORBIDDEN,
+    Concat,
+    Each,
     Field,
     Hash,
+    HashPrefix,
     Literal,
+    Lower,
     Pad,
     Part,
+    Prefix,
+    Reverse,
     ReversePad,
     ReverseTicks,
     Sequence,
+    Sortable,
     Ticks,
     Time,
 )
 
-names = st.from_regex(r"[A-Za-zé_][\w.]{0,6}([ -@][\w.]{1,3})?", fullmatch=True).filter(
-    lambda name: not set(name) & set("(){},'\"")
+names = st.one_of(
+    st.from_regex(r"[A-Za-zé_][\w.]{0,6}([ -@][\w.]{1,3})?", fullmatch=True),
+    st.text(st.sampled_from("9a`'(){},\" é"), min_size=1, max_size=4),
 )
 literals = st.text(
     st.one_of(st.sampled_from("{}_;: 09az~'(,"), st.characters(exclude_categories=("Cs",))), min_size=1, max_size=6
 ).map(lambda text: "".join(c for c in text if c not in FORBIDDEN))
+texts = literals.filter(bool).map(Literal)
+sources = st.recursive(
+    st.one_of(names, st.builds(Pad, names, st.integers(1, 38)), st.builds(Time, names, st.just("yyyyMM"))),
+    lambda inner: st.one_of(
+        st.builds(Lower, inner),
+        st.builds(Prefix, inner, st.integers(1, 512)),
+        st.builds(Reverse, inner),
+        st.builds(Concat, st.lists(st.one_of(inner, texts), min_size=1, max_size=3).map(tuple)),
+    ),
+    max_leaves=4,
+)
 variables = st.one_of(
     names.map(Field),
     st.builds(Pad, names, st.integers(1, 38)),
@@ -37,7 +56,13 @@ variables = st.one_of(
     st.builds(Time, names, st.sampled_from(["yyyy", "yyyyMM", "yyyy-MM-dd", "yyyyMMdd HH", "mmHHddMMyyyy"])),
     st.builds(Ticks, names),
     st.builds(ReverseTicks, names),
-    st.builds(Hash, names, st.integers(2, 10_000)),
+    st.builds(Sortable, names),
+    st.builds(Hash, sources, st.integers(2, 10_000)),
+    st.builds(HashPrefix, sources, st.integers(1, 16)),
+    st.builds(Lower, sources),
+    st.builds(Prefix, sources, st.integers(1, 512)),
+    st.builds(Reverse, sources),
+    st.builds(Each, names, st.text(st.sampled_from(";,|'`} "), max_size=2)),
     st.builds(Sequence, st.integers(1, 38)),
 )
 
@@ -68,6 +93,14 @@ def test_parts_survive_their_text(parts: list[Part]) -> None:
         ("{tenant}_{hash(device,16)}", (Field("tenant"), Literal("_"), Hash("device", 16))),
         ("{time(t,'yyyy-MM')}{seq(3)}", (Time("t", "yyyy-MM"), Sequence(3))),
         ("{a.b}{Größe}", (Field("a.b"), Field("Größe"))),
+        ("{`9 (a)`}_{hash(`x``y`,4)}", (Field("9 (a)"), Literal("_"), Hash("x`y", 4))),
+        ("{`bib`}", (Field("bib"),)),
+        ("{hash(lower(mail),16)}", (Hash(Lower("mail"), 16),)),
+        ("{hash( concat(a, '_', pad(b,3)) ,16)}", (Hash(Concat(("a", Literal("_"), Pad("b", 3))), 16),)),
+        ("{prefix(reverse(a),2)}", (Prefix(Reverse("a"), 2),)),
+        ("{each(tags)}{each(tags,';')}", (Each("tags"), Each("tags", ";"))),
+        ("{each(tags,'}''')}", (Each("tags", "}'"),)),
+        ("{time(t,'YYYY-Www')}", (Time("t", "YYYY-Www"),)),
         ("{Customer ID}_{pad(Line No,3)}", (Field("Customer ID"), Literal("_"), Pad("Line No", 3))),
     ],
 )
@@ -96,10 +129,20 @@ def test_text_to_parts(text: str, parts: tuple[Part, ...]) -> None:
         ("{pad(bib,39)}", "3", "takes 1 to 38"),
         ("{hash(bib,1)}", "1", "takes 2 to 10000"),
         ("{hash(bib,10001)}", "1", "takes 2 to 10000"),
-        ("{time(bib,'yyyyQQ')}", "'", "none of yyyy MM dd HH mm ss"),
+        ("{time(bib,'yyyyQQ')}", "'", "none of yyyy MM dd HH mm ss YYYY ww"),
         ("{time(bib,'yyyy/MM')}", "'", "not allowed in a key"),
         ("{time(bib,'HH')}", "'", "is no period"),
         ("{pad(bib;5)}", "p", "pad takes"),
+        ("{concat(event,bib)}", "concat", "concat stands inside another function only"),
+        ("{hash(hash(bib,3),5)}", "hash(bib", "hash makes no text for hash"),
+        ("{hash(lower(bibb),5)}", "bibb", "did you mean 'bib'"),
+        ("{pad(lower(bib),5)}", "p", "pad takes (property, integer)"),
+        ("{lower(bib,5)}", "l", "lower takes (source)"),
+        ("{hash_prefix(bib,17)}", "1", "takes 1 to 16"),
+        ("{each(bib,'')}", "'", "empty text"),
+        ("{hash(concat(bib,''),4)}", "'", "empty text"),
+        ("{`bob`}", "`bob`", "did you mean 'bib'"),
+        ("{time(bib,'YYYY-MM')}", "'", "is no period"),
         ("{event!}_", "event!", "did you mean 'event'"),
         ("{pad(bib,5}", "", "cannot read"),
         ("{9}", "9", "cannot read"),
@@ -124,7 +167,7 @@ def test_a_number_of_ten_thousand_digits_is_an_error_and_not_a_crash() -> None:
         parse_template("{pad(bib," + "9" * 10_000 + ")}")
 
 
-@given(st.text(alphabet="{}()',_ab9 /pdy", max_size=24))
+@given(st.text(alphabet="{}()',_ab9` /pdy", max_size=24))
 def test_any_text_is_parts_or_an_error_with_its_place(text: str) -> None:
     try:
         parts = parse_template(text, known=["a", "b"])

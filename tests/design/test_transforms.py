@@ -1,31 +1,41 @@
-"""Laws of the key transforms: text equals column, legality, order, missing against empty, the portable bucket."""
+"""Laws of the key transforms, over the whole registry: text equals column, legality, order, decode, missing values."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from pkadvisor.design.template import parse_template
 from pkadvisor.design.transforms import (
     ARGUMENTS,
     FORBIDDEN,
+    INTEGERS,
     MISSING,
     TRANSFORMS,
+    Concat,
     Context,
+    Each,
     Field,
     Hash,
+    Hashed,
+    HashPrefix,
     Literal,
+    Lower,
     Pad,
     Part,
+    Prefix,
+    Reverse,
     ReversePad,
     ReverseTicks,
     Sequence,
+    Sortable,
     Ticks,
     Time,
     bucket,
@@ -46,34 +56,72 @@ PATTERNS = (
     "yyyyMM",
     "yyyy-MM-dd",
     "yyyyMMddHH",
-    "yyyyMMddTHHmm".replace("T", " "),
+    "yyyyMMddTHHmmZ",
     "yyyyMMddHHmmss",
     "ddMMyyyy",
+    "YYYY-Www",
+    "YYYYww",
 )
+PLAIN = st.text(st.characters(exclude_categories=("Cs",), exclude_characters=[*FORBIDDEN, "~", "\uffff"]), max_size=5)
+_NUMBERS = (EdmType.INT32, EdmType.INT64)
 
-# How to make each registered function, and the types that it reads.
-SAMPLES: dict[str, tuple[Callable[[int], Part], tuple[EdmType, ...]]] = {
-    "": (lambda n: Field("p"), tuple(EdmType)),
-    "pad": (lambda n: Pad("p", n), (EdmType.INT32, EdmType.INT64, EdmType.STRING)),
-    "reverse_pad": (lambda n: ReversePad("p", n), (EdmType.INT32, EdmType.INT64, EdmType.STRING)),
-    "time": (lambda n: Time("p", PATTERNS[n % len(PATTERNS)]), (EdmType.DATETIME,)),
-    "ticks": (lambda n: Ticks("p"), (EdmType.DATETIME,)),
-    "reverse_ticks": (lambda n: ReverseTicks("p"), (EdmType.DATETIME,)),
-    "hash": (lambda n: Hash("p", n + 1), tuple(EdmType)),
-    "seq": (lambda n: Sequence(n), ()),
+
+def _anything(n: int) -> Part:
+    return (Lower("p"), Lower(Prefix("p", 1 + n % 3)), Lower(Reverse("p")))[n % 3]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """How to make a registered function, the types that it reads, and the values for which it promises an order."""
+
+    make: Callable[[int], Part]
+    types: tuple[EdmType, ...]
+    ordered: Callable[[Part, EdmType], st.SearchStrategy[object]] | None = None
+
+
+def _within(part: Part, edm: EdmType) -> st.SearchStrategy[object]:
+    assert isinstance(part, Pad | ReversePad)
+    reach = min(10**part.width - 1, 2**31 - 1 if edm is EdmType.INT32 else 2**63 - 1)
+    return st.integers(-reach if isinstance(part, Pad) else 0, reach)
+
+
+def _all_values(part: Part, edm: EdmType) -> st.SearchStrategy[object]:
+    return PLAIN if edm is EdmType.STRING else VALUES[edm]
+
+
+SAMPLES: dict[str, Sample] = {
+    "": Sample(lambda n: Field("p"), tuple(EdmType), _all_values),
+    "pad": Sample(lambda n: Pad("p", n), (*_NUMBERS, EdmType.STRING), _within),
+    "reverse_pad": Sample(lambda n: ReversePad("p", n), (*_NUMBERS, EdmType.STRING), _within),
+    "sortable": Sample(lambda n: Sortable("p"), (*_NUMBERS, EdmType.DOUBLE), _all_values),
+    "time": Sample(lambda n: Time("p", PATTERNS[n % len(PATTERNS)]), (EdmType.DATETIME,), _all_values),
+    "ticks": Sample(lambda n: Ticks("p"), (EdmType.DATETIME,), _all_values),
+    "reverse_ticks": Sample(lambda n: ReverseTicks("p"), (EdmType.DATETIME,), _all_values),
+    "hash": Sample(lambda n: Hash("p", n + 1) if n % 3 else Hash(_anything(n), n + 1), tuple(EdmType)),
+    "hash_prefix": Sample(lambda n: HashPrefix("p", 1 + n % 16), tuple(EdmType)),
+    "lower": Sample(_anything, tuple(EdmType)),
+    "prefix": Sample(lambda n: Prefix("p", 1 + n % 4), tuple(EdmType)),
+    "reverse": Sample(lambda n: Reverse("p"), tuple(EdmType)),
+    "concat": Sample(
+        lambda n: Hash(Concat((("p", Literal("_"), Lower("p")), (Literal("x"), "p"), ("p",))[n % 3]), 97),
+        tuple(EdmType),
+    ),
+    "each": Sample(lambda n: Each("p", ";" if n % 2 else ""), (EdmType.STRING,), _all_values),
+    "seq": Sample(Sequence, ()),
 }
 
 
 def test_every_registered_function_is_tested() -> None:
     assert set(SAMPLES) - {""} == set(TRANSFORMS) == set(ARGUMENTS)
+    assert set(INTEGERS) == {name for name, wanted in ARGUMENTS.items() if "integer" in wanted}
 
 
 @st.composite
 def parts_with_values(draw: st.DrawFn) -> tuple[Part, EdmType, list[object], Context]:
     name = draw(st.sampled_from([n for n in SAMPLES if n != "seq"]))
-    make, types = SAMPLES[name]
-    edm = draw(st.sampled_from(types))
-    part = make(draw(st.integers(1, 38)))
+    sample = SAMPLES[name]
+    edm = draw(st.sampled_from(sample.types))
+    part = sample.make(draw(st.integers(1, 38)))
     values = draw(st.lists(st.one_of(st.none(), VALUES[edm]), max_size=8))
     return part, edm, values, Context({"p": edm}, draw(SEPARATORS))
 
@@ -99,7 +147,40 @@ def test_nothing_forbidden_leaves_an_encoding(case: tuple[Part, EdmType, list[ob
     for value in values:
         text = part.encode({"p": python_value(value)}, context)
         assert LEGAL.fullmatch(text), text
+        assert "\uffff" not in text
         assert value is None or text != MISSING
+
+
+@given(parts_with_values())
+def test_what_decodes_comes_back(case: tuple[Part, EdmType, list[object], Context]) -> None:
+    part, edm, values, context = case
+    assume(part.decodes and not (isinstance(part, Pad | ReversePad) and edm is EdmType.STRING))
+    assume(not (isinstance(part, Reverse) and not isinstance(part.source, str)))
+    for value in values:
+        assert part.decode(part.encode({"p": python_value(value)}, context), context) == value
+
+
+@given(parts_with_values())
+def test_texts_of_fixed_width_have_it(case: tuple[Part, EdmType, list[object], Context]) -> None:
+    part, _, values, context = case
+    shape = part.shape(context)
+    for value in values:
+        text = part.encode({"p": python_value(value)}, context)
+        assert re.fullmatch(part.pattern(context), text, re.DOTALL)
+        padded = isinstance(part, Pad | ReversePad)
+        assert not shape or value is None or padded or re.fullmatch(shape, text)
+
+
+@given(parts_with_values())
+def test_hashes_fall_into_their_buckets(case: tuple[Part, EdmType, list[object], Context]) -> None:
+    part, _, values, context = case
+    assume(isinstance(part, Hashed) and part.buckets_total <= 5000)
+    assert isinstance(part, Hashed)
+    buckets = part.buckets()
+    assert len(buckets) == part.buckets_total == len(set(buckets))
+    assert buckets == sorted(buckets)
+    for value in [*values, None]:
+        assert part.encode({"p": python_value(value)}, context) in buckets
 
 
 @given(hostile_texts, SEPARATORS)
@@ -107,7 +188,7 @@ def test_escape_hides_separators_and_comes_back(text: str, separators: str) -> N
     escaped = escape(text, separators)
     assert unescape(escaped) == text
     bare = re.sub("~[0-9A-F]{4}", "", escaped)
-    assert not set(bare) & (FORBIDDEN | set(separators) | {"~"})
+    assert not set(bare) & (FORBIDDEN | set(separators) | {"~", "\uffff"})
 
 
 def test_escape_writes_utf16_units() -> None:
@@ -120,27 +201,22 @@ def test_escape_writes_utf16_units() -> None:
 @st.composite
 def ordered_parts(draw: st.DrawFn) -> tuple[Part, EdmType, object, object]:
     """A part that promises an order, and two values within what it promises it for."""
-    kind = draw(st.sampled_from(["pad", "reverse_pad", "time", "ticks", "reverse_ticks", "field"]))
-    if kind in ("pad", "reverse_pad"):
-        width = draw(st.integers(1, 19))
-        reach = min(10**width - 1, 2**63 - 1)
-        values = st.integers(-reach if kind == "pad" else 0, reach)
-        part: Part = Pad("p", width) if kind == "pad" else ReversePad("p", width)
-        return part, EdmType.INT64, draw(values), draw(values)
-    if kind == "field":
-        edm = draw(st.sampled_from([EdmType.STRING, EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN, EdmType.BINARY]))
-        plain = st.text(st.characters(exclude_categories=("Cs",), exclude_characters=[*FORBIDDEN, "~"]), max_size=5)
-        values = plain if edm is EdmType.STRING else VALUES[edm]
-        return Field("p"), edm, draw(values), draw(values)
-    part = {"time": Time("p", draw(st.sampled_from(PATTERNS))), "ticks": Ticks("p")}.get(kind, ReverseTicks("p"))
-    return part, EdmType.DATETIME, draw(VALUES[EdmType.DATETIME]), draw(VALUES[EdmType.DATETIME])
+    name = draw(st.sampled_from([n for n, sample in SAMPLES.items() if sample.ordered]))
+    sample = SAMPLES[name]
+    wanted = {"": tuple(t for t in EdmType if not t.numeric), "pad": _NUMBERS, "reverse_pad": _NUMBERS}
+    types = wanted.get(name, sample.types)
+    edm = draw(st.sampled_from(types))
+    part = sample.make(draw(st.integers(1, 19)))
+    assert sample.ordered is not None
+    values = sample.ordered(part, edm)
+    return part, edm, draw(values), draw(values)
 
 
 @given(ordered_parts())
 def test_text_order_is_value_order_in_utf16(case: tuple[Part, EdmType, object, object]) -> None:
     part, edm, first, second = case
     direction = sort_direction(part, {"p": edm})
-    if isinstance(part, Time) and not part.pattern.startswith("yyyy"):
+    if isinstance(part, Time) and part.format.startswith("dd"):
         assert direction == 0
         return
     assert direction != 0
@@ -153,6 +229,13 @@ def test_text_order_is_value_order_in_utf16(case: tuple[Part, EdmType, object, o
     assert keys[low] <= keys[high]
     if part.injective:
         assert (keys[0] == keys[1]) == (values[0] == values[1])
+
+
+@given(PLAIN, PLAIN, st.integers(1, 4))
+def test_prefixes_keep_the_order_of_texts(first: str, second: str, count: int) -> None:
+    low, high = sorted((first, second), key=utf16_key)
+    keys = [utf16_key(Prefix("p", count).encode({"p": v}, Context({}))) for v in (low, high)]
+    assert keys[0] <= keys[1]
 
 
 @pytest.mark.parametrize("edm", [EdmType.INT32, EdmType.INT64, EdmType.DOUBLE])
@@ -269,7 +352,8 @@ def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) ->
 
 
 def test_units_of_patterns() -> None:
-    assert [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm")] == ["year", "month", "day", "minute"]
+    found = [time_unit(p) for p in ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHHmm", "YYYY-Www")]
+    assert found == ["year", "month", "day", "minute", "week"]
 
 
 # -- whole keys ------------------------------------------------------------------------------------------------------
@@ -281,6 +365,10 @@ KEY_PARTS: dict[str, tuple[str, EdmType, st.SearchStrategy[object]]] = {
     "m": ("{m}", EdmType.INT64, VALUES[EdmType.INT64]),
     "w": ("{ticks(w)}", EdmType.DATETIME, VALUES[EdmType.DATETIME]),
     "v": ("{reverse_ticks(v)}", EdmType.DATETIME, VALUES[EdmType.DATETIME]),
+    "d": ("{sortable(d)}", EdmType.DOUBLE, VALUES[EdmType.DOUBLE]),
+    "r": ("{reverse(r)}", EdmType.STRING, hostile_texts),
+    "g": ("{g}", EdmType.GUID, VALUES[EdmType.GUID]),
+    "e": ("{each(e,';')}", EdmType.STRING, hostile_texts),
 }
 TYPES = {name: edm for name, (_, edm, _) in KEY_PARTS.items()}
 
@@ -341,3 +429,82 @@ def test_whole_key_column_equals_scalar(case: tuple[tuple[Part, ...], tuple[str,
 def test_literal_text_stands_for_itself() -> None:
     assert Literal("a{b").encode({}, Context({})) == "a{b"
     assert str(Literal("a{b}")) == "a{{b}}"
+
+
+@pytest.mark.parametrize(
+    ("part", "edm", "value", "text"),
+    [
+        (Sortable("p"), EdmType.INT32, -(2**31), "00000000"),
+        (Sortable("p"), EdmType.INT32, 0, "80000000"),
+        (Sortable("p"), EdmType.INT64, 255, "80000000000000ff"),
+        (Sortable("p"), EdmType.INT64, 2**63 - 1, "ffffffffffffffff"),
+        (Sortable("p"), EdmType.DOUBLE, 1.0, "bff0000000000000"),
+        (Sortable("p"), EdmType.DOUBLE, -1.0, "400fffffffffffff"),
+        (Sortable("p"), EdmType.DOUBLE, -0.0, "8000000000000000"),
+        (Sortable("p"), EdmType.DOUBLE, float("-inf"), "000fffffffffffff"),
+        (Sortable("p"), EdmType.DOUBLE, float("nan"), "fff8000000000000"),
+        (Field("p"), EdmType.DOUBLE, -0.0, "0.0"),
+        (Field("p"), EdmType.DOUBLE, float("inf"), "INF"),
+        (Field("p"), EdmType.DOUBLE, 1e16, "1e+16"),
+        (Reverse("p"), EdmType.INT64, 120, "021"),
+        (Reverse("p"), EdmType.INT64, -12, "21-"),
+        (Reverse("p"), EdmType.STRING, "a_b/", "~002Fb~005Fa"),
+        (Lower("p"), EdmType.STRING, "Ä İ ß ABC", "Ä İ ß abc"),
+        (Prefix("p", 2), EdmType.STRING, "😀é/x", "😀é"),
+        (Prefix(Lower("p"), 2), EdmType.STRING, "ABC", "ab"),
+        (HashPrefix("p", 4), EdmType.STRING, "abc", "ba78"),
+        (Each("p"), EdmType.STRING, "a_b", "a~005Fb"),
+    ],
+)
+def test_texts_look_as_documented(part: Part, edm: EdmType, value: object, text: str) -> None:
+    context = Context({"p": edm}, "_")
+    assert part.encode({"p": python_value(value)}, context) == text
+    frame = frame_of({"p": [value, None]}, {"p": edm})
+    assert frame.select(part.expression(context)).to_series().to_list()[0] == text
+
+
+def test_what_is_hashed_together_is_hashed_as_the_key_that_it_would_be() -> None:
+    part = Hash(Concat(("a", Literal("_"), "b")), 97)
+    context = Context({"b": EdmType.INT32})
+    for a, b, key in (("x_y", 7, "x~005Fy_7"), (None, 7, "~-_7"), ("", None, "_~-")):
+        assert part.encode({"a": a, "b": b}, context) == f"{bucket(key, 97):02d}"
+
+
+@given(hostile_texts, hostile_texts, hostile_texts, hostile_texts)
+def test_concatenations_are_injective_only_with_text_between(a: str, b: str, c: str, d: str) -> None:
+    apart, touching = Concat(("a", Literal("_"), "b")), Concat(("a", "b"))
+    texts = [apart.plain({"a": x, "b": y}, Context({})) for x, y in ((a, b), (c, d))]
+    assert (texts[0] == texts[1]) == ((a, b) == (c, d))
+    assert apart.injective
+    assert not touching.injective
+    assert touching.plain({"a": "x", "b": "yz"}, Context({})) == touching.plain({"a": "xy", "b": "z"}, Context({}))
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "value", "found"),
+    [
+        ("", '["a", "b", "a"]', ("a", "b")),
+        ("", "[1, 2.5, true, null, [3]]", ("1", "2.5", "true", "[3]")),
+        ("", "[]", ()),
+        ("", "plain", ("plain",)),
+        ("", "7", ("7",)),
+        ("", None, ()),
+        (";", "a; b;;c;a", ("a", "b", "c")),
+        (";", "", ()),
+        ("||", "a||b|c", ("a", "b|c")),
+    ],
+)
+def test_values_of_a_multi_valued_property(delimiter: str, value: str | None, found: tuple[str, ...]) -> None:
+    assert Each("p", delimiter).values_of(value) == found
+
+
+def test_iso_weeks_follow_the_standard() -> None:
+    from datetime import UTC, datetime
+
+    context = Context({"p": EdmType.DATETIME})
+    for moment, week in ((datetime(2026, 12, 31), "2026-W53"), (datetime(2027, 1, 3), "2026-W53"),
+                         (datetime(2027, 1, 4), "2027-W01"), (datetime(2024, 12, 30), "2025-W01")):  # fmt: skip
+        part = Time("p", "YYYY-Www")
+        assert part.encode({"p": ticks(moment.replace(tzinfo=UTC))}, context) == week
+        assert part.decode("2026-W53", context) == datetime(2026, 12, 28, tzinfo=UTC)
+    assert Time("p", "yyyyMMddTHHZ").decode("20240229T23Z", context) == datetime(2024, 2, 29, 23, tzinfo=UTC)

@@ -1,0 +1,69 @@
+"""From key text back to property values, through the templates that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pkadvisor.design.template import decoder, separators
+from pkadvisor.design.transforms import Context, Literal, Part, Time, time_unit
+from pkadvisor.table.edm import EdmType
+
+
+def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
+    """The value behind a piece of key; None where it is missing, ValueError where it cannot be read.
+
+    The inverse of the part's encoding. A period is read as its first moment; padded text comes back without leading
+    zeros.
+    """
+    return part.decode(text, Context(dict(types)))
+
+
+def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
+    """Property values behind a whole key string; None where the text does not fit the template.
+
+    A period to the second stands for the time where no other part of the key says it more exactly.
+    """
+    context = Context(dict(types), separators(parts))
+    match = decoder(parts, context).fullmatch(text)
+    if match is None:
+        return None
+    variable = [p for p in parts if not isinstance(p, Literal)]
+    values: dict[str, object] = {}
+    periods: dict[str, object] = {}
+    try:
+        for index, part in enumerate(variable):
+            shown = match.group(f"g{index}")
+            if isinstance(part, Time) and time_unit(part.format) == "second":
+                periods[part.properties[0]] = part.decode(shown, context)
+            elif part.decodes and len(part.properties) == 1:
+                value = part.decode(shown, context)
+                first = values.setdefault(part.properties[0], value)
+                if first is not value and first != value:
+                    return None
+    except (ValueError, OverflowError):
+        return None
+    return periods | values
+
+
+def decode_prefix(
+    parts: tuple[Part, ...], prefix: str, types: Mapping[str, EdmType]
+) -> tuple[dict[str, object], int] | None:
+    """(values, parts fixed) behind the beginning of a key; None where it does not end at the end of a part.
+
+    A part of no fixed width ends with the text that follows it.
+    """
+    best: tuple[dict[str, object], int] | None = None
+    count = 0
+    for position, part in enumerate(parts):
+        if isinstance(part, Literal):
+            head = parts[: position + 1]
+            values = decode_key(head, prefix, types) if prefix.endswith(part.text) else None
+            if values is not None:
+                best = (values, count)
+        else:
+            count += 1
+            if part.decodes and part.shape(Context(dict(types))):
+                values = decode_key(parts[: position + 1], prefix, types)
+                if values is not None:
+                    best = (values, count)
+    return best

@@ -1,0 +1,191 @@
+"""Key transforms: the closed set of functions from properties to a piece of key text.
+
+Every transform encodes one value to text and offers the same encoding as a polars expression. What each promises:
+
+| transform | text | injective | order-preserving |
+| --- | --- | --- | --- |
+| ``{p}`` | canonical text, escaped | yes | strings without escapes, DateTime, Guid; not numbers |
+| ``{pad(p,n)}`` | zero-padded integer of n digits | whole numbers | within n digits, also below zero |
+| ``{reverse_pad(p,n)}`` | 10^n - 1 - p, zero-padded | whole numbers | descending within n digits |
+| ``{sortable(p)}`` | 8 or 16 hex digits of a number | yes | yes, Int32, Int64 and Double whole |
+| ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from the year down |
+| ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
+| ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
+| ``{hash(s,n)}`` | bucket 0…n-1, zero-padded | no | no |
+| ``{hash_prefix(s,n)}`` | n hex digits of the hash | no | no |
+| ``{lower(s)}`` | A-Z in lower case | no | no |
+| ``{prefix(s,n)}`` | the first n characters | no | as the text |
+| ``{reverse(s)}`` | the characters, last first | yes | no |
+| ``{each(p)}``, ``{each(p,';')}`` | one value of several, a row each | per value | as the text |
+| ``{seq(n)}`` | a number the application assigns among equal keys | with its key | no |
+
+``s`` is a property or a function of text, such as ``lower(email)`` or ``concat(tenant,'_',device)``.
+A whole key is injective where its variable parts are, where literal text stands between them, and where that text has
+no ``~`` (which would read as an escape).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pkadvisor.design.transforms.base import (
+    FORBIDDEN,
+    MISSING,
+    Context,
+    Transform,
+    Unary,
+    Value,
+    canonical_expression,
+    canonical_text,
+    escape,
+    escape_expression,
+    shown_name,
+    unescape,
+)
+from pkadvisor.design.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
+from pkadvisor.design.transforms.numbers import WIDTH_MAX, Pad, ReversePad, Sortable
+from pkadvisor.design.transforms.texts import (
+    Concat,
+    Each,
+    Field,
+    Literal,
+    Lower,
+    Prefix,
+    Reverse,
+    Sequence,
+    Source,
+    TextOf,
+)
+from pkadvisor.design.transforms.times import (
+    TICKS_DIGITS,
+    TIME_UNITS,
+    ReverseTicks,
+    Ticks,
+    Time,
+    check_pattern,
+    strftime_format,
+    time_unit,
+)
+from pkadvisor.table.edm import EdmType
+
+Part = (
+    Literal
+    | Field
+    | Pad
+    | ReversePad
+    | Sortable
+    | Time
+    | Ticks
+    | ReverseTicks
+    | Hash
+    | HashPrefix
+    | Lower
+    | Prefix
+    | Reverse
+    | Concat
+    | Each
+    | Sequence
+)
+
+TRANSFORMS: dict[str, Callable[..., Part]] = {
+    "pad": Pad,
+    "reverse_pad": ReversePad,
+    "sortable": Sortable,
+    "time": Time,
+    "ticks": Ticks,
+    "reverse_ticks": ReverseTicks,
+    "hash": Hash,
+    "hash_prefix": HashPrefix,
+    "lower": Lower,
+    "prefix": Prefix,
+    "reverse": Reverse,
+    "concat": Concat,
+    "each": Each,
+    "seq": Sequence,
+}
+"""The functions of the template language; a bare property is ``Field``, text between braces ``Literal``."""
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {
+    "pad": ("property", "integer"),
+    "reverse_pad": ("property", "integer"),
+    "sortable": ("property",),
+    "time": ("property", "format"),
+    "ticks": ("property",),
+    "reverse_ticks": ("property",),
+    "hash": ("source", "integer"),
+    "hash_prefix": ("source", "integer"),
+    "lower": ("source",),
+    "prefix": ("source", "integer"),
+    "reverse": ("source",),
+    "concat": ("source…",),
+    "each": ("property", "[text]"),
+    "seq": ("integer",),
+}
+"""What each function takes: a ``source`` is a property or a function of text, ``…`` repeats, brackets may be left
+out."""
+
+INTEGERS: dict[str, tuple[int, int]] = {
+    "pad": (1, WIDTH_MAX),
+    "reverse_pad": (1, WIDTH_MAX),
+    "hash": (2, BUCKETS_MAX),
+    "hash_prefix": (1, 16),
+    "prefix": (1, 512),
+    "seq": (1, WIDTH_MAX),
+}
+"""The least and the greatest number that a function takes."""
+
+SOURCES = ("lower", "prefix", "reverse", "concat", "pad", "time", "ticks")
+"""Functions that may stand inside another: they make text of a property."""
+
+
+def sort_direction(part: Part, types: dict[str, EdmType]) -> int:
+    """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""
+    return part.order(Context(types))
+
+
+__all__ = [
+    "ARGUMENTS",
+    "FORBIDDEN",
+    "INTEGERS",
+    "MISSING",
+    "SOURCES",
+    "TICKS_DIGITS",
+    "TIME_UNITS",
+    "TRANSFORMS",
+    "Concat",
+    "Context",
+    "Each",
+    "EdmType",
+    "Field",
+    "Hash",
+    "HashPrefix",
+    "Hashed",
+    "Literal",
+    "Lower",
+    "Pad",
+    "Part",
+    "Prefix",
+    "Reverse",
+    "ReversePad",
+    "ReverseTicks",
+    "Sequence",
+    "Sortable",
+    "Source",
+    "TextOf",
+    "Ticks",
+    "Time",
+    "Transform",
+    "Unary",
+    "Value",
+    "bucket",
+    "canonical_expression",
+    "canonical_text",
+    "check_pattern",
+    "escape",
+    "escape_expression",
+    "shown_name",
+    "sort_direction",
+    "strftime_format",
+    "time_unit",
+    "unescape",
+]

@@ -1,0 +1,155 @@
+"""Hashes of key text that every language computes alike: a bucket number, or hex digits.
+
+SHA-256 over the UTF-8 of the canonical text. A missing value is hashed as the text ``~-``: whoever asks all buckets
+meets every entity.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value
+from pkadvisor.design.transforms.texts import (
+    Source,
+    renamed_source,
+    source_expression,
+    source_name,
+    source_properties,
+    source_text,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BUCKETS_MAX = 10_000
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def bucket(text: str, count: int) -> int:
+    """The portable hash bucket: SHA-256 of the UTF-8, first 8 bytes big-endian, modulo ``count``."""
+    return int.from_bytes(_digest(text)[:8], "big") % count
+
+
+def _over_distinct(texts: pl.Expr, text_of: Callable[[str], str]) -> pl.Expr:
+    """A function of text over a column, computed once for each distinct value."""
+    import polars as pl
+
+    def mapped(series: pl.Series) -> pl.Series:
+        distinct = series.unique().drop_nulls()
+        found = pl.Series([text_of(v) for v in distinct], dtype=pl.String)
+        return series.replace_strict(distinct, found, default=None, return_dtype=pl.String)
+
+    return texts.map_batches(mapped, return_dtype=pl.String, is_elementwise=True)
+
+
+class Hashed(Transform):
+    """What a bucket and a hash prefix share: a source, a number of texts, and the texts in order."""
+
+    __slots__ = ()
+    source: Source
+    injective: ClassVar[bool] = False
+    decodes: ClassVar[bool] = False
+
+    @builtins.property
+    def properties(self) -> tuple[str, ...]:
+        return source_properties(self.source)
+
+    @builtins.property
+    def property(self) -> str:
+        """The one property behind the source; the first of several."""
+        return self.properties[0] if self.properties else ""
+
+    @builtins.property
+    def buckets_total(self) -> int:
+        """How many texts there are."""
+        raise NotImplementedError
+
+    def buckets(self) -> list[str]:
+        """Every bucket's text, in order."""
+        raise NotImplementedError
+
+    def hashed(self, text: str) -> str:
+        """The key text for a canonical text."""
+        raise NotImplementedError
+
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        text = source_text(self.source, values, context)
+        return self.hashed(MISSING if text is None else text)
+
+    def expression(self, context: Context) -> pl.Expr:
+        found = _over_distinct(source_expression(self.source, context), self.hashed)
+        return found.fill_null(self.hashed(MISSING))
+
+    def decode(self, text: str, context: Context) -> object:
+        raise ValueError(f"{self.function} cannot be undone")
+
+    def renamed(self, names: dict[str, str]) -> Transform:
+        return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, slots=True)
+class Hash(Hashed):
+    """A bucket number from 0 to ``count - 1``, decimal, padded to the digits of ``count - 1``.
+
+    Laws: not injective; no order; every text is one of ``buckets()``.
+    """
+
+    source: Source
+    count: int
+    function: ClassVar[str] = "hash"
+
+    @builtins.property
+    def digits(self) -> int:
+        """The width of a bucket number."""
+        return len(str(self.count - 1))
+
+    @builtins.property
+    def buckets_total(self) -> int:
+        return self.count
+
+    def hashed(self, text: str) -> str:
+        return f"{bucket(text, self.count):0{self.digits}d}"
+
+    def buckets(self) -> list[str]:
+        return [f"{i:0{self.digits}d}" for i in range(self.count)]
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9]{{{self.digits}}}"
+
+    def __str__(self) -> str:
+        return f"{{hash({source_name(self.source)},{self.count})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class HashPrefix(Hashed):
+    """The first ``digits`` lower-case hex digits of the hash: keys in no order, however they were made.
+
+    Laws: not injective; no order; every text is one of ``buckets()``, of which there are 16^digits.
+    """
+
+    source: Source
+    digits: int
+    function: ClassVar[str] = "hash_prefix"
+
+    @builtins.property
+    def buckets_total(self) -> int:
+        return int(16**self.digits)
+
+    def hashed(self, text: str) -> str:
+        return _digest(text).hex()[: self.digits]
+
+    def buckets(self) -> list[str]:
+        return [f"{i:0{self.digits}x}" for i in range(self.buckets_total)]
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9a-f]{{{self.digits}}}"
+
+    def __str__(self) -> str:
+        return f"{{hash_prefix({source_name(self.source)},{self.digits})}}"

@@ -1,0 +1,223 @@
+"""Numbers as text that sorts as they do: padded, counted down, or in a fixed width that no number outgrows."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from pkadvisor.design.transforms.base import Context, Unary, Value, read_whole, shown_name
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+WHOLE = (EdmType.INT32, EdmType.INT64)
+WIDTH_MAX = 38
+"""10^38 is what a 128-bit column holds."""
+_NARROW = 18
+"""Up to this many digits a padding and its complement fit into 64 bits."""
+
+
+def _pad(number: int, width: int) -> str:
+    """Zero-padded; below zero a ``-`` and the complement, so that order is kept (``-`` sorts before digits)."""
+    return f"{number:0{width}d}" if number >= 0 else f"-{10**width + number:0{width}d}"
+
+
+def _pad_column(number: pl.Expr, width: int) -> pl.Expr:
+    """``_pad`` over a column of whole numbers."""
+    import polars as pl
+
+    def padded(numbers: pl.Series) -> pl.Series:
+        least = numbers.min()
+        if least is None or int(least) >= 0:  # type: ignore[arg-type]
+            return numbers.cast(pl.String).str.zfill(width)
+        wide = pl.col("n").cast(pl.Int128)
+        below = "-" + (wide + 10**width).cast(pl.String).str.zfill(width)
+        text = pl.when(wide >= 0).then(wide.cast(pl.String).str.zfill(width)).otherwise(below)
+        return numbers.alias("n").to_frame().select(text).to_series()
+
+    return number.map_batches(padded, return_dtype=pl.String, is_elementwise=True)
+
+
+def unpad(text: str, width: int) -> int:
+    """The number behind padded text; ValueError where there are fewer digits than the width."""
+    if len(text.lstrip("-")) < width and not text.startswith("--"):
+        raise ValueError(f"{text[:40]!r} has fewer than {width} digits")
+    return read_whole(text[1:]) - int(10**width) if text.startswith("-") else read_whole(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Pad(Unary):
+    """A whole number, zero-padded to ``width`` digits; text order is number order.
+
+    Laws: injective over whole numbers; ascending from -10^width to 10^width - 1; decodes. A String property that holds
+    digits is padded as text, so that ``7`` and ``07`` share a key. A number of more digits than ``width`` is written
+    in full and then sorts wrongly: the width must come from the data, with head-room.
+    """
+
+    property: str
+    width: int
+    function: ClassVar[str] = "pad"
+    reads: ClassVar[tuple[EdmType, ...] | None] = (*WHOLE, EdmType.STRING)
+
+    def text_of(self, value: Value, context: Context) -> str:
+        if isinstance(value, str):
+            return value.rjust(self.width, "0")
+        assert value is not None
+        return _pad(int(value), self.width)
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        column = pl.col(self.property)
+        if context.edm(self.property) is EdmType.STRING:
+            return column.str.pad_start(self.width, "0")
+        return _pad_column(column, self.width)
+
+    def escapes(self, context: Context) -> bool:
+        return context.edm(self.property) is EdmType.STRING
+
+    def value_of(self, plain: str, context: Context) -> object:
+        if context.edm(self.property) is EdmType.STRING:
+            return plain.lstrip("0") or ("0" if plain else "")
+        return unpad(plain, self.width)
+
+    def order(self, context: Context) -> int:
+        return 1
+
+    def shape(self, context: Context) -> str:
+        return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
+
+    def __str__(self) -> str:
+        return f"{{pad({shown_name(self.property)},{self.width})}}"
+
+
+_WHOLE = "-?[0-9]{1,19}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReversePad(Unary):
+    """``10^width - 1 - p``, zero-padded: the greatest number first.
+
+    Laws: injective over whole numbers; descending from 0 to 10^width - 1; decodes.
+    """
+
+    property: str
+    width: int
+    function: ClassVar[str] = "reverse_pad"
+    reads: ClassVar[tuple[EdmType, ...] | None] = WHOLE
+
+    def text_of(self, value: Value, context: Context) -> str:
+        assert value is not None
+        if isinstance(value, str) and not re.fullmatch(_WHOLE, value):
+            return value  # no number, or a hidden value of a profile
+        return _pad(10**self.width - 1 - int(value), self.width)
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        column = pl.col(self.property)
+        if context.edm(self.property) is EdmType.STRING:
+            whole = column.str.contains(f"^(?:{_WHOLE})$")
+            number = pl.when(whole).then(column).cast(pl.Int128)
+            text = _pad_column(10**self.width - 1 - number, self.width)
+            return pl.when(whole).then(text).otherwise(column)
+        kind = pl.Int64 if self.width <= _NARROW else pl.Int128
+        return _pad_column(10**self.width - 1 - column.cast(kind), self.width)
+
+    def escapes(self, context: Context) -> bool:
+        return context.edm(self.property) is EdmType.STRING
+
+    def value_of(self, plain: str, context: Context) -> object:
+        value = 10**self.width - 1 - unpad(plain, self.width)
+        return str(value) if context.edm(self.property) is EdmType.STRING else value
+
+    def order(self, context: Context) -> int:
+        return -1
+
+    def shape(self, context: Context) -> str:
+        return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
+
+    def __str__(self) -> str:
+        return f"{{reverse_pad({shown_name(self.property)},{self.width})}}"
+
+
+_DIGITS = {EdmType.INT32: 8, EdmType.INT64: 16, EdmType.DOUBLE: 16}
+
+
+@dataclass(frozen=True, slots=True)
+class Sortable(Unary):
+    """A number in lower-case hex of fixed width, whatever its size: 8 digits for Int32, 16 for Int64 and Double.
+
+    A whole number is offset by 2^31 or 2^63. A Double is its IEEE 754 bits with the sign bit set, or all bits inverted
+    below zero; -0.0 is written as 0.0, NaN lies above +INF.
+    Laws: injective; ascending over all values of the type; decodes. No width to choose and none to outgrow, at the
+    price of keys that nobody can read.
+    """
+
+    property: str
+    function: ClassVar[str] = "sortable"
+    reads: ClassVar[tuple[EdmType, ...] | None] = tuple(_DIGITS)
+
+    def _digits(self, context: Context) -> int:
+        return _DIGITS.get(context.edm(self.property), 16)
+
+    def text_of(self, value: Value, context: Context) -> str:
+        edm, digits = context.edm(self.property), self._digits(context)
+        if edm is EdmType.DOUBLE:
+            assert isinstance(value, int | float)
+            bits = int.from_bytes(struct.pack(">d", float(value) + 0.0), "big") if value == value else _NAN
+            return f"{bits ^ (_ALL if bits >> 63 else _SIGN):016x}"
+        assert isinstance(value, int)
+        return f"{value + (1 << (4 * digits - 1)):0{digits}x}"
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        edm, digits = context.edm(self.property), self._digits(context)
+
+        def text(values: pl.Series) -> pl.Series:
+            import numpy as np
+
+            present = values.drop_nulls().to_numpy()
+            if edm is EdmType.DOUBLE:
+                bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
+                bits = np.where(np.isnan(present), np.uint64(_NAN), bits)
+                bits = bits ^ np.where(bits >> np.uint64(63), np.uint64(_ALL), np.uint64(_SIGN))
+            elif digits == 8:
+                bits = (present.astype(np.int64) + 2**31).astype(np.uint64)
+            else:
+                bits = present.view(np.uint64) ^ np.uint64(_SIGN)
+            big_endian = bits.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - digits // 2 :]
+            hexed = pl.Series([row.tobytes() for row in big_endian], dtype=pl.Binary).bin.encode("hex")
+            if not values.null_count():
+                return hexed
+            out = pl.Series([None] * len(values), dtype=pl.String)
+            return out.scatter(values.is_not_null().arg_true(), hexed)
+
+        return pl.col(self.property).map_batches(text, return_dtype=pl.String, is_elementwise=True)
+
+    def value_of(self, plain: str, context: Context) -> object:
+        digits = self._digits(context)
+        if not re.fullmatch(f"[0-9a-f]{{{digits}}}", plain):
+            raise ValueError(f"{plain[:40]!r} is not {digits} hex digits")
+        bits = int(plain, 16)
+        if context.edm(self.property) is EdmType.DOUBLE:
+            bits ^= _SIGN if bits >> 63 else _ALL
+            (value,) = struct.unpack(">d", bits.to_bytes(8, "big"))
+            return value
+        return bits - (1 << (4 * digits - 1))
+
+    def order(self, context: Context) -> int:
+        return 1
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9a-f]{{{self._digits(context)}}}"
+
+    def __str__(self) -> str:
+        return f"{{sortable({shown_name(self.property)})}}"
+
+
+_SIGN, _ALL, _NAN = 1 << 63, (1 << 64) - 1, 0x7FF8 << 48

@@ -1,0 +1,377 @@
+"""Text as it is, or changed on the way into a key: lower case, a prefix, reversed, one value of several.
+
+``Lower``, ``Prefix`` and ``Reverse`` take a property or one another; ``Concat`` exists for what is hashed.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Union
+
+from pkadvisor.design.transforms.base import (
+    MISSING,
+    Context,
+    Transform,
+    Unary,
+    Value,
+    canonical_expression,
+    canonical_text,
+    escape,
+    escape_expression,
+    read_canonical,
+    shown_name,
+)
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Literal(Transform):
+    """Fixed text. Its forbidden characters are an error of the template, not escaped."""
+
+    text: str
+
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        return self.text
+
+    def expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        return pl.lit(self.text)
+
+    def __str__(self) -> str:
+        return self.text.replace("{", "{{").replace("}", "}}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field(Unary):
+    """The property's canonical text, escaped.
+
+    Laws: injective; ascending for DateTime, Guid, Boolean, Binary and for strings without escapes, in UTF-16 code
+    units; not for numbers; decodes.
+    """
+
+    property: str
+
+    def text_of(self, value: Value, context: Context) -> str:
+        return canonical_text(value, context.edm(self.property))
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        return canonical_expression(self.property, context.edm(self.property))
+
+    def escapes(self, context: Context) -> bool:
+        return context.edm(self.property) is EdmType.STRING or bool(context.separators)
+
+    def value_of(self, plain: str, context: Context) -> object:
+        return read_canonical(plain, context.edm(self.property))
+
+    def order(self, context: Context) -> int:
+        return 0 if context.edm(self.property).numeric else 1
+
+    def __str__(self) -> str:
+        return f"{{{shown_name(self.property)}}}"
+
+
+class TextOf(Transform):
+    """What transforms of text share: a source that is a property or another of them."""
+
+    __slots__ = ()
+    source: Source
+    decodes: ClassVar[bool] = False
+
+    @builtins.property
+    def properties(self) -> tuple[str, ...]:
+        return source_properties(self.source)
+
+    def plain(self, values: dict[str, Value], context: Context) -> str | None:
+        """The text before it is escaped; None where the value is missing."""
+        text = source_text(self.source, values, context)
+        return None if text is None else self.changed(text)
+
+    def changed(self, text: str) -> str:
+        """The transform of one text."""
+        raise NotImplementedError
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        """``plain`` over columns; null where missing."""
+        return self.changed_expression(source_expression(self.source, context))
+
+    def changed_expression(self, text: pl.Expr) -> pl.Expr:
+        """``changed`` over a column."""
+        raise NotImplementedError
+
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        plain = self.plain(values, context)
+        return MISSING if plain is None else escape(plain, context.separators)
+
+    def expression(self, context: Context) -> pl.Expr:
+        return escape_expression(self.plain_expression(context), context.separators).fill_null(MISSING)
+
+    def decode(self, text: str, context: Context) -> object:
+        if text == MISSING:
+            return None
+        raise ValueError(f"{self.function} cannot be undone")
+
+    def renamed(self, names: dict[str, str]) -> Transform:
+        return replace(self, source=renamed_source(self.source, names))  # type: ignore[type-var]
+
+
+_UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LOWERED = str.maketrans(_UPPER, _UPPER.lower())
+
+
+@dataclass(frozen=True, slots=True)
+class Lower(TextOf):
+    """Lower case of A to Z alone: beyond ASCII, languages and Unicode versions disagree, and a key must not.
+
+    Laws: not injective (``A`` and ``a`` share a key: that is what it is for); idempotent.
+    """
+
+    source: Source
+    injective: ClassVar[bool] = False
+    function: ClassVar[str] = "lower"
+
+    def changed(self, text: str) -> str:
+        return text.translate(_LOWERED)
+
+    def changed_expression(self, text: pl.Expr) -> pl.Expr:
+        return text.str.replace_many(list(_UPPER), list(_UPPER.lower()))
+
+    def __str__(self) -> str:
+        return f"{{lower({source_name(self.source)})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix(TextOf):
+    """The first ``count`` characters (code points, so that no surrogate pair is cut).
+
+    Laws: not injective; ascending (not strictly) where the text itself is.
+    """
+
+    source: Source
+    count: int
+    injective: ClassVar[bool] = False
+    function: ClassVar[str] = "prefix"
+
+    def changed(self, text: str) -> str:
+        return text[: self.count]
+
+    def changed_expression(self, text: pl.Expr) -> pl.Expr:
+        return text.str.head(self.count)
+
+    def __str__(self) -> str:
+        return f"{{prefix({source_name(self.source)},{self.count})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reverse(TextOf):
+    """The characters (code points) of the text, last first: consecutive numbers spread over all last digits.
+
+    Laws: injective where the source is; no order; decodes over a property.
+    """
+
+    source: Source
+    function: ClassVar[str] = "reverse"
+    decodes: ClassVar[bool] = True
+
+    @builtins.property
+    def injective(self) -> bool:  # type: ignore[override]
+        """Whether the source is."""
+        return isinstance(self.source, str) or self.source.injective
+
+    def changed(self, text: str) -> str:
+        return text[::-1]
+
+    def changed_expression(self, text: pl.Expr) -> pl.Expr:
+        import polars as pl
+
+        # polars reverses grapheme clusters; code points are what other languages agree on.
+        return text.map_elements(lambda one: one[::-1], return_dtype=pl.String)
+
+    def decode(self, text: str, context: Context) -> object:
+        from pkadvisor.design.transforms.base import unescape
+
+        if text == MISSING:
+            return None
+        if not isinstance(self.source, str):
+            raise ValueError("reverse over a function cannot be undone")
+        return read_canonical(unescape(text)[::-1], context.edm(self.source))
+
+    def __str__(self) -> str:
+        return f"{{reverse({source_name(self.source)})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Concat(TextOf):
+    """Several texts as one, to be hashed: what the key ``{a}_{b}`` would be, for ``concat(a,'_',b)``.
+
+    Laws: injective where quoted text stands between the properties, since its characters are escaped inside them.
+    """
+
+    items: tuple[Source | Literal, ...]
+    function: ClassVar[str] = "concat"
+
+    @builtins.property
+    def injective(self) -> bool:  # type: ignore[override]
+        """Whether text stands between all variable items, and each of them is injective."""
+        for left, right in zip(self.items, self.items[1:], strict=False):
+            if not isinstance(left, Literal) and not isinstance(right, Literal):
+                return False
+        return all(isinstance(i, str) or i.injective for i in self.items)
+
+    @builtins.property
+    def properties(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(p for i in self.items if not isinstance(i, Literal) for p in source_properties(i)))
+
+    @builtins.property
+    def _separators(self) -> str:
+        return "".join(i.text for i in self.items if isinstance(i, Literal))
+
+    def plain(self, values: dict[str, Value], context: Context) -> str | None:
+        out = []
+        for item in self.items:
+            if isinstance(item, Literal):
+                out.append(item.text)
+            else:
+                text = source_text(item, values, context)
+                out.append(MISSING if text is None else escape(text, self._separators))
+        return "".join(out)
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        out = []
+        for item in self.items:
+            if isinstance(item, Literal):
+                out.append(pl.lit(item.text))
+            else:
+                out.append(escape_expression(source_expression(item, context), self._separators).fill_null(MISSING))
+        return pl.concat_str(out)
+
+    def renamed(self, names: dict[str, str]) -> Transform:
+        return replace(self, items=tuple(i if isinstance(i, Literal) else renamed_source(i, names) for i in self.items))
+
+    def __str__(self) -> str:
+        shown = [
+            "'" + i.text.replace("'", "''") + "'" if isinstance(i, Literal) else source_name(i) for i in self.items
+        ]
+        return f"{{concat({','.join(shown)})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Each(Unary):
+    """One value of a multi-valued property, a row for each: an index row that finds entities by any of their values.
+
+    The property holds a JSON array of strings or numbers, or text that ``delimiter`` divides; blanks around a delimited
+    value are not part of it. The empty list makes no row. As a value it is text: what is written and asked is the same.
+    """
+
+    property: str
+    delimiter: str = ""
+    function: ClassVar[str] = "each"
+    reads: ClassVar[tuple[EdmType, ...] | None] = (EdmType.STRING,)
+
+    def values_of(self, value: Value) -> tuple[str, ...]:
+        """The distinct values in a property, in the order in which they stand; none for a missing property."""
+        if value is None:
+            return ()
+        text = str(value)
+        if self.delimiter:
+            found = [piece.strip() for piece in text.split(self.delimiter)]
+            return tuple(dict.fromkeys(piece for piece in found if piece))
+        if not text.strip():
+            return ()
+        try:
+            items = json.loads(text)
+        except ValueError:
+            return (text,)
+        if not isinstance(items, list):
+            return (text,)
+        return tuple(dict.fromkeys(_text_of_item(item) for item in items if item is not None))
+
+    def text_of(self, value: Value, context: Context) -> str:
+        return str(value)
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        return pl.col(self.property)
+
+    def escapes(self, context: Context) -> bool:
+        return True
+
+    def value_of(self, plain: str, context: Context) -> object:
+        return plain
+
+    def order(self, context: Context) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        tail = ",'" + self.delimiter.replace("'", "''") + "'" if self.delimiter else ""
+        return f"{{each({shown_name(self.property)}{tail})}}"
+
+
+def _text_of_item(item: object) -> str:
+    return item if isinstance(item, str) else json.dumps(item, separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Transform):
+    """A number that the application assigns to tell apart entities whose key would otherwise be equal.
+
+    Over a data set it is the position among the rows with the same rest of the key, from 0, in the order of the data.
+    """
+
+    width: int
+    decodes: ClassVar[bool] = False
+    function: ClassVar[str] = "seq"
+
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        """The number in ``values['#seq']``, 0 where absent."""
+        number = values.get("#seq", 0)
+        assert isinstance(number, int)
+        return f"{number:0{self.width}d}"
+
+    def expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        return pl.col("#seq").cast(pl.String).str.pad_start(self.width, "0")
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9]{{{self.width}}}[0-9]*?"
+
+    def __str__(self) -> str:
+        return f"{{seq({self.width})}}"
+
+
+Source = Union[str, Lower, Prefix, Reverse, Concat, Unary]  # noqa: UP007  (a runtime alias)
+"""What a transform of text takes: the name of a property, or a transform that makes text of one."""
+
+
+def source_properties(source: Source) -> tuple[str, ...]:
+    """The properties behind a source."""
+    return (source,) if isinstance(source, str) else source.properties
+
+
+def source_text(source: Source, values: dict[str, Value], context: Context) -> str | None:
+    """The text of a source before any escape; None where it is missing."""
+    return (Field(source) if isinstance(source, str) else source).plain(values, context)
+
+
+def source_expression(source: Source, context: Context) -> pl.Expr:
+    """``source_text`` over columns; null where missing."""
+    return (Field(source) if isinstance(source, str) else source).plain_expression(context)
+
+
+def source_name(source: Source) -> str:
+    """A source as a template writes it inside a function."""
+    return shown_name(source) if isinstance(source, str) else str(source)[1:-1]
+
+
+def renamed_source(source: Source, names: dict[str, str]) -> Source:
+    """The same source of other properties."""
+    return names.get(source, source) if isinstance(source, str) else source.renamed(names)  # type: ignore[return-value]
