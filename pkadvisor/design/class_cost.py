@@ -46,7 +46,7 @@ def class_cost(
         return _insert_cost(demand, scheme, bench, transactions, loads)
     candidates = [
         read(p, demand, scheme, bench)
-        for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population.keeps_order)
+        for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
     ]
     best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
     demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pkadvisor.design.transforms import Part
     from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant
 
@@ -24,14 +25,38 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependency:
+    """One property as a function of another, found in the data: ``target`` is the text that ``rule`` makes of
+    ``source``.
+
+    ``both_ways``: the rule is injective, so that either fixes the other.
+    """
+
+    target: str
+    source: str
+    rule: Part
+    both_ways: bool
+
+    @property
+    def prefix(self) -> bool:
+        """Whether the target is what the source begins with."""
+        from pkadvisor.design.transforms import Prefix
+
+        return isinstance(self.rule, Prefix)
+
+
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
-    properties)."""
+    properties). ``derived`` are properties that the equalities fix through another; ``prefixes`` those whose first
+    characters are another property."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]
     any_of: Mapping[str, tuple[Operand, ...]]
     residual: tuple[Filter, ...]
+    derived: tuple[Dependency, ...] = ()
+    prefixes: tuple[Dependency, ...] = ()
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -54,7 +79,7 @@ def conditions(filter_: Filter | None) -> Conditions:
     any_of: dict[str, tuple[Operand, ...]] = {}
     residual: list[Filter] = []
     parts = conjuncts(filter_) if filter_ is not None else ()
-    for part in parts:
+    for part in (_single(p) for p in parts):
         if isinstance(part, Comparison) and part.operator == "eq" and part.property not in equal:
             equal[part.property] = part.operand
         elif isinstance(part, Comparison) and part.operator in _RANGES:
@@ -81,6 +106,15 @@ def conditions(filter_: Filter | None) -> Conditions:
     return Conditions(equal, ranges, any_of, tuple(dict.fromkeys(residual)))
 
 
+def _single(filter_: Filter) -> Filter:
+    """``a eq 1`` for ``a eq 1 or a eq 1``."""
+    from pkadvisor.table.odata import Comparison, Operator, Or
+
+    if isinstance(filter_, Or) and (same := _same_property(filter_)) and len(same[1]) == 1:
+        return Comparison(same[0], Operator.EQ, same[1][0])
+    return filter_
+
+
 def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
     """(property, operands) of ``a eq 1 or a eq 2``; None for any other shape."""
     from pkadvisor.table.odata import Comparison, Or
@@ -90,4 +124,12 @@ def _same_property(filter_: Filter) -> tuple[str, tuple[Operand, ...]] | None:
     names = {p.property for p in parts}
     if len(parts) != len(filter_.operands) or len(names) != 1:
         return None
-    return parts[0].property, tuple(p.operand for p in parts)
+    return parts[0].property, tuple(dict.fromkeys(p.operand for p in parts))
+
+
+def with_dependencies(found: Conditions, dependencies: Iterable[Dependency]) -> Conditions:
+    """The conditions, and what they imply for other properties."""
+    every = tuple(dependencies)
+    derived = tuple(d for d in every if d.source in found.equal and d.target not in found.equal)
+    prefixes = tuple(d for d in every if d.prefix and d.target in found.equal and d.source not in found.equal)
+    return replace(found, derived=derived, prefixes=prefixes)

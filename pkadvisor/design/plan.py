@@ -1,8 +1,9 @@
 """From a query class and a key to the requests that answer it: what the key serves, and what is left to filter.
 
 A filter is taken apart into conditions on single properties. The parts of a key are then walked from the left. A part
-whose property is fixed by an equality continues the prefix; a hash bucket that is not fixed fans out over its buckets;
-a period or an ordered part whose property has a range ends the prefix with a range; anything else ends it.
+whose properties are fixed by equalities continues the prefix, and so does one that a dependency between properties
+fixes; a hash bucket that is not fixed fans out over its buckets; a period or an ordered part whose property has a range
+ends the prefix with a range; anything else ends it.
 
     PartitionKey walk            RowKey walk                 access
     all parts fixed              all parts fixed             point
@@ -10,6 +11,9 @@ a period or an ordered part whose property has a range ends the prefix with a ra
     all parts fixed              nothing                     partition scan
     a prefix or a range          any                         partition-range scan
     nothing                      any                         table scan
+
+A request carries comparisons on the keys, then on properties, at most 15 in all and never an ``or`` over keys. What
+does not fit, what a pointer row does not carry, and what no server evaluates is left to the client.
 """
 
 from __future__ import annotations
@@ -20,23 +24,33 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.conditions import Conditions, Range, conditions
-from pkadvisor.design.filter_text import (
-    KeepsOrder,
-    Prefix,
+from pkadvisor.design.key_terms import (
+    NOTHING_KNOWN,
+    Fan,
+    Hole,
+    KeyTerm,
+    KeyText,
+    Known,
+    Period,
     bounds,
     direction,
-    hole,
-    never,
-    quote,
-    unserved_texts,
+    serves_exactly,
+    shown_filter,
+    within,
 )
 from pkadvisor.design.population import Atom, atom_of
-from pkadvisor.design.transforms import Hash, Literal, Part, Time
+from pkadvisor.design.template import separators
+from pkadvisor.design.transforms import Context, Each, Field, Hashed, Literal, Part, Prefix, TextOf, Time
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+    from pkadvisor.design.conditions import Operand
+    from pkadvisor.design.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass
+    from pkadvisor.table.odata import Filter
+
+FAN_OUT_MAX = 4096
+"""More buckets than this are not asked one by one."""
 
 
 class Access(StrEnum):
@@ -59,16 +73,19 @@ class Walk:
     """How far a filter reaches into one key string.
 
     ``fixed`` parts from the left are known exactly (up to the fan-out); ``range_part`` is the first part that is only
-    bounded; ``complete`` says that the whole string is known.
+    bounded, ``beginning`` the text that it begins with where a dependency tells no more; ``complete`` says that the
+    whole string is known. ``exact`` names the properties that the fixed parts pin down.
     """
 
     fixed: int
     complete: bool
     atoms: tuple[Atom, ...]
     range_part: Part | None
-    buckets: tuple[Hash, ...]
+    buckets: tuple[Hashed, ...]
     choices: tuple[str, ...]
-    prefix: Prefix
+    text: KeyText
+    exact: frozenset[str]
+    beginning: KeyText | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +94,10 @@ class AccessPlan:
 
     ``via`` is 0 for the main key and i for the i-th index row. ``equal_atoms`` are the groupings that the key fixes,
     ``range_atom`` the one it bounds. ``periods`` is the time part of a PartitionKey that is enumerated over a range.
-    ``unserved`` names the conditions left to the server's scan. ``filters`` are the ``$filter`` texts, one per kind of
-    request, with template holes where the values go.
+    ``unserved`` names the conditions that the key leaves open. Each request has the comparisons ``terms`` and ``rest``;
+    the client filters by ``client`` and, where ``own_kind``, drops rows whose own properties make another key (rows of
+    another kind in the same table). ``order_served``: each request answers in the wanted order; with several requests
+    their answers are merged.
     """
 
     query: str
@@ -88,57 +107,141 @@ class AccessPlan:
     equal_atoms: tuple[Atom, ...]
     range_atom: Atom | None
     periods: Time | None
-    buckets: int
+    fans: tuple[Hashed, ...]
     choices: tuple[str, ...]
     unserved: tuple[str, ...]
     order_served: bool
+    terms: tuple[KeyTerm, ...]
+    rest: tuple[Filter, ...]
+    client: tuple[Filter, ...]
+    own_kind: bool
     filters: tuple[str, ...]
+    """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
 
+    @property
+    def buckets(self) -> int:
+        """Requests for the buckets of one choice and period."""
+        count = 1
+        for part in self.fans:
+            count *= part.buckets_total
+        return count
 
-def walk(parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType] | None = None) -> Walk:
+    @property
+    def several(self) -> bool:
+        """Whether there may be more than one request, each with its own answer."""
+        return self.buckets > 1 or bool(self.choices) or self.periods is not None
+
+
+def walk(
+    parts: tuple[Part, ...],
+    wanted: Conditions,
+    types: Mapping[str, EdmType] | None = None,
+    *,
+    fan_out_max: int = FAN_OUT_MAX,
+) -> Walk:
     """Walk one key string from the left, enumerating buckets and choices on the way.
 
     Buckets at the end of an incomplete walk fix nothing and are taken back.
     """
-    types = types or {}
-    fixed, atoms = 0, list[Atom]()
-    buckets, choices = list[Hash](), list[str]()
+    types, beside = types or {}, separators(parts)
+    fixed, atoms, exact = 0, list[Atom](), set[str]()
+    buckets, choices = list[Hashed](), list[str]()
     range_part: Part | None = None
-    complete = True
-    prefix = Prefix()
-    useful = (0, 0, prefix)  # parts, buckets and prefix up to the last part that a condition fixes
+    beginning: KeyText | None = None
+    complete, text = True, KeyText()
+    useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
     for part in parts:
         if isinstance(part, Literal):
-            prefix = prefix.literal(part.text)
+            text = text.plus(part.text)
             if useful[0] == fixed:
-                useful = (fixed, len(buckets), prefix)
+                useful = (fixed, len(buckets), text)
             continue
-        name = part.properties[0] if part.properties else ""
         atom = atom_of(part)
         assert atom is not None
-        if name in wanted.equal:
-            prefix = prefix.hole(hole(part, wanted.equal[name], parts, types))
-        elif name in wanted.any_of:
-            choices.append(name)
-            prefix = prefix.hole(str(part))
-        elif isinstance(part, Hash):
+        found = _fixing(part, wanted)
+        if found is None and isinstance(part, Hashed) and part.buckets_total <= fan_out_max:
+            fan_out_max //= part.buckets_total
             buckets.append(part)
-            prefix = prefix.hole("{0…" + str(part.count - 1) + "}")
+            text = text.plus(Fan(part))
             fixed += 1
             continue
-        else:
-            range_part = part if name in wanted.ranges else None
+        if found is None:
+            name = part.properties[0] if part.properties else ""
+            if start := _beginning(part, wanted):
+                hole, known_atom = start
+                beginning = text.plus(Hole(*hole, beside))
+                atoms.append(known_atom)
+            elif name in wanted.ranges and len(part.properties) == 1:
+                range_part = part
             complete = False
             break
+        shown, operands, chosen = found
+        text = text.plus(Hole(shown, operands, beside))
+        choices += [name for name in chosen if name not in choices]
+        if serves_exactly(part, types):
+            exact |= set(part.properties)
+            if shown is not part and serves_exactly(shown, types):
+                exact |= set(shown.properties)
         atoms.append(atom)
         fixed += 1
-        useful = (fixed, len(buckets), prefix)
-    if not complete and range_part is None:
-        fixed, kept, prefix = useful
+        useful = (fixed, len(buckets), text)
+    if not complete and range_part is None and beginning is None:
+        fixed, kept, text = useful
         buckets = buckets[:kept]
-    return Walk(fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), prefix)
+    return Walk(
+        fixed, complete, tuple(atoms), range_part, tuple(buckets), tuple(choices), text, frozenset(exact), beginning
+    )
+
+
+def _fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Operand], ...], tuple[str, ...]] | None:
+    """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
+    if not part.properties:
+        return None
+    fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
+    if all(name in fixed for name in part.properties):
+        chosen = tuple(n for n in part.properties if n not in wanted.equal)
+        return part, tuple((n, _choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+    derived = {d.target: d for d in wanted.derived}
+    if not all(name in fixed or name in derived for name in part.properties):
+        return None
+    names = {n: derived[n].rule for n in part.properties if n not in fixed}
+    shown = _over(part, names)
+    if shown is None or any(name not in wanted.equal for name in shown.properties):
+        return None
+    return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
+
+
+def _choice(name: str) -> Operand:
+    """The parameter that stands for one of several values of a property."""
+    from pkadvisor.table.odata import Parameter
+
+    return Parameter(name)
+
+
+def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
+    """The part of a property that is a function of another, as a part of that other; None where there is none."""
+    from dataclasses import replace
+
+    (name,) = part.properties if len(part.properties) == 1 else ("",)
+    if isinstance(part, Field):
+        return rules.get(name)
+    if isinstance(part, Hashed | TextOf) and getattr(part, "source", None) == name and name in rules:
+        rule = rules[name]
+        assert isinstance(part, Hashed | TextOf)
+        return replace(part, source=rule.property if isinstance(rule, Field) else rule)  # type: ignore[arg-type]
+    return None
+
+
+def _beginning(part: Part, wanted: Conditions) -> tuple[tuple[Part, tuple[tuple[str, Operand], ...]], Atom] | None:
+    """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
+    if not isinstance(part, Field):
+        return None
+    for rule in wanted.prefixes:
+        if rule.source == part.property and rule.target in wanted.equal:
+            return (Field(rule.target), ((rule.target, wanted.equal[rule.target]),)), ("p", rule.target)
+    return None
 
 
 def plan(
@@ -146,91 +249,238 @@ def plan(
     wanted: Conditions,
     scheme: KeyScheme,
     types: Mapping[str, EdmType],
-    keeps_order: KeepsOrder = never,
+    known: Known = NOTHING_KNOWN,
 ) -> tuple[AccessPlan, ...]:
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
-    return tuple(
-        _plan_on(query, wanted, key, row, via, types, keeps_order) for via, (key, row) in enumerate(scheme.each_key())
-    )
+    planner = _Planner(query, wanted, scheme, types, known)
+    return tuple(planner.plan(via) for via in range(scheme.rows_per_entity))
 
 
-def _plan_on(
-    query: QueryClass,
-    wanted: Conditions,
-    key: Key,
-    index_row: IndexRow | None,
-    via: int,
-    types: Mapping[str, EdmType],
-    keeps_order: KeepsOrder,
-) -> AccessPlan:
-    partition, row = walk(key.partition, wanted, types), walk(key.row, wanted, types)
+@dataclass(frozen=True, slots=True)
+class _Planner:
+    query: QueryClass
+    wanted: Conditions
+    scheme: KeyScheme
+    types: Mapping[str, EdmType]
+    known: Known
 
-    def range_atom_of(part: Part | None, parts: tuple[Part, ...]) -> Atom | None:
-        return None if part is None or direction(part, parts, types, keeps_order) == 0 else atom_of(part)
-
-    periods = _enumerable(key.partition, partition, wanted)
-    exact = partition.complete or periods is not None
-    range_atom: Atom | None = None
-    equal_atoms = partition.atoms
-    if exact:
-        equal_atoms = (*partition.atoms, *row.atoms)
-        range_atom = range_atom_of(row.range_part, key.row) or range_atom_of(periods, key.partition)
-        if row.complete:
-            access = Access.POINT
-        elif row.fixed or range_atom_of(row.range_part, key.row):
-            access = Access.ROW_RANGE
+    def plan(self, via: int) -> AccessPlan:
+        """The plan through one row."""
+        key, index_row = list(self.scheme.each_key())[via]
+        wanted = self.wanted
+        partition = walk(key.partition, wanted, self.types)
+        left = FAN_OUT_MAX // max(1, _product(partition.buckets))
+        row = walk(key.row, wanted, self.types, fan_out_max=left)
+        periods = _enumerable(key.partition, partition, wanted)
+        exact = partition.complete or periods is not None
+        range_atom: Atom | None = None
+        equal_atoms = partition.atoms
+        if exact:
+            equal_atoms = (*partition.atoms, *row.atoms)
+            range_atom = self.range_atom(row.range_part, key.row) or self.range_atom(periods, key.partition)
+            if row.complete:
+                access = Access.POINT
+            elif row.fixed or row.beginning or self.range_atom(row.range_part, key.row):
+                access = Access.ROW_RANGE
+            else:
+                access = Access.PARTITION_SCAN
+        elif partition.fixed or partition.beginning or self.range_atom(partition.range_part, key.partition):
+            access = Access.PARTITION_RANGE_SCAN
+            range_atom = self.range_atom(partition.range_part, key.partition)
         else:
-            access = Access.PARTITION_SCAN
-    elif partition.fixed or range_atom_of(partition.range_part, key.partition):
-        access = Access.PARTITION_RANGE_SCAN
-        range_atom = range_atom_of(partition.range_part, key.partition)
-    else:
-        access = Access.TABLE_SCAN
-        equal_atoms = ()
-    buckets, choices = 1, tuple[str, ...]()
-    if access is not Access.TABLE_SCAN:
-        for bucket in (*partition.buckets, *(row.buckets if exact else ())):
-            buckets *= bucket.count
-        choices = (*partition.choices, *(row.choices if exact else ()))
-    served = {a[1] for a in equal_atoms if a[0] == "p"}
-    if range_atom and range_atom[0] == "p":
-        served.add(range_atom[1])
-    still = {p for f in wanted.residual for p in properties_of(f)}
-    unserved = tuple(p for p in wanted.properties if p not in served or p in still)
-    single = exact and buckets == 1 and not choices and periods is None
-    ordered = _order_served(query.order_by, key, row, single, wanted, types, keeps_order)
-    return AccessPlan(
-        query=query.name,
-        access=access,
-        via=via,
-        pointer=index_row is not None and index_row.copy == "pointer",
-        equal_atoms=equal_atoms,
-        range_atom=range_atom,
-        periods=periods,
-        buckets=buckets,
-        choices=choices,
-        unserved=unserved,
-        order_served=ordered,
-        top=query.top if ordered else None,
-        filters=_filters(
-            wanted,
-            key,
-            partition,
-            row,
-            access,
-            periods,
-            tuple(p for p in unserved if p not in served),
-            types,
-            keeps_order,
-        ),
-    )
+            access = Access.TABLE_SCAN
+            equal_atoms = ()
+        fans, choices = tuple[Hashed, ...](), tuple[str, ...]()
+        served = set[str]()
+        if access is not Access.TABLE_SCAN:
+            fans = (*partition.buckets, *(row.buckets if exact else ()))
+            choices = tuple(dict.fromkeys((*partition.choices, *(row.choices if exact else ()))))
+            served = {*partition.exact, *(row.exact if exact else ())}
+        bounded = row.range_part if exact and range_atom and row.range_part else partition.range_part
+        if range_atom and range_atom[0] == "p" and bounded is not None and not isinstance(bounded, Prefix):
+            served.add(range_atom[1])
+        rest = self.rest(served)
+        terms = self.terms(key, partition, row, access, periods)
+        multi = {p.property for k, _ in self.scheme.each_key() for p in (*k.partition, *k.row) if isinstance(p, Each)}
+        pointer = index_row is not None and index_row.copy == "pointer"
+        sent, client = _divided(rest, len(terms), multi, pointer=pointer)
+        own_kind = not all(
+            self.apart(key, other, terms) for i, (other, _) in enumerate(self.scheme.each_key()) if i != via
+        )
+        order = [o for o in self.query.order_by if o.property not in wanted.equal and o.property not in choices]
+        ordered = self.order_served(order, key, partition, row, exact)
+        still = {p for f in wanted.residual for p in properties_of(f)}
+        return AccessPlan(
+            query=self.query.name,
+            access=access,
+            via=via,
+            pointer=pointer,
+            equal_atoms=equal_atoms,
+            range_atom=range_atom,
+            periods=periods,
+            fans=fans,
+            choices=choices,
+            unserved=tuple(p for p in wanted.properties if p not in served or p in still),
+            order_served=ordered,
+            terms=tuple(terms),
+            rest=sent,
+            client=client,
+            own_kind=own_kind,
+            filters=(self.text(terms, sent),),
+            top=self.query.top if ordered and not client and not own_kind else None,
+        )
+
+    def range_atom(self, part: Part | None, parts: tuple[Part, ...]) -> Atom | None:
+        """The grouping that a range bounds; None where the order of the key is not that of the values."""
+        if part is None or direction(part, parts, self.types, self.known) == 0:
+            return None
+        return atom_of(part)
+
+    def terms(self, key: Key, partition: Walk, row: Walk, access: Access, periods: Time | None) -> list[KeyTerm]:
+        """The comparisons on both keys."""
+        wanted, types, known = self.wanted, self.types, self.known
+        if partition.complete or periods is not None:
+            text = partition.text
+            if periods is not None:
+                text = text.plus(Period(periods))
+                for after in key.partition[key.partition.index(periods) + 1 :]:
+                    assert isinstance(after, Literal)
+                    text = text.plus(after.text)
+            terms = [KeyTerm("PartitionKey", "eq", text)]
+            if row.complete:
+                return [*terms, KeyTerm("RowKey", "eq", row.text)]
+            if row.beginning is not None:
+                return [*terms, *within("RowKey", row.beginning)]
+            return [*terms, *bounds("RowKey", key.row, row.text, row.range_part, wanted, types, known)]
+        if access is Access.PARTITION_RANGE_SCAN and partition.beginning is not None:
+            terms = within("PartitionKey", partition.beginning)
+        elif access is Access.PARTITION_RANGE_SCAN:
+            part = partition.range_part
+            terms = bounds("PartitionKey", key.partition, partition.text, part, wanted, types, known)
+        else:
+            terms = within("PartitionKey", KeyText().plus(_label(key.partition)))
+        if len(self.scheme.index_rows):  # rows of another kind lie in the same table
+            terms += within("RowKey", KeyText().plus(_label(key.row)))
+        return terms
+
+    def rest(self, served: set[str]) -> list[Filter]:
+        """The conditions that the key does not settle, those on single properties first."""
+        from pkadvisor.table.odata import Comparison, Operator, Or
+
+        wanted = self.wanted
+        out: list[Filter] = []
+        for name in wanted.properties:
+            if name in served:
+                continue
+            if name in wanted.equal:
+                out.append(Comparison(name, Operator.EQ, wanted.equal[name]))
+            if name in wanted.any_of:
+                out.append(Or(tuple(Comparison(name, Operator.EQ, o) for o in wanted.any_of[name])))
+            if name in wanted.ranges:
+                span = wanted.ranges[name]
+                if span.low is not None:
+                    out.append(Comparison(name, Operator.GE if span.low_inclusive else Operator.GT, span.low))
+                if span.high is not None:
+                    out.append(Comparison(name, Operator.LE if span.high_inclusive else Operator.LT, span.high))
+        return list(dict.fromkeys([*out, *wanted.residual]))
+
+    def apart(self, key: Key, other: Key, terms: list[KeyTerm]) -> bool:
+        """Whether no row under ``other`` can meet the comparisons of a request for rows under ``key``."""
+        by_name = {term.name for term in terms}
+        exact = any(t.name == "PartitionKey" and t.operator == "eq" for t in terms)
+        mine, theirs = _label(key.row), _label(other.row)
+        if "RowKey" in by_name and _differ(mine, theirs):
+            return True
+        mine, theirs = _label(key.partition), _label(other.partition)
+        if "PartitionKey" in by_name and _differ(mine, theirs):
+            return True
+        if not exact or key.partition == other.partition:
+            return False
+        for label, parts in ((mine, other.partition), (theirs, key.partition)):
+            if label and isinstance(parts[0] if parts else None, Field):
+                first = parts[0]
+                assert isinstance(first, Field)
+                return not self.known.begins(first.property, label)
+        return False
+
+    def order_served(self, order: list[OrderBy], key: Key, partition: Walk, row: Walk, exact: bool) -> bool:
+        """Whether each request's rows come back in the wanted order, so that ``$top`` may stop early."""
+        if not order:
+            return True
+        rows = [(p, key.row) for p in key.row if not isinstance(p, Literal)]
+        remaining = rows[row.fixed :]
+        if not exact:
+            remaining = [(p, key.partition) for p in key.partition if not isinstance(p, Literal)]
+            remaining = [*remaining[partition.fixed :], *rows]
+            if partition.buckets or partition.choices:
+                return False
+        left = iter([(p, parts) for p, parts in remaining if not set(p.properties) <= self.wanted.equal.keys()])
+        for by in order:
+            way = -1 if by.descending else 1
+            part, parts = next(left, (None, ()))
+            # Periods in order, then the time itself: the order of the time.
+            while isinstance(part, Time) and part.properties == (by.property,) and part.order(Context({})) == way:
+                part, parts = next(left, (None, ()))
+            if part is None or part.properties != (by.property,):
+                return False
+            if isinstance(part, Time) or direction(part, parts, self.types, self.known) != way:
+                return False
+        return True
+
+    def text(self, terms: list[KeyTerm], rest: tuple[Filter, ...]) -> str:
+        """The ``$filter`` as it is printed."""
+        from pkadvisor.table.odata import Or, format_filter
+
+        shown = [term.template(self.types) for term in terms]
+        for condition in rest:
+            text = format_filter(condition)
+            shown.append(shown_filter(f"({text})" if isinstance(condition, Or) else text))
+        return " and ".join(dict.fromkeys(shown))
 
 
-def properties_of(filter_: object) -> tuple[str, ...]:
+def _divided(
+    rest: list[Filter], terms: int, multi: set[str], *, pointer: bool
+) -> tuple[tuple[Filter, ...], tuple[Filter, ...]]:
+    """(conditions that the server evaluates, conditions left to the client)."""
+    from pkadvisor.table.odata import MAX_COMPARISONS, Or, comparison_count
+
+    sent: list[Filter] = []
+    client: list[Filter] = []
+    room = MAX_COMPARISONS - terms
+    for condition in rest:
+        names = set(properties_of(condition))
+        over_keys = isinstance(condition, Or) and names & {"PartitionKey", "RowKey"}
+        count = comparison_count(condition)
+        if pointer or over_keys or names & multi or count > room:
+            client.append(condition)
+        else:
+            sent.append(condition)
+            room -= count
+    return tuple(sent), tuple(client)
+
+
+def _product(parts: tuple[Hashed, ...]) -> int:
+    count = 1
+    for part in parts:
+        count *= part.buckets_total
+    return count
+
+
+def _label(parts: tuple[Part, ...]) -> str:
+    """The literal text that a key begins with."""
+    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
+
+
+def _differ(one: str, other: str) -> bool:
+    """Whether no text begins with both."""
+    return bool(one and other) and not one.startswith(other) and not other.startswith(one)
+
+
+def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
     from pkadvisor.table.odata import properties
 
-    return properties(filter_)  # type: ignore[arg-type]
+    return properties(filter_)
 
 
 def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> Time | None:
@@ -240,59 +490,6 @@ def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> Tim
         return None
     last = [p for p in parts if not isinstance(p, Literal)][-1]
     return part if last is part and wanted.ranges[part.property].low is not None else None
-
-
-def _order_served(
-    order: tuple[OrderBy, ...],
-    key: Key,
-    row: Walk,
-    single: bool,
-    wanted: Conditions,
-    types: Mapping[str, EdmType],
-    keeps_order: KeepsOrder,
-) -> bool:
-    """Whether the rows come back in the wanted order, so that ``$top`` may stop early."""
-    wanted_order = [o for o in order if o.property not in wanted.equal]
-    if not wanted_order:
-        return True
-    remaining = [p for p in key.row if not isinstance(p, Literal)][row.fixed :]
-    if not single or len(remaining) < len(wanted_order):
-        return False
-    return all(
-        part.properties == (by.property,)
-        and direction(part, key.row, types, keeps_order) == (-1 if by.descending else 1)
-        for part, by in zip(remaining, wanted_order, strict=False)
-    )
-
-
-def _filters(
-    wanted: Conditions,
-    key: Key,
-    partition: Walk,
-    row: Walk,
-    access: Access,
-    periods: Time | None,
-    unserved: tuple[str, ...],
-    types: Mapping[str, EdmType],
-    keeps_order: KeepsOrder,
-) -> tuple[str, ...]:
-    """The request texts of a plan; those that a fan-out sends differ only in their bucket, choice or period."""
-    terms: list[str] = []
-    if partition.complete or periods is not None:
-        text = partition.prefix.text
-        if periods is not None:
-            after = key.partition[key.partition.index(periods) + 1 :]
-            text += str(periods) + "".join(str(p) for p in after)
-        terms.append(f"PartitionKey eq {quote(text)}")
-        if row.complete:
-            terms.append(f"RowKey eq {quote(row.prefix.text)}")
-        else:
-            terms += bounds("RowKey", key.row, row.prefix, row.range_part, wanted, types, keeps_order)
-    elif access is Access.PARTITION_RANGE_SCAN:
-        part = partition.range_part
-        terms += bounds("PartitionKey", key.partition, partition.prefix, part, wanted, types, keeps_order)
-    terms += unserved_texts(wanted, unserved)
-    return (" and ".join(terms),)
 
 
 __all__ = ["Access", "AccessPlan", "Conditions", "Range", "Walk", "conditions", "plan", "walk"]

@@ -470,6 +470,21 @@ class Population:
             self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
         return bool(self.memo[memo])
 
+    def fits(self, name: str, width: int) -> bool:
+        """Whether every number at hand has at most so many digits."""
+        return not self.has(name) or self.sizes(name).largest < 10**width
+
+    def begins(self, name: str, text: str) -> bool:
+        """Whether some text at hand begins with another."""
+        import polars as pl
+
+        memo = ("begins", name, text)
+        if memo not in self.memo:
+            values = self.coded(name).values if self.has(name) and name not in self.hashed else None
+            texts = values is not None and values.dtype == pl.String
+            self.memo[memo] = bool(texts and values is not None and values.str.starts_with(text).any())
+        return bool(self.memo[memo])
+
     def _texts_keep(self, name: str, following: str) -> bool:
         import polars as pl
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.design.population import Population
+from pkadvisor.design.requests import client_work
 from pkadvisor.design.scheme import Key, encode
 from pkadvisor.design.search import Loss, better, loss
 from pkadvisor.design.template import format_template
@@ -24,7 +25,6 @@ from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import ClassCost, CostEstimate
-    from pkadvisor.design.plan import AccessPlan
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
@@ -292,6 +292,7 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
 def _access_now(query: QueryClass, judged: Judged) -> str | None:
     """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
     from pkadvisor.design.conditions import conditions
+    from pkadvisor.design.key_terms import NOTHING_KNOWN, KeysThemselves
     from pkadvisor.design.plan import plan
     from pkadvisor.design.scheme import Key, KeyScheme
     from pkadvisor.design.transforms import Field
@@ -304,10 +305,11 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
     if scheme is None:
         return None
     # The keys themselves sort as they stand.
-    found = plan(query, conditions(query.filter), scheme, {}, lambda name, following: judged.scheme is None)
+    known = KeysThemselves() if judged.scheme is None else NOTHING_KNOWN
+    found = plan(query, conditions(query.filter), scheme, {}, known)
     if judged.bench is not None:
         population = judged.bench.population
-        found = plan(query, conditions(query.filter), scheme, population.types, population.keeps_order)
+        found = plan(query, conditions(query.filter), scheme, population.types, population)
     return str(min((p.access for p in found), key=lambda a: a.rank))
 
 
@@ -414,27 +416,9 @@ def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: 
         "requests": number(cost.requests),
         "filters": [] if plan is None else list(plan.filters),
         "top": None if plan is None else plan.top,
-        "client_work": [] if plan is None else _client_work(plan, cost),
+        "client_work": [] if plan is None else client_work(plan, cost.fan_out),
         "notes": list(cost.notes),
     }
-    return out
-
-
-def _client_work(plan: AccessPlan, cost: ClassCost) -> list[str]:
-    """What is left to the application."""
-    out = []
-    if plan.buckets > 1:
-        out.append(f"send one request for each of the {plan.buckets} buckets and merge the answers")
-    if plan.choices:
-        out.append(f"send one request for each value of {', '.join(plan.choices)}")
-    if plan.periods is not None and cost.fan_out > 1:
-        out.append(f"send one request for each period ({cost.fan_out:.3g} on average) and append the answers")
-    if not plan.order_served:
-        out.append("sort the answer")
-    if plan.pointer:
-        out.append("read the entity that each pointer names")
-    if plan.access in ("partition-range scan", "table scan"):
-        out.append("follow every continuation token, also from an empty page")
     return out
 
 

@@ -7,12 +7,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.class_cost import read as _read
-from pkadvisor.design.filter_text import Prefix
+from pkadvisor.design.key_terms import Hole, KeyText
 from pkadvisor.design.plan import Access, AccessPlan, conditions, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import Literal
+from pkadvisor.design.transforms import Field, Literal
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Parameter
 from tests.design.executor import Row, execute, matching
 from tests.design.support import bench_of, population_of, query
 
@@ -189,10 +190,13 @@ def test_kinds_of_rows_in_one_partition_are_told_apart_in_the_count() -> None:
 
 
 def test_successor_lies_above_every_continuation_and_below_the_next() -> None:
-    assert Prefix().successor() == ""
-    assert Prefix().literal("AGE:").successor() == "AGE;"
-    assert Prefix().hole("{a}").literal("_").successor() == "{a}`"
-    assert Prefix().hole("{a}").successor() == "{a}\uffff"
+    a = Hole(Field("a"), (("a", Parameter("a")),), "")
+    assert KeyText().successor() == KeyText()
+    assert KeyText().plus("AGE:").successor() == KeyText(("AGE;",))
+    assert KeyText().plus(a).plus("_").successor().template({}) == "{a}`"
+    assert KeyText().plus(a).successor().template({}) == "{a}\uffff"
+    for last, following in (("\ud7ff", "\U00010000"), ("\U0010ffff", "\ue000"), ("\U000103ff", "\U00010400")):
+        assert KeyText((last,)).successor() == KeyText((following,))
 
 
 # -- requests that once lied ----------------------------------------------------------------------------------------
@@ -205,7 +209,7 @@ def _exact(partition: str, row: str, text: str, rows: list[Row], types: dict[str
     wanted = conditions(asked.filter)
     key = parse_key(partition, row)
     population = population_of({n: [r.get(n) for r in rows] for n in types}, types)
-    (found,) = plan(asked, wanted, KeyScheme(key), types, population.keeps_order)
+    (found,) = plan(asked, wanted, KeyScheme(key), types, population)
     for instance in rows:
         if None in instance.values():
             continue
@@ -247,7 +251,7 @@ def test_conditions_on_one_property_are_all_sent(text: str) -> None:
 
 @pytest.mark.parametrize(("prefix", "above"), [("{", "|"), ("x}", "x~"), ("z", "{")])
 def test_a_literal_brace_may_end_a_prefix(prefix: str, above: str) -> None:
-    assert parse_template(Prefix().literal(prefix).successor()) == (Literal(above),)
+    assert parse_template(KeyText((prefix,)).successor().template({})) == (Literal(above),)
 
 
 def test_missing_values_stay_outside_ranges() -> None:

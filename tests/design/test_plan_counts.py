@@ -120,7 +120,7 @@ def _check(key: Key, text: str, rows: list[Row]) -> None:
     bench = bench_of(population, asked)
     (demand,) = bench.demands
     scheme = KeyScheme(key)
-    (found,) = plan(asked, demand.conditions, scheme, TYPES, population.keeps_order)
+    (found,) = plan(asked, demand.conditions, scheme, TYPES, population)
     read = _read(found, demand, scheme, bench)
     assert asked.filter is not None
     for number, instance in enumerate(rows):
@@ -153,7 +153,7 @@ def test_filter_texts_select_the_entities_that_the_filter_names(key: Key, text: 
     wanted = conditions(asked.filter)
     assume(not set(wanted.any_of) & {*wanted.ranges, *wanted.equal})  # see test_a_range_beside_a_choice_is_sent
     population = population_of(_columns(rows), TYPES)
-    (found,) = plan(asked, wanted, KeyScheme(key), TYPES, population.keeps_order)
+    (found,) = plan(asked, wanted, KeyScheme(key), TYPES, population)
     for instance in rows:
         answer = execute(found, key, wanted, instance, rows, TYPES)
         right = matching(asked.filter, instance, rows, TYPES)

@@ -31,6 +31,7 @@ from collections.abc import Callable
 from pkadvisor.design.transforms.base import (
     FORBIDDEN,
     MISSING,
+    RANGE_END,
     Context,
     Transform,
     Unary,
@@ -148,6 +149,7 @@ __all__ = [
     "FORBIDDEN",
     "INTEGERS",
     "MISSING",
+    "RANGE_END",
     "SOURCES",
     "TICKS_DIGITS",
     "TIME_UNITS",

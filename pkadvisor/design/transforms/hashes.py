@@ -75,6 +75,10 @@ class Hashed(Transform):
         """Every bucket's text, in order."""
         raise NotImplementedError
 
+    def last(self) -> str:
+        """The last bucket's text."""
+        raise NotImplementedError
+
     def hashed(self, text: str) -> str:
         """The key text for a canonical text."""
         raise NotImplementedError
@@ -120,6 +124,9 @@ class Hash(Hashed):
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}d}" for i in range(self.count)]
 
+    def last(self) -> str:
+        return str(self.count - 1)
+
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{self.digits}}}"
 
@@ -147,6 +154,9 @@ class HashPrefix(Hashed):
 
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}x}" for i in range(self.buckets_total)]
+
+    def last(self) -> str:
+        return "f" * self.digits
 
     def shape(self, context: Context) -> str:
         return f"[0-9a-f]{{{self.digits}}}"

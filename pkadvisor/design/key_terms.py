@@ -1,0 +1,373 @@
+"""Comparisons on PartitionKey and RowKey, as the pieces that an application puts together.
+
+A key text is made of literal text, of *holes* (a part of the key for the values of one request), of a bucket out of a
+fan-out, and of a period out of an enumeration. It has a template form, which is printed, and it can be filled, which
+is sent. One value serves both, so that what is printed is what runs.
+
+A key is bounded by its fixed beginning and, if the next part has a range, by that. An upper bound that must lie above
+every key with a beginning raises the last character of that beginning; numbers and times without an upper bound end
+below ``~``, where missing values begin.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pkadvisor.design.conditions import Conditions, Range
+from pkadvisor.design.template import separators
+from pkadvisor.design.transforms import (
+    RANGE_END,
+    Context,
+    Each,
+    Field,
+    Hashed,
+    Literal,
+    Pad,
+    Part,
+    Prefix,
+    ReversePad,
+    Sortable,
+    Time,
+    canonical_text,
+    escape,
+)
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.conditions import Operand
+    from pkadvisor.table.odata import Literal as Constant
+
+BELOW_MISSING = "~"
+
+
+class Known(Protocol):
+    """What the data says about the values in a key; without data, what the design promises."""
+
+    def keeps_order(self, name: str, following: str) -> bool:
+        """Whether texts sort in a key as they do by themselves, before the character that follows them."""
+
+    def fits(self, name: str, width: int) -> bool:
+        """Whether every number has at most so many digits."""
+
+    def begins(self, name: str, text: str) -> bool:
+        """Whether some value begins with a text."""
+
+
+class NothingKnown:
+    """Without data nothing is known about texts, and widths are taken as chosen well."""
+
+    def keeps_order(self, name: str, following: str) -> bool:
+        return False
+
+    def fits(self, name: str, width: int) -> bool:
+        return True
+
+    def begins(self, name: str, text: str) -> bool:
+        return False
+
+
+class KeysThemselves(NothingKnown):
+    """Where the keys are the properties, they sort as they stand."""
+
+    def keeps_order(self, name: str, following: str) -> bool:
+        return True
+
+
+NOTHING_KNOWN = NothingKnown()
+
+
+def direction(part: Part, parts: tuple[Part, ...], types: Mapping[str, EdmType], known: Known) -> int:
+    """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing.
+
+    A text is followed by other text in the key, which may sort elsewhere than the end of the text does; a number may
+    have outgrown its padding.
+    """
+    texts = (EdmType.STRING, EdmType.BINARY)
+    if isinstance(part, Each):
+        return 0
+    if isinstance(part, Field) and types.get(part.property, EdmType.STRING) in texts:
+        rest = parts[parts.index(part) + 1 :]
+        if rest and not isinstance(rest[0], Literal):
+            return 0
+        following = rest[0].text[:1] if rest and isinstance(rest[0], Literal) else ""
+        return 1 if known.keeps_order(part.property, following) else 0
+    if isinstance(part, Pad | ReversePad) and not (
+        types.get(part.property, EdmType.STRING).integer and known.fits(part.property, part.width)
+    ):
+        return 0
+    return part.order(Context(dict(types)))
+
+
+def serves_exactly(part: Part, types: Mapping[str, EdmType]) -> bool:
+    """Whether a part that is fixed fixes its property: different values have different texts."""
+    if isinstance(part, Pad | ReversePad):
+        return types.get(part.property, EdmType.STRING).integer
+    return part.injective
+
+
+# -- pieces ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A part of the key for the operands that a request fixes (``operands``: property, operand).
+
+    ``bound`` holes end a range: a number beyond the padding stands for the end of all numbers.
+    """
+
+    part: Part
+    operands: tuple[tuple[str, Operand], ...]
+    beside: str
+    bound: bool = False
+
+    def template(self, types: Mapping[str, EdmType]) -> str:
+        """The hole as printed: filled where every operand is a constant."""
+        from pkadvisor.table.odata import Literal as Constant
+
+        constants = {n: o for n, o in self.operands if isinstance(o, Constant)}
+        if len(constants) == len(self.operands):
+            return braces(self.fill({}, types))
+        names: dict[str, Any] = {}
+        for name, operand in self.operands:
+            if name in constants:
+                plain = canonical_text(constants[name].value, types.get(name, constants[name].type))
+                names[name] = Literal(escape(plain, self.beside))
+            else:
+                names[name] = operand_text(operand)
+        return str(self.part.renamed(names))
+
+    def fill(self, values: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
+        """The text for the values of one request; raises UsageError where one is missing."""
+        found = {name: operand_value(operand, values) for name, operand in self.operands}
+        mine = dict(types)
+        for name, operand in self.operands:
+            mine.setdefault(name, getattr(operand, "type", None) or EdmType.STRING)
+        if self.bound and (outside := self._outside(found, mine)):
+            return outside
+        return self.part.encode(found, Context(mine, self.beside))
+
+    def _outside(self, values: Mapping[str, Any], types: Mapping[str, EdmType]) -> str:
+        """The text below or above every number of a padded part, for a bound that its width cannot hold."""
+        part = self.part
+        if not isinstance(part, Pad | ReversePad | Sortable):
+            return ""
+        value = values[part.property]
+        edm = types.get(part.property, EdmType.STRING)
+        if isinstance(part, Sortable):
+            if not edm.integer:
+                return ""
+            half = 2**31 if edm is EdmType.INT32 else 2**63
+            low, high = -half, half - 1
+        else:
+            low, high = (-(10**part.width) if isinstance(part, Pad) else 0), 10**part.width - 1
+        if not isinstance(value, int) or low <= value <= high:
+            return ""
+        above = (value > high) != isinstance(part, ReversePad)
+        return ("g" if isinstance(part, Sortable) else ":") if above else "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """One bucket of all; the number of the request says which."""
+
+    part: Hashed
+
+    def template(self, types: Mapping[str, EdmType]) -> str:
+        """First and last bucket."""
+        del types
+        buckets = self.part.hashed("")
+        least, most = "0" * len(buckets), self.part.last()
+        return "{" + (f"0…{int(most)}" if most.isdecimal() else f"{least}…{most}") + "}"
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """One period of an enumerated range of time."""
+
+    part: Time
+
+    def template(self, types: Mapping[str, EdmType]) -> str:
+        """The part itself."""
+        del types
+        return str(self.part)
+
+
+Piece = str | Hole | Fan | Period
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """What fills the pieces of one request: values of parameters, a bucket for each fan-out, a moment of a period."""
+
+    values: Mapping[str, Constant]
+    buckets: Mapping[Hashed, str]
+    moment: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """The beginning of a key, or a whole one, in pieces."""
+
+    pieces: tuple[Piece, ...] = ()
+
+    def plus(self, piece: Piece) -> KeyText:
+        """With a piece behind it; text joins text."""
+        if piece == "":
+            return self
+        if isinstance(piece, str) and self.pieces and isinstance(self.pieces[-1], str):
+            return KeyText((*self.pieces[:-1], self.pieces[-1] + piece))
+        return KeyText((*self.pieces, piece))
+
+    def template(self, types: Mapping[str, EdmType]) -> str:
+        """As printed: literal text with doubled braces, holes in braces."""
+        return "".join(braces(p) if isinstance(p, str) else p.template(types) for p in self.pieces)
+
+    def fill(self, filling: Filling, types: Mapping[str, EdmType]) -> str:
+        """As sent."""
+        out = []
+        for piece in self.pieces:
+            match piece:
+                case str():
+                    out.append(piece)
+                case Hole():
+                    out.append(piece.fill(filling.values, types))
+                case Fan():
+                    out.append(filling.buckets[piece.part])
+                case Period():
+                    name = piece.part.property
+                    out.append(piece.part.encode({name: filling.moment}, Context({name: EdmType.DATETIME})))
+        return "".join(out)
+
+    def successor(self) -> KeyText:
+        """The least text above every text that begins with this; U+FFFF ends a hole, which no key part reaches."""
+        if not self.pieces:
+            return self
+        last = self.pieces[-1]
+        if not isinstance(last, str):
+            return self.plus(RANGE_END)
+        return KeyText(self.pieces[:-1]).plus(last[:-1] + above(last[-1]))
+
+
+def above(character: str) -> str:
+    """The least text above every text that begins with a character, in UTF-16 code units."""
+    code = ord(character) + 1
+    if 0xD800 <= code <= 0xDFFF:  # half of a pair is no text: the least pair
+        return "\U00010000"
+    return "\ue000" if code > 0x10FFFF else chr(code)
+
+
+def braces(text: str) -> str:
+    """Literal text in template form."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def operand_text(operand: Operand) -> str:
+    """``ts+24h`` for a parameter with an offset, its name otherwise."""
+    from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
+    from pkadvisor.table.odata import Literal as Constant
+
+    assert not isinstance(operand, Constant)
+    bare = Parameter(operand.name, None, operand.offset, operand.offset_ticks)
+    shown = format_filter(Comparison("x", Operator.EQ, bare))
+    return shown[shown.index("{") + 1 : shown.rindex("}")]
+
+
+def operand_value(operand: Operand, values: Mapping[str, Constant]) -> Any:
+    """The value of an operand in one request; UsageError where its parameter has none."""
+    from pkadvisor.table.odata import Comparison, Operator, bind
+
+    bound = bind(Comparison("x", Operator.EQ, operand), values)
+    return bound.operand.value  # type: ignore[union-attr]
+
+
+def quote(text: str) -> str:
+    """A string literal of the filter language."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# -- comparisons -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTerm:
+    """``PartitionKey eq '…'``: one comparison on a key."""
+
+    name: str
+    operator: str
+    text: KeyText
+
+    def template(self, types: Mapping[str, EdmType]) -> str:
+        """As printed."""
+        return f"{self.name} {self.operator} {quote(self.text.template(types))}"
+
+    def fill(self, filling: Filling, types: Mapping[str, EdmType]) -> str:
+        """As sent."""
+        return f"{self.name} {self.operator} {quote(self.text.fill(filling, types))}"
+
+
+def within(name: str, prefix: KeyText) -> list[KeyTerm]:
+    """All keys that begin with a text."""
+    if not prefix.pieces:
+        return []
+    return [KeyTerm(name, "ge", prefix), KeyTerm(name, "lt", prefix.successor())]
+
+
+def bounds(
+    name: str,
+    parts: tuple[Part, ...],
+    prefix: KeyText,
+    part: Part | None,
+    wanted: Conditions,
+    types: Mapping[str, EdmType],
+    known: Known,
+) -> list[KeyTerm]:
+    """Comparisons that bound one key from its fixed beginning and, if any, a range on the part that follows it.
+
+    Where the bounded part closes the key its bounds compare as they are; where more text follows, an upper bound that
+    includes its value must lie above every continuation, so it ends above the separator that follows.
+    """
+    span = wanted.ranges.get(part.properties[0]) if part is not None and part.properties else None
+    way = direction(part, parts, types, known) if part is not None else 0
+    if part is None or span is None or way == 0:
+        return within(name, prefix)
+    if way < 0:
+        span = Range(span.high, span.high_inclusive, span.low, span.low_inclusive)
+    low_in, high_in = span.low_inclusive, span.high_inclusive
+    if isinstance(part, Time | Prefix):  # a period holds values on both sides of the bound: whole periods are read
+        low_in = high_in = True
+    following = parts[parts.index(part) + 1 :]
+    beyond = following[0].text[:1] if following and isinstance(following[0], Literal) else ""
+    top = above(beyond) if beyond else (RANGE_END if following else "")
+    beside = separators(parts)
+
+    def ending(operand: Operand) -> KeyText:
+        return prefix.plus(Hole(part, ((part.properties[0], operand),), beside, bound=True))
+
+    out = []
+    if span.low is not None:
+        text = ending(span.low)
+        strict = KeyTerm(name, "ge" if top else "gt", text.plus(top))
+        out.append(KeyTerm(name, "ge", text) if low_in else strict)
+    elif prefix.pieces:
+        out.append(KeyTerm(name, "ge", prefix))
+    if span.high is not None:
+        text = ending(span.high)
+        whole = KeyTerm(name, "lt" if top else "le", text.plus(top))
+        out.append(whole if high_in else KeyTerm(name, "lt", text))
+    elif _is_text(part, types):
+        out += [KeyTerm(name, "lt", prefix.successor())] if prefix.pieces else []
+    else:
+        out.append(KeyTerm(name, "lt", prefix.plus(BELOW_MISSING)))
+    return out
+
+
+def _is_text(part: Part, types: Mapping[str, EdmType]) -> bool:
+    return isinstance(part, Field) and types.get(part.property, EdmType.STRING) is EdmType.STRING
+
+
+def shown_filter(text: str) -> str:
+    """A filter text as it is printed: types that a literal shows by itself are not written."""
+    return re.sub(r":(?:Int32|Double|Boolean)\}", "}", text)

@@ -1,0 +1,293 @@
+"""From a plan and the values of one request to the requests that are sent, and what the client does with the answers.
+
+    plan + values ─► requests ─► rows of each ─► admitted ─► arranged ─► the answer
+
+``requests`` writes every ``$filter``; ``admits`` is the client's filter on one row; ``arranged`` puts the rows of all
+requests into the wanted order and cuts them off. ``client_work`` says the same in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.key_terms import Filling, operand_value
+from pkadvisor.design.scheme import Key, KeyScheme, encode
+from pkadvisor.design.transforms import Each, Time, Value
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key, utf16_key
+from pkadvisor.table.edm import Literal as Constant
+
+if TYPE_CHECKING:
+    from pkadvisor.design.conditions import Conditions
+    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.observe.workload import OrderBy
+    from pkadvisor.table.odata import Filter
+
+TARGET_KEYS = ("TargetPartitionKey", "TargetRowKey")
+"""The properties of a pointer row: the full key of the entity that it stands for."""
+PERIODS_MAX = 100_000
+"""More periods than this between two bounds are a mistake, not a plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: its ``$filter`` (empty: everything), and the key where it is a point read by address."""
+
+    filter: str
+    point: tuple[str, str] | None
+    top: int | None
+
+
+def requests(
+    plan: AccessPlan,
+    wanted: Conditions,
+    values: Mapping[str, Constant],
+    types: Mapping[str, EdmType],
+    *,
+    newest: int | None = None,
+) -> Iterator[Request]:
+    """Every request that answers one query, each once.
+
+    ``values`` are the parameters by name. ``newest`` (ticks) ends an enumeration of periods that has no upper bound.
+    Raises UsageError where a parameter has no value, ValueError where periods have no end.
+    """
+    from pkadvisor.table.odata import MAX_COMPARISONS, Or, bind, comparison_count, format_filter
+
+    sent = set[str]()
+    fans = list(dict.fromkeys(plan.fans))
+    for numbers in product(*(part.buckets() for part in fans)):
+        for chosen in _choices(plan, wanted, values):
+            for moment in _moments(plan, wanted, chosen, newest):
+                filling = Filling(chosen, dict(zip(fans, numbers, strict=True)), moment)
+                shown = [term.fill(filling, types) for term in plan.terms]
+                for condition in plan.rest:
+                    bound = bind(condition, chosen)
+                    text = format_filter(bound, parameters=False)
+                    shown.append(f"({text})" if isinstance(bound, Or) else text)
+                text = " and ".join(dict.fromkeys(shown))
+                assert len(plan.terms) + sum(map(comparison_count, plan.rest)) <= MAX_COMPARISONS
+                if text in sent:
+                    continue
+                sent.add(text)
+                keys = {t.name: t.text.fill(filling, types) for t in plan.terms if t.operator == "eq"}
+                point = None
+                if not plan.rest and len(plan.terms) == 2 and len(keys) == 2:
+                    point = (keys["PartitionKey"], keys["RowKey"])
+                yield Request(text, point, plan.top)
+
+
+def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant]) -> Iterator[dict[str, Constant]]:
+    """The values with each combination of choices."""
+    options = []
+    for name in plan.choices:
+        found = [_constant(o, values) for o in wanted.any_of[name]]
+        options.append(list(dict.fromkeys(found)))
+    for picked in product(*options):
+        yield {**values, **dict(zip(plan.choices, picked, strict=True))}
+
+
+def _constant(operand: Any, values: Mapping[str, Constant]) -> Constant:
+    from pkadvisor.table.odata import Comparison, Operator, bind
+
+    bound = bind(Comparison("x", Operator.EQ, operand), values)
+    found = bound.operand  # type: ignore[union-attr]
+    assert isinstance(found, Constant)
+    return found
+
+
+def _moments(
+    plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant], newest: int | None
+) -> Iterator[int | None]:
+    """One moment (ticks) of each period between the bounds."""
+    if plan.periods is None:
+        yield None
+        return
+    span = wanted.ranges[plan.periods.property]
+    assert span.low is not None
+    low = operand_value(span.low, values)
+    high = newest if span.high is None else operand_value(span.high, values)
+    if high is None:
+        raise ValueError(f"the periods of {plan.periods.property} have no end")
+    if span.high is not None and not span.high_inclusive:
+        high -= 1
+    part, count = plan.periods, 0
+    moment = int(low)
+    while moment <= high:
+        yield moment
+        count += 1
+        if count > PERIODS_MAX:
+            raise ValueError(f"more than {PERIODS_MAX:,} periods of {part.format}")
+        following = next_period(moment, part)
+        if following is None:
+            return
+        moment = following
+
+
+def next_period(moment: int, part: Time) -> int | None:
+    """The first tick of the period after the one that a moment falls into; None after the year 9999."""
+    from datetime import datetime, timedelta
+
+    from pkadvisor.design.transforms import Context, time_unit
+
+    context = Context({part.property: EdmType.DATETIME})
+    start = part.value_of(part.text_of(moment, context), context)
+    assert isinstance(start, datetime)
+    unit = time_unit(part.format)
+    try:
+        if unit == "year":
+            following = start.replace(year=start.year + 1)
+        elif unit == "month":
+            following = (start + timedelta(days=31)).replace(day=1)
+        else:
+            following = start + timedelta(**{f"{unit}s": 1})
+    except (OverflowError, ValueError):
+        return None
+    seconds = (following - datetime(1970, 1, 1, tzinfo=following.tzinfo)) // timedelta(seconds=1)
+    ticks = seconds * 10_000_000 + TICKS_UNIX_EPOCH
+    return ticks if ticks <= TICKS_MAX else None
+
+
+# -- the client's part -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row that a request returned, with the properties of its entity (of a pointer: those of its target)."""
+
+    partition_key: str
+    row_key: str
+    properties: Mapping[str, Constant]
+
+
+def multi_valued(scheme: KeyScheme) -> dict[str, Each]:
+    """Properties that hold several values, as the index rows take them apart."""
+    return {p.property: p for key, _ in scheme.each_key() for p in (*key.partition, *key.row) if isinstance(p, Each)}
+
+
+def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, Each]) -> bool:
+    """Whether an entity satisfies a filter: a multi-valued property equals what any of its values equals."""
+    from pkadvisor.table.odata import And, Comparison, Not, Or, evaluate
+
+    match filter_:
+        case Comparison() if filter_.property in multi:
+            found = properties.get(filter_.property)
+            values = multi[filter_.property].values_of(None if found is None else found.value)
+            return any(evaluate(filter_, {filter_.property: Constant(EdmType.STRING, v)}) for v in values)
+        case And():
+            return all(holds(o, properties, multi) for o in filter_.operands)
+        case Or():
+            return any(holds(o, properties, multi) for o in filter_.operands)
+        case Not():
+            return not holds(filter_.operand, properties, multi)
+    return evaluate(filter_, properties)
+
+
+def admits(
+    plan: AccessPlan, scheme: KeyScheme, row: Row, values: Mapping[str, Constant], types: Mapping[str, EdmType]
+) -> bool:
+    """Whether the client keeps a row: it is of the plan's kind, and meets what was left to the client."""
+    from pkadvisor.table.odata import bind
+
+    multi = multi_valued(scheme)
+    if plan.own_kind:
+        key = list(scheme.each_key())[plan.via][0]
+        if (row.partition_key, row.row_key) not in keys_of(key, row.properties, types):
+            return False
+    return all(holds(bind(f, values), row.properties, multi) for f in plan.client)
+
+
+def keys_of(
+    key: Key, properties: Mapping[str, Constant], types: Mapping[str, EdmType], number: int = 0
+) -> list[tuple[str, str]]:
+    """(PartitionKey, RowKey) of each row that an entity has under one key: one, or one per value of ``each``.
+
+    ``number`` is what ``seq`` writes.
+    """
+    values: dict[str, Value] = {n: c.value for n, c in properties.items()}
+    values["#seq"] = number
+    parts = [p for p in (*key.partition, *key.row) if isinstance(p, Each)]
+    if not parts:
+        return [(encode(key.partition, values, dict(types)), encode(key.row, values, dict(types)))]
+    out = []
+    names = list(dict.fromkeys(p.property for p in parts))
+    options = [next(p for p in parts if p.property == n).values_of(values.get(n)) for n in names]
+    for picked in product(*options):
+        mine = {**values, **dict(zip(names, picked, strict=True))}
+        out.append((encode(key.partition, mine, dict(types)), encode(key.row, mine, dict(types))))
+    return out
+
+
+def arranged(
+    plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row], types: Mapping[str, EdmType]
+) -> list[Row]:
+    """The rows of all requests in the wanted order, cut off at ``top``; entities without the property come last.
+
+    One request that answers in order is taken as it is; several are merged, and anything else is sorted.
+    """
+    found = list(rows)
+    if order and (plan.several or not plan.order_served):
+        for by in reversed(order):
+            found.sort(key=partial(_sort_key, name=by.property), reverse=by.descending)
+            found.sort(key=partial(_is_missing, name=by.property))
+    return found if top is None else found[:top]
+
+
+def _sort_key(row: Row, name: str) -> Any:
+    value = row.properties.get(name)
+    return (value is not None, order_key(value) if value is not None else 0)
+
+
+def _is_missing(row: Row, name: str) -> bool:
+    return name not in row.properties
+
+
+def client_work(plan: AccessPlan, fan_out: float | None, order: Sequence[OrderBy] = ()) -> list[str]:
+    """What is left to the application, in words; ``fan_out`` is the mean number of requests where it is known."""
+    from pkadvisor.design.key_terms import shown_filter
+    from pkadvisor.table.odata import format_filter
+
+    out = []
+    join = "merge the answers" if plan.order_served and order else "join the answers"
+    if plan.buckets > 1:
+        out.append(f"send one request for each of the {plan.buckets} buckets and {join}")
+    if plan.choices:
+        out.append(f"send one request for each value of {', '.join(plan.choices)}")
+    if plan.periods is not None and (fan_out is None or fan_out > 1):
+        mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
+        out.append(f"send one request for each period{mean} and {join}")
+    if plan.pointer:
+        out.append(f"read the entity that each pointer names ({', '.join(TARGET_KEYS)})")
+    if plan.own_kind:
+        out.append("drop rows of other kinds: those whose own properties make another key")
+    for condition in plan.client:
+        out.append(f"keep what satisfies: {shown_filter(format_filter(condition))}")
+    if not plan.order_served:
+        out.append("sort the answer")
+    if plan.access in ("partition-range scan", "table scan"):
+        out.append("follow every continuation token, also from an empty page")
+    return out
+
+
+def in_key_order(rows: Iterable[Row]) -> list[Row]:
+    """Rows as a table returns them: by PartitionKey, then RowKey, in UTF-16 code units."""
+    return sorted(rows, key=lambda row: (utf16_key(row.partition_key), utf16_key(row.row_key)))
+
+
+__all__ = [
+    "PERIODS_MAX",
+    "TARGET_KEYS",
+    "Request",
+    "Row",
+    "admits",
+    "arranged",
+    "client_work",
+    "holds",
+    "in_key_order",
+    "keys_of",
+    "multi_valued",
+    "next_period",
+    "requests",
+]
