@@ -14,7 +14,7 @@ from azure.data.tables import EntityProperty
 
 from pkadvisor.table.edm import EdmType, Literal, parse_datetime_ticks
 from tests.azurite.process import free_port, stop, wait_until_it_answers
-from tests.azurite.support import ACCOUNT, LONGEST_KEY, TRANSACTION_CHARACTERS, Azurite, Entity, utf16_length
+from tests.azurite.support import ACCOUNT, LONGEST_KEY, TRANSACTION_CHARACTERS, Azurite, Entity, Table, utf16_length
 
 needs_azurite = pytest.mark.requires("azurite")
 
@@ -117,7 +117,7 @@ def test_the_client_dials_nothing_but_loopback_and_gives_up_at_once(monkeypatch:
     try:
         assert f"127.0.0.1:{port}/{ACCOUNT}" in nobody.service.url
         with pytest.raises(ServiceRequestError):
-            nobody.create("unheard")
+            Table(nobody.service.get_table_client("unheard")).get("p", "r")
     finally:
         nobody.close()
     assert dialled == [("127.0.0.1", port)]
