@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -26,7 +25,6 @@ LONGEST_KEY = 512
 
 TRANSACTION_ENTITIES = 100
 TRANSACTION_CHARACTERS = 2_000_000  # the service takes 4 MiB a request; the estimate leaves room for JSON and headers
-WRITERS = 4  # the service has one thread: a few writers hide the time that the client takes, more gain nothing
 
 Entity = tuple[str, str, Mapping[str, Literal]]
 """PartitionKey, RowKey, and the properties; one that is not in the mapping is absent."""
@@ -84,14 +82,11 @@ class Table:
                 continue
             partitions[partition_key].append(_wire_entity(partition_key, row_key, properties))
             written += 1
-        batches = (batch for partition in partitions.values() for batch in _batches(partition))
-        with ThreadPoolExecutor(WRITERS) as writers:
-            for _ in writers.map(self._insert, batches):
-                pass  # asking for each result is what raises the error of a writer
+        # One after the other: the service has one thread and is the slower side; two or four writers gained nothing.
+        for partition in partitions.values():
+            for batch in _batches(partition):
+                self.client.submit_transaction([("create", entity) for entity in batch])
         return written
-
-    def _insert(self, batch: list[dict[str, Any]]) -> None:
-        self.client.submit_transaction([("create", entity) for entity in batch])
 
     def query(self, filter_text: str, top: int | None = None, *, page: int | None = None) -> list[tuple[str, str]]:
         """Both keys of what a ``$filter`` selects, in the order of the answer; an empty text selects everything.
