@@ -19,7 +19,10 @@ settings.load_profile(os.environ.get("PKADVISOR_HYPOTHESIS") or "ci")
 TOOLS: dict[str, tuple[str, ...]] = {
     "node": ("node",),
     "chromium": ("chromium", "chromium-browser", "google-chrome"),
+    "azurite": ("azurite-table",),
 }
+# How to get a tool that no system brings, in the version that .ci/run installs.
+INSTALLED_BY = {"azurite": "npm install --global azurite@3.37.0"}
 
 
 def required_tools() -> frozenset[str]:
@@ -33,7 +36,8 @@ def missing_tool(name: str) -> str | None:
     programs = TOOLS.get(name, (name,))
     if any(shutil.which(program) for program in programs):
         return None
-    return f"needs {name}: none of {', '.join(programs)} is installed"
+    advice = f" ({INSTALLED_BY[name]})" if name in INSTALLED_BY else ""
+    return f"needs {name}: none of {', '.join(programs)} is installed{advice}"
 
 
 def pytest_configure(config: pytest.Config) -> None:

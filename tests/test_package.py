@@ -91,6 +91,13 @@ def test_constraints_are_exact_and_name_no_place() -> None:
     assert {"ruff", "mypy", "import-linter"} <= {pin.partition("==")[0] for pin in pins}
 
 
+def test_one_version_of_azurite_is_installed_and_advised() -> None:
+    """What the tests know of Azurite holds for one version of it."""
+    (installed,) = re.findall(r"^azurite=(.+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    for page in (ROOT / "README.md", ROOT / "tests" / "conftest.py"):
+        assert re.findall(r"azurite@([0-9.]+)", page.read_text()) == [installed], page
+
+
 def test_a_test_without_its_tool_skips_and_fails_where_the_tool_is_required(tmp_path: Path) -> None:
     """The marker ``requires``, tried on a tool that exists nowhere."""
     (tmp_path / "conftest.py").write_text(
