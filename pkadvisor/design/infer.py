@@ -7,7 +7,6 @@ counts as explained where both its keys decode through the template and encode t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -19,7 +18,7 @@ from pkadvisor.design.infer_names import Column, Named, name_key
 from pkadvisor.design.infer_proof import Proof
 from pkadvisor.design.infer_shapes import TEXT, allowed
 from pkadvisor.design.scheme import Key
-from pkadvisor.design.transforms import Field, Hash, Literal, Pad, Value
+from pkadvisor.design.transforms import Field, Hash, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -87,9 +86,7 @@ class _Table:
         return [c for c in found if c is not None]
 
 
-def infer_keys(
-    keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType] | None = None
-) -> Inference:
+def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType] | None = None) -> Inference:
     """The templates that produce the keys, and the rows that each explains.
 
     A frame has the columns PartitionKey and RowKey; its other columns lend their names where they hold the values, with
@@ -112,7 +109,7 @@ def infer_keys(
     labels: set[str] = set()
     shapes = [_shape(table, named, rows, labels) for named, rows in kinds if rows]
     if left:
-        whole = Named(Key((Field("p1"),), (Field("r1"),)), {n: EdmType.STRING for n in ("p1", "r1")}, (), ())
+        whole = Named(Key((Field("p1"),), (Field("r1"),)), dict.fromkeys(("p1", "r1"), EdmType.STRING), (), ())
         shapes.append(_shape(table, whole, left, labels, proved=False))
     shapes.sort(key=lambda s: (-s.rows, str(s.key)))
     return Inference(tuple(shapes), total, sum(s.explained for s in shapes))
@@ -186,12 +183,16 @@ def _head_class(text: KeyText) -> str:
     return "word" if head.isalpha() else "other"
 
 
+def _by_separators(partition: KeyText, row: KeyText) -> str:
+    return " ".join((*partition.masked[1], "|", *row.masked[1]))
+
+
 _WAYS: Final[tuple[_Label, ...]] = (
     lambda partition, row: _word(row),
     lambda partition, row: _word(partition),
     lambda partition, row: _head_class(row),
     lambda partition, row: _head_class(partition),
-    lambda partition, row: " ".join((*partition.masked[1], "|", *row.masked[1])),
+    _by_separators,
 )
 """What may tell kinds apart: the word at the beginning of a key, what the beginning is made of, and the separators."""
 
@@ -231,6 +232,8 @@ def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: i
         if not 1 < len(parts) <= _MAX_KINDS:
             continue
         groups = [_group(texts, rows) for rows in parts.values()]
+        if way is _by_separators and not all(any(c.certain for c in g.cuts) for g in groups):
+            continue  # texts that hold a separator now and then
         bits = _bits(groups)
         if bits < least and any(_differ(a, b) for a, b in combinations(groups, 2)):
             best, least = groups, bits
@@ -315,9 +318,7 @@ def _proof(table: _Table, named: Named, rows: Sequence[int]) -> Proof:
     return Proof(named.key, named.types, {c.name: c.values for c in columns})
 
 
-def _shape(
-    table: _Table, named: Named, rows: Sequence[int], taken: set[str], *, proved: bool = True
-) -> KeyShape:
+def _shape(table: _Table, named: Named, rows: Sequence[int], taken: set[str], *, proved: bool = True) -> KeyShape:
     count = sum(table.counts[r] for r in rows)
     notes = list(named.notes)
     if not proved:

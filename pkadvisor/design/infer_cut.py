@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log2
-from os.path import commonprefix
 from typing import Final, TypeVar
 
 from pkadvisor.design.infer_shapes import GUID_TEXT, TEXT, Shape, allowed, classify
@@ -103,15 +102,15 @@ class Piece:
             return bool((theirs if self.shape is None else mine).certain) and mine.certain != theirs.certain
         return mine.certain != theirs.certain
 
-    def bits(self) -> float:
-        """What the texts cost to tell, without fixed ones: few that recur are listed once and then numbered."""
+    def bits(self, *, listed: bool) -> float:
+        """What the texts cost to tell, without fixed ones; ``listed`` if few that recur may be numbered from a list."""
         cost = 4.0 + len(self.after) + _STRAY_BITS * self.texts.count(None)
         if self.shape is None:
             return cost
         present = self.present()
         counts = Counter(present)
         plain = sum(count * self.shape.bits(text) for text, count in counts.items())
-        if len(counts) > min(_MAX_LISTED, len(present) / 2):
+        if not listed or len(counts) > min(_MAX_LISTED, len(present) / 2):
             return cost + plain
         return cost + min(plain, sum(6 * len(t) + n * log2(len(present) / n) for t, n in counts.items()))
 
@@ -124,13 +123,22 @@ class Cut:
     held: str = ""
 
     @property
+    def certain(self) -> bool:
+        """Whether a piece has a shape that not every text fits."""
+        return any(p.shape is not None and p.shape.certain for p in self.pieces)
+
+    @property
     def constants(self) -> set[str]:
         """The fixed texts between separators."""
         return {p.constant for p in self.pieces if p.shape is None}
 
     def bits(self) -> float:
-        """What all keys cost to tell, with the template itself."""
-        return sum(piece.bits() for piece in self.pieces)
+        """What all keys cost to tell, with the template itself.
+
+        Only the first piece may be listed: else kinds would be found where values merely go together.
+        """
+        several = len(self.pieces) > 1
+        return sum(p.bits(listed=several and i == 0) for i, p in enumerate(self.pieces))
 
 
 def cut(texts: Sequence[KeyText]) -> Cut:
@@ -257,13 +265,20 @@ def _safe_constants(pieces: Sequence[Piece]) -> list[Piece]:
     ]
 
 
+def _stem(texts: Sequence[str]) -> str:
+    """What all texts begin with, up to a number."""
+    low, high = min(texts), max(texts)
+    end = next((i for i, (a, b) in enumerate(zip(low, high, strict=False)) if a != b), min(len(low), len(high)))
+    return low[:end].rstrip("0123456789")
+
+
 def _affixes(pieces: Sequence[Piece]) -> list[Piece]:
     """Pieces such as ``C00213`` as fixed letters and a number."""
     out: list[Piece] = []
     first = _first_variable(pieces)
     for index, one in enumerate(pieces):
         present = one.present()
-        stem = commonprefix(present).rstrip("0123456789") if one.shape == TEXT else ""
+        stem = _stem(present) if one.shape == TEXT else ""
         rests = [None if t is None else t[len(stem) :] for t in one.texts]
         shape = classify(r for r in rests if r is not None) if stem else TEXT
         others = [*pieces[:index], *pieces[index + 1 :]]

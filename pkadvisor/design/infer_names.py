@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import Final
 
-from pkadvisor.design.infer_cut import Cut, Piece
+from pkadvisor.design.infer_cut import Cut
 from pkadvisor.design.infer_proof import read_part
 from pkadvisor.design.infer_shapes import TEXT, Shape, allowed, classify
 from pkadvisor.design.scheme import Key
@@ -107,9 +107,7 @@ def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, 
         if found.held:
             notes.append(f"{name} is not cut at '{found.held}': values hold it")
     names = {c.name for c in usable}
-    return Named(
-        key, {n: types[n] for n in used}, tuple(n for n in used if n in names), tuple(dict.fromkeys(notes))
-    )
+    return Named(key, {n: types[n] for n in used}, tuple(n for n in used if n in names), tuple(dict.fromkeys(notes)))
 
 
 def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
@@ -196,9 +194,7 @@ def _take(place: _Place, columns: Sequence[Column], types: dict[str, EdmType], n
     return True
 
 
-def _join(
-    places: list[_Place], columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]
-) -> list[_Place]:
+def _join(places: list[_Place], columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> list[_Place]:
     """Neighbours that a column holds together, such as an age group ``40-44``, made one."""
     for length in range(len(places), 1, -1):
         for start in range(len(places) - length + 1):
@@ -273,9 +269,7 @@ def _finer(one: Shape, other: Shape) -> bool:
     return one.function != "time" or one.bits("") > other.bits("")
 
 
-def _invent(
-    groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str, EdmType], notes: list[str]
-) -> None:
+def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str, EdmType], notes: list[str]) -> None:
     """A new name for each group."""
     numbers = {"p": 0, "r": 0}
     for group in groups:
@@ -304,7 +298,9 @@ def _is_small_number(place: _Place) -> bool:
     shape = place.shape
     if shape is None or not isinstance(place.part, Pad | Field) or shape.edm is not EdmType.INT64:
         return False
-    return all(v is not None and 0 <= int(v) < _MAX_BUCKETS for v, t in zip(place.values, place.texts, strict=True) if t)
+    return all(
+        v is not None and 0 <= int(v) < _MAX_BUCKETS for v, t in zip(place.values, place.texts, strict=True) if t
+    )
 
 
 def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, EdmType]) -> None:
@@ -316,10 +312,11 @@ def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, 
         widths = {len(t) for t in place.texts if t is not None}
         if len(widths) != 1 or max(widths) > 4:
             continue
+        mine = place.part.properties
         others = [
-            Column(p.part.properties[0], types[p.part.properties[0]], p.values)
+            Column(p.part.property, types[p.part.property], p.values)
             for p in places
-            if isinstance(p.part, Field | Pad | ReversePad | Ticks | ReverseTicks) and p.part.properties != place.part.properties
+            if isinstance(p.part, Field | Pad | ReversePad | Ticks | ReverseTicks) and p.part.property not in mine
         ]
         for source in [*columns, *others][:_MAX_SOURCES]:
             count = _buckets_of(place, source, max(widths))
@@ -358,7 +355,7 @@ def _buckets(places: Sequence[_Place]) -> list[str]:
         if not _is_small_number(one) or not isinstance(one.part, Pad):
             continue
         numbers = {int(v) for v in one.values if v is not None}
-        if 1 < len(numbers) and max(numbers) < 4 * len(numbers):
+        if len(numbers) > 1 and max(numbers) < 4 * len(numbers):
             notes.append(
                 f"{one.part.property} looks like a bucket of {len(numbers)} values, and no known property hashes to it"
             )

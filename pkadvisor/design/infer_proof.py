@@ -1,9 +1,10 @@
-"""The proof of an inferred key: a key is explained where it decodes through the template and encodes to the same text."""
+"""The proof of an inferred key: it is explained where it decodes through the template and encodes to the same text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from pkadvisor.design.decode import decode_part
@@ -38,6 +39,13 @@ def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
     """
     if text == MISSING:
         return None
+    if isinstance(part, Field | Pad):  # the short ways for what is most frequent
+        edm = types.get(part.property, EdmType.STRING)
+        if edm is EdmType.STRING and isinstance(part, Field) and "~" not in text:
+            return text
+        digits = edm.integer and len(text) <= 40 and text.isascii() and text.isdigit()
+        if digits and (isinstance(part, Field) or len(text) >= part.width):
+            return int(text)
     if isinstance(part, Ticks | ReverseTicks):
         if not (text.isascii() and text.isdigit() and int(text) <= TICKS_MAX):
             raise ValueError(f"{text[:40]!r} is no time in ticks")
@@ -52,8 +60,6 @@ def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
 
 def value_of(value: object) -> Value:
     """A decoded value as ``encode`` takes it."""
-    from datetime import datetime
-
     if isinstance(value, datetime):
         return ticks_of(value.replace(tzinfo=None))
     assert value is None or isinstance(value, str | int | float | bytes)
@@ -88,18 +94,21 @@ class Proof:
             half.divide(best)
         partition, row = halves
         found = []
+        checked = bool(self.columns or partition.checks or row.checks)
         for index, (left, right) in enumerate(keys):
-            told, also = partition.read(left), row.read(right)
+            told = partition.read(left)
+            also = row.read_once(right) if told is not None else None
             if told is None or also is None:
                 found.append(False)
                 continue
-            values = dict(told[0])
-            values.update(also[0])
-            agree = all(values[name] == value for name, value in told[0].items())
-            place = index if rows is None else rows[index]
-            for name, column in self.columns.items():
-                values.setdefault(name, column[place])
-            found.append(agree and partition.agrees(values, told[1]) and row.agrees(values, also[1]))
+            agree = all(also[0].get(name, value) == value for name, value in told[0].items())
+            if agree and checked:
+                values = told[0] | also[0]
+                place = index if rows is None else rows[index]
+                for name, column in self.columns.items():
+                    values.setdefault(name, column[place])
+                agree = partition.agrees(values, told[1]) and row.agrees(values, also[1])
+            found.append(agree)
         return found
 
 
@@ -129,12 +138,13 @@ class _Half:
                 self.checks.append((index + 1, part))
 
     def read(self, text: str) -> Told | None:
-        """What a key text tells; None where it does not come back from what it tells."""
+        """``read_once`` for texts that recur."""
         if text not in self.known:
-            self.known[text] = self._read(text)
+            self.known[text] = self.read_once(text)
         return self.known[text]
 
-    def _read(self, text: str) -> Told | None:
+    def read_once(self, text: str) -> Told | None:
+        """What a key text tells; None where it does not come back from what it tells."""
         match = self.pattern.fullmatch(text)
         if match is None:
             return None
@@ -159,4 +169,3 @@ class _Half:
     def agrees(self, values: dict[str, Value], checks: Sequence[tuple[Part, str]]) -> bool:
         """Whether the parts that tell no value are what the values encode to."""
         return all(part.encode(values, self.context) == shown for part, shown in checks)
-

@@ -204,7 +204,7 @@ def _number(found: Collection[str]) -> Shape | None:
     if len(widths) > 1:
         return replace(TEXT, hint="numbers of several widths with leading zeros")
     (width,) = widths
-    if width > 38 or "-" in "".join(found) and width > 18:
+    if width > 38 or ("-" in "".join(found) and width > 18):
         return TEXT
     large = any(abs(int(t)) > INT64_MAX for t in found)
     return Shape("pad", EdmType.STRING if large else EdmType.INT64, width)
