@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import log2
 from typing import TYPE_CHECKING, Final
+from zlib import crc32
 
 from pkadvisor.design.infer_cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
 from pkadvisor.design.infer_names import Column, Named, name_key
@@ -30,7 +31,7 @@ SAMPLE_ROWS: Final = 5_000
 """Distinct keys that a guess looks at; the proof takes all."""
 _MAX_KINDS: Final = 16
 _MAX_DEPTH: Final = 3
-_ROUNDS: Final = 3
+_ROUNDS: Final = 2
 _KIND_BITS: Final = 12.0
 
 
@@ -81,6 +82,8 @@ class _Table:
         if self.frame is None:
             return []
         wanted = [n for n in self.frame.columns if n not in KEYS and (names is None or n in names)]
+        if not wanted:
+            return []
         part = self.frame.select(wanted)[[self.first[r] for r in rows]]
         found = (_column(part[name], self.types) for name in wanted)
         return [c for c in found if c is not None]
@@ -95,17 +98,17 @@ def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[st
     table, total = _read(keys, types or {})
     left = list(range(len(table.keys)))
     kinds: list[tuple[Named, list[int]]] = []
-    for _ in range(_ROUNDS):
+    # What the templates leave is guessed at again, at last with each order of separators taken for a kind.
+    for apart in (*[False] * _ROUNDS, True):
         if not left:
             break
-        guesses = _guess(table, left)
-        kinds, before = [*kinds, *((g, []) for g in guesses)], len(left)
-        for named, rows in kinds[-len(guesses) :]:
+        guesses: list[tuple[Named, list[int]]] = [(named, []) for named in _guess(table, left, apart=apart)]
+        for named, rows in guesses:
             proved = _proof(table, named, left).explained([table.keys[r] for r in left])
             rows += [r for r, yes in zip(left, proved, strict=True) if yes]
             left = [r for r, yes in zip(left, proved, strict=True) if not yes]
-        if len(left) == before:
-            break
+        kinds += guesses
+    _absorb(table, kinds)
     labels: set[str] = set()
     shapes = [_shape(table, named, rows, labels) for named, rows in kinds if rows]
     if left:
@@ -113,6 +116,17 @@ def infer_keys(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[st
         shapes.append(_shape(table, whole, left, labels, proved=False))
     shapes.sort(key=lambda s: (-s.rows, str(s.key)))
     return Inference(tuple(shapes), total, sum(s.explained for s in shapes))
+
+
+def _absorb(table: _Table, kinds: list[tuple[Named, list[int]]]) -> None:
+    """Give a kind of one key to a larger kind whose template also explains that key: one key shows no pattern."""
+    larger = sorted((k for k in kinds if len(k[1]) > 1), key=lambda k: (-_says(k[0]), str(k[0].key)))
+    for _, rows in kinds:
+        if len(rows) == 1:
+            key = table.keys[rows[0]]
+            home = next((k for k in larger if _proof(table, k[0], rows).explained([key])[0]), None)
+            if home is not None:
+                home[1].append(rows.pop())
 
 
 def _read(keys: Iterable[tuple[str, str]] | pl.DataFrame, types: Mapping[str, EdmType]) -> tuple[_Table, int]:
@@ -179,7 +193,7 @@ def _word(text: KeyText) -> str:
 def _head_class(text: KeyText) -> str:
     head = text.head
     if head.isascii() and head.isdigit():
-        return f"digits {len(head)}"
+        return "digits"
     return "word" if head.isalpha() else "other"
 
 
@@ -231,6 +245,8 @@ def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: i
             parts.setdefault(way(*texts[row]), []).append(row)
         if not 1 < len(parts) <= _MAX_KINDS:
             continue
+        if 2 * sum(len(rows) == 1 for rows in parts.values()) > len(parts):
+            continue  # one row shows no pattern
         groups = [_group(texts, rows) for rows in parts.values()]
         if way is _by_separators and not all(any(c.certain for c in g.cuts) for g in groups):
             continue  # texts that hold a separator now and then
@@ -240,6 +256,15 @@ def _kinds(texts: Mapping[int, tuple[KeyText, KeyText]], whole: _Group, depth: i
     if len(best) == 1:
         return best
     return [kind for group in best for kind in _kinds(texts, group, depth + 1)]
+
+
+def _apart(texts: Mapping[int, tuple[KeyText, KeyText]], rows: Sequence[int]) -> list[_Group]:
+    """A group for each of the most frequent orders of separators."""
+    parts: dict[str, list[int]] = {}
+    for row in rows:
+        parts.setdefault(_by_separators(*texts[row]), []).append(row)
+    frequent = sorted(parts.values(), key=lambda p: (-len(p), p))
+    return [_group(texts, part) for part in frequent[:_MAX_KINDS]]
 
 
 def _differ(one: _Group, other: _Group) -> bool:
@@ -256,16 +281,25 @@ def _differ(one: _Group, other: _Group) -> bool:
 # --- from kinds to templates
 
 
-def _guess(table: _Table, left: Sequence[int]) -> list[Named]:
-    """The templates of some keys, those first that say most about a key."""
-    step = max(1, -(-len(left) // SAMPLE_ROWS))
-    rows = left[::step]
+def _guess(table: _Table, left: Sequence[int], *, apart: bool) -> list[Named]:
+    """The templates of some keys, those first that say most about a key.
+
+    ``apart`` takes keys with other separators for other kinds without weighing it.
+    """
+    rows = left
+    if len(left) > SAMPLE_ROWS:
+        # By checksum: every n-th of the sorted keys would be the first key of every partition, and such.
+        rows = sorted(sorted(left, key=lambda r: (_checksum(table.keys[r]), r))[:SAMPLE_ROWS])
     texts = {r: (key_text(table.keys[r][0]), key_text(table.keys[r][1])) for r in rows}
     found: dict[str, tuple[float, Named]] = {}
-    for group in _kinds(texts, _group(texts, rows)):
+    for group in _apart(texts, rows) if apart else _kinds(texts, _group(texts, rows)):
         named = _template(table, group)
         found.setdefault(str(named.key), (_says(named), named))
     return [named for _, named in sorted(found.values(), key=lambda f: (-f[0], str(f[1].key)))]
+
+
+def _checksum(key: tuple[str, str]) -> int:
+    return crc32("\n".join(key).encode("utf-8", "surrogatepass"))
 
 
 def _says(named: Named) -> float:

@@ -198,12 +198,14 @@ def _fixed_head(rows: Sequence[Tokens]) -> tuple[tuple[str, str], ...]:
 
 
 def _shared_runs(rows: Sequence[Sequence[str]]) -> frozenset[str]:
-    """The separators that stand equally often in nearly all keys."""
+    """The separators that stand equally often in all keys, or in nearly all where there are none such."""
     counted = [Counter(runs) for runs in rows]
     every = sorted({run for counts in counted for run in counts})
     if len(every) > _MAX_RUNS:  # separators at random are none
         return frozenset()
-    return frozenset(run for run in every if _common([counts[run] for counts in counted]))
+    shared = {run: _common([counts[run] for counts in counted]) for run in every}
+    sure = frozenset(run for run, times in shared.items() if times and all(c[run] == times for c in counted))
+    return sure or frozenset(run for run, times in shared.items() if times)
 
 
 def _strength(run: str) -> tuple[int, int, str]:

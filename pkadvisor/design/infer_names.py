@@ -13,6 +13,7 @@ from pkadvisor.design.infer_proof import read_part
 from pkadvisor.design.infer_shapes import TEXT, Shape, allowed, classify
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.transforms import (
+    MISSING,
     Context,
     Field,
     Hash,
@@ -141,7 +142,7 @@ def _candidates(texts: Sequence[str], shape: Shape | None, column: Column) -> li
 def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
     """Whether a part writes a text from a value of the column."""
     if isinstance(part, Field):
-        return lambda value, text: value is not None and canonical_text(value, column.edm) == unescape(text)
+        return lambda value, text: canonical_text(value, column.edm) == unescape(text)
     if isinstance(part, Ticks | ReverseTicks):
         # Columns hold microseconds, ticks are ten times finer.
         back = isinstance(part, ReverseTicks)
@@ -153,7 +154,7 @@ def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
 
         return same
     context = Context({column.name: column.edm})
-    return lambda value, text: value is not None and part.encode({column.name: value}, context) == text
+    return lambda value, text: part.encode({column.name: value}, context) == text
 
 
 def _held_by(
@@ -165,15 +166,16 @@ def _held_by(
     if not present:
         return None
     one = len(set(present)) == 1
-    if one and (len(present[0]) < 2 or classify(present).edm is EdmType.INT64):
-        return None  # a column of one number equals a constant by chance
+    if one and (len(present[0]) < 2 or (len(present[0]) < 4 and present[0].isdigit())):
+        return None  # a column of one short number equals a constant by chance
     strays = allowed(len(rows))
-    for column in columns:
+    for column in sorted(columns, key=lambda c: c.edm is EdmType.DATETIME):  # a year is rather a number of its own
         for part in _candidates(present, shape, column):
             writes = _writer(part, column)
             wrong = 0
             for row, text in zip(rows, present, strict=True):
-                wrong += not writes(column.values[row], text)
+                value = column.values[row]
+                wrong += text != MISSING if value is None else not writes(value, text)
                 if wrong > strays:
                     break
             if wrong <= strays:
