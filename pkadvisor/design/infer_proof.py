@@ -12,6 +12,7 @@ from pkadvisor.design.infer_shapes import period_start, ticks_of
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.template import decoder, separators
 from pkadvisor.design.transforms import (
+    FORBIDDEN,
     MISSING,
     TIME_UNITS,
     Context,
@@ -124,6 +125,7 @@ class _Half:
         self.context = Context(types, separators(parts))
         self.types = types
         self.pattern = decoder(parts)
+        self.special = FORBIDDEN | {"~"} | set(self.context.separators)
         self.fixed = [p.text if isinstance(p, Literal) else "" for p in parts]
         self.variable = [p for p in parts if isinstance(p, _Property)]
         self.sources: list[tuple[int, _Property, dict[str, object]]] = []
@@ -180,6 +182,10 @@ class _Half:
         return at <= end
 
     def _value(self, part: _Property, shown: str) -> object:
+        if isinstance(part, Field) and self.special.isdisjoint(shown):
+            edm = self.context.edm(part.property)
+            if edm is EdmType.STRING or (edm is EdmType.GUID and shown == shown.lower()):
+                return shown  # text without escapes stands for itself
         try:
             value = read_part(part, shown, self.types)
         except (ValueError, OverflowError):
