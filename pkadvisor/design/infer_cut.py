@@ -27,7 +27,7 @@ _KEEP: Final = rf"~-|~[0-9A-F]{{4}}|(?:^|(?<=[{_CLASS}]))-(?=[0-9])"
 _RUN: Final = rf"(?P<run>[{_CLASS}]+?(?=-[0-9]|[^{_CLASS}]|$))"
 _DATE: Final = (
     r"(?<![0-9])[0-9]{4}(?P<s>[-_.])[0-9]{2}(?:(?P=s)[0-9]{2})?"
-    r"(?:[-_ T][0-9]{2}(?:[:_-][0-9]{2}){0,2}(?:\.[0-9]+Z?)?)?(?![0-9])"
+    r"(?:[-_ T][0-9]{2}(?:[:_-][0-9]{2}){0,2}(?:\.[0-9]+)?Z?)?(?![0-9])"
 )
 _GUID: Final = rf"(?<![0-9a-fA-F]){GUID_TEXT}(?![0-9a-fA-F])"
 _PLAIN = re.compile(rf"{_KEEP}|{_RUN}")
@@ -144,7 +144,7 @@ class Cut:
 def cut(texts: Sequence[KeyText]) -> Cut:
     """The cheapest way found to take keys of one shape apart."""
     whole = piece([t.text for t in texts], "")
-    if whole.shape is not None and whole.shape.certain:
+    if whole.shape is not None and (whole.shape.certain or whole.shape.hint):
         return Cut((whole,))
     masked = _cut([t.masked for t in texts])
     if all(t.masked is t.plain or t.masked == t.plain for t in texts):

@@ -170,6 +170,8 @@ def classify(texts: Iterable[str]) -> Shape:
             return Shape(edm=EdmType.GUID) if lower else replace(TEXT, hint="Guids that are not in lower case")
         if width == 28 and nearly(_is_canonical_time):
             return Shape(edm=EdmType.DATETIME)
+    if nearly(_is_iso_time):
+        return replace(TEXT, hint="times in a form that no transform writes")
     return _number(found) or _other(found)
 
 
@@ -183,7 +185,11 @@ def _plausible(text: str, pattern: str) -> bool:
 
 
 def _is_canonical_time(text: str) -> bool:
-    if not _CANONICAL_TIME.fullmatch(text):
+    return _CANONICAL_TIME.fullmatch(text) is not None and _is_iso_time(text)
+
+
+def _is_iso_time(text: str) -> bool:
+    if text[10:11] not in ("T", "t"):
         return False
     try:
         return _EARLIEST <= parse_datetime_ticks(text) < _LATEST
