@@ -1,0 +1,364 @@
+"""Names for the pieces of inferred keys: a column that holds their values, else ``p1`` … and ``r1`` …."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log2
+from typing import Final
+
+from pkadvisor.design.infer_cut import Cut
+from pkadvisor.design.infer_proof import read_part
+from pkadvisor.design.infer_shapes import TEXT, Shape, allowed, classify
+from pkadvisor.design.scheme import Key
+from pkadvisor.design.transforms import (
+    MISSING,
+    Context,
+    Field,
+    Hash,
+    Literal,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Ticks,
+    Time,
+    Value,
+    bucket,
+    canonical_text,
+    unescape,
+)
+from pkadvisor.table.edm import TICKS_MAX, EdmType
+
+_NAME = re.compile(r"[^\W\d](?:[^(){},'\"]*[^(){},'\"\s])?")
+_PROBE: Final = 20
+_HASH_BITS: Final = 32.0
+"""A bucket number is taken for a hash where chance would need this many coin tosses."""
+_MAX_BUCKETS: Final = 10_000
+_MAX_SOURCES: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the table: its type and the values of the rows at hand, times in ticks."""
+
+    name: str
+    edm: EdmType
+    values: Sequence[Value]
+
+    @property
+    def usable(self) -> bool:
+        """Whether a template can name it."""
+        return _NAME.fullmatch(self.name) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A key with the types of its properties, those of them that are columns, and remarks."""
+
+    key: Key
+    types: dict[str, EdmType]
+    columns: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Place:
+    """A piece on its way to a part: ``part`` is set once its property is known."""
+
+    texts: tuple[str | None, ...]
+    after: str
+    shape: Shape | None
+    initial: str
+    part: Part | None = None
+    values: list[Value] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Whether it still needs a name."""
+        return self.part is None and self.shape is not None
+
+
+def name_key(cuts: tuple[Cut, Cut], columns: Sequence[Column], *, joined: bool, shared: bool) -> Named:
+    """The key of two cut key texts.
+
+    ``joined`` lets a column stand for several pieces together; ``shared`` lets pieces share a property.
+    """
+    halves: list[list[_Place]] = []
+    types: dict[str, EdmType] = {}
+    notes: list[str] = []
+    usable = [c for c in columns if c.usable]
+    for found, initial in zip(cuts, "pr", strict=True):
+        places = [_Place(p.texts, p.after, p.shape, initial) for p in found.pieces]
+        for place in places:
+            _take(place, usable, types, notes)
+        halves.append(_join(places, usable, types, notes) if joined else places)
+    every = [place for half in halves for place in half]
+    for place in every:
+        if place.shape is not None:
+            place.values = _values(place, types)
+    groups = _groups([p for p in every if p.open], shared=shared)
+    _invent(groups, {c.name for c in columns}, types, notes)
+    _hash(every, usable, types)
+    notes += _buckets(halves[0])
+    key = Key(_parts(halves[0]), _parts(halves[1]))
+    used = key.properties
+    for found, name in zip(cuts, ("PartitionKey", "RowKey"), strict=True):
+        if found.held:
+            notes.append(f"{name} is not cut at '{found.held}': values hold it")
+    names = {c.name for c in usable}
+    return Named(key, {n: types[n] for n in used}, tuple(n for n in used if n in names), tuple(dict.fromkeys(notes)))
+
+
+def _parts(places: Sequence[_Place]) -> tuple[Part, ...]:
+    """The parts of a key text, with fixed texts that touch made one."""
+    out: list[Part] = []
+    for place in places:
+        fixed = next((t for t in place.texts if t is not None), "")
+        for part in (place.part or Literal(fixed), Literal(place.after)):
+            if isinstance(part, Literal) and out and isinstance(out[-1], Literal):
+                out[-1] = Literal(out[-1].text + part.text)
+            elif not isinstance(part, Literal) or part.text:
+                out.append(part)
+    return tuple(out)
+
+
+# --- columns
+
+
+def _candidates(texts: Sequence[str], shape: Shape | None, column: Column) -> list[Part]:
+    """The parts that could write the texts from the column."""
+    name, width = column.name, min(map(len, texts))
+    digits = 0 < width <= 38 and all(t.lstrip("-").isdigit() and t.isascii() for t in texts[:_PROBE])
+    if column.edm.integer:
+        return [Field(name), *((Pad(name, width), ReversePad(name, width)) if digits else ())]
+    if column.edm is EdmType.DATETIME:
+        pattern = (shape or classify(texts)).pattern
+        return [Field(name), Ticks(name), ReverseTicks(name), *([Time(name, pattern)] if pattern else [])]
+    return [Field(name), *([Pad(name, width)] if digits and column.edm is EdmType.STRING else ())]
+
+
+def _writer(part: Part, column: Column) -> Callable[[Value, str], bool]:
+    """Whether a part writes a text from a value of the column."""
+    if isinstance(part, Field):
+        return lambda value, text: canonical_text(value, column.edm) == unescape(text)
+    if isinstance(part, Ticks | ReverseTicks):
+        # Columns hold microseconds, ticks are ten times finer.
+        back = isinstance(part, ReverseTicks)
+
+        def same(value: Value, text: str) -> bool:
+            if not (len(text) == 19 and text.isascii() and text.isdigit() and isinstance(value, int)):
+                return False
+            return (TICKS_MAX - int(text) if back else int(text)) // 10 == value // 10
+
+        return same
+    context = Context({column.name: column.edm})
+    return lambda value, text: part.encode({column.name: value}, context) == text
+
+
+def _held_by(
+    texts: Sequence[str | None], shape: Shape | None, columns: Sequence[Column]
+) -> tuple[Part, Column, int] | None:
+    """The part of a column that writes nearly all the texts, the column, and how many texts it does not write."""
+    rows = [i for i, t in enumerate(texts) if t is not None]
+    present = [t for t in texts if t is not None]
+    if not present:
+        return None
+    one = len(set(present)) == 1
+    if one and (len(present[0]) < 2 or (len(present[0]) < 4 and present[0].isdigit())):
+        return None  # a column of one short number equals a constant by chance
+    strays = allowed(len(rows))
+    for column in sorted(columns, key=lambda c: c.edm is EdmType.DATETIME):  # a year is rather a number of its own
+        for part in _candidates(present, shape, column):
+            writes = _writer(part, column)
+            wrong = 0
+            for row, text in zip(rows, present, strict=True):
+                value = column.values[row]
+                wrong += text != MISSING if value is None else not writes(value, text)
+                if wrong > strays:
+                    break
+            if wrong <= strays:
+                return part, column, wrong
+    return None
+
+
+def _take(place: _Place, columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> bool:
+    """Name a place after a column that holds its values."""
+    found = _held_by(place.texts, place.shape, columns)
+    if found is None:
+        return False
+    place.part, column, wrong = found
+    place.shape = place.shape or TEXT
+    types[column.name] = column.edm
+    if wrong:
+        notes.append(f"the column {column.name} differs from the key in {wrong} of {len(place.texts)} rows looked at")
+    return True
+
+
+def _join(places: list[_Place], columns: Sequence[Column], types: dict[str, EdmType], notes: list[str]) -> list[_Place]:
+    """Neighbours that a column holds together, such as an age group ``40-44``, made one."""
+    for length in range(len(places), 1, -1):
+        for start in range(len(places) - length + 1):
+            run = places[start : start + length]
+            if not any(p.open for p in run):
+                continue
+            texts = tuple(_glued(run, row) for row in range(len(run[0].texts)))
+            whole = _Place(texts, run[-1].after, TEXT, run[0].initial)
+            if _take(whole, columns, types, notes):
+                rest = places[:start], places[start + length :]
+                return [*_join(rest[0], columns, types, notes), whole, *_join(rest[1], columns, types, notes)]
+    return places
+
+
+def _glued(run: Sequence[_Place], row: int) -> str | None:
+    pieces = [p.texts[row] for p in run]
+    if None in pieces:
+        return None
+    return "".join(str(t) + (p.after if p is not run[-1] else "") for t, p in zip(pieces, run, strict=True))
+
+
+# --- invented names
+
+
+def _values(place: _Place, types: Mapping[str, EdmType]) -> list[Value]:
+    """The values behind a place, None where there is none."""
+    assert place.shape is not None
+    part = place.part or place.shape.part("")
+    edms = types if place.part else {"": place.shape.edm}
+    if isinstance(part, Hash):
+        return [None] * len(place.texts)
+    known: dict[str, Value] = {}
+    for text in place.texts:
+        if text is not None and text not in known:
+            try:
+                known[text] = read_part(part, text, edms)
+            except (ValueError, OverflowError):
+                known[text] = None
+    return [None if t is None else known[t] for t in place.texts]
+
+
+def _groups(places: Sequence[_Place], *, shared: bool) -> list[list[_Place]]:
+    """Places that tell the same property: equal values, or a period that the other's time falls into."""
+    groups: list[list[_Place]] = []
+    for place in places:
+        home = next((g for g in groups if any(_same(place, other) for other in g)), None) if shared else None
+        if home is None:
+            groups.append([place])
+        else:
+            home.append(place)
+    return groups
+
+
+def _same(one: _Place, other: _Place) -> bool:
+    assert one.shape is not None and other.shape is not None
+    if one.shape.edm is not other.shape.edm or len(set(one.values)) < 2:
+        return False
+    return one.values == other.values or _falls_into(one, other) or _falls_into(other, one)
+
+
+def _falls_into(coarse: _Place, fine: _Place) -> bool:
+    """Whether the first is the period of the second's times."""
+    assert coarse.shape is not None and fine.shape is not None
+    if coarse.shape.function != "time" or not _finer(fine.shape, coarse.shape):
+        return False
+    part, context = coarse.shape.part("t"), Context({"t": EdmType.DATETIME})
+    pairs = zip(fine.values, coarse.texts, strict=True)
+    return all(part.encode({"t": value}, context) == text for value, text in pairs if text is not None)
+
+
+def _finer(one: Shape, other: Shape) -> bool:
+    return one.function != "time" or one.bits("") > other.bits("")
+
+
+def _invent(groups: Sequence[Sequence[_Place]], taken: set[str], types: dict[str, EdmType], notes: list[str]) -> None:
+    """A new name for each group."""
+    numbers = {"p": 0, "r": 0}
+    for group in groups:
+        initial, name = group[0].initial, ""
+        while not name or name in taken:
+            numbers[initial] += 1
+            name = f"{initial}{numbers[initial]}"
+        for place in group:
+            assert place.shape is not None
+            place.part = place.shape.part(name)
+            types[name] = place.shape.edm
+            if place.shape.hint:
+                notes.append(f"{name} holds {place.shape.hint}: taken as {place.shape.edm}")
+        if any(p.shape and "ticks" in p.shape.function for p in group) and _below_microseconds(group[0]):
+            notes.append(f"{name} has times finer than a microsecond")
+
+
+def _below_microseconds(place: _Place) -> bool:
+    return any(isinstance(v, int) and v % 10 for v in place.values)
+
+
+# --- buckets
+
+
+def _is_small_number(place: _Place) -> bool:
+    shape = place.shape
+    if shape is None or not isinstance(place.part, Pad | Field) or shape.edm is not EdmType.INT64:
+        return False
+    return all(
+        v is not None and 0 <= int(v) < _MAX_BUCKETS for v, t in zip(place.values, place.texts, strict=True) if t
+    )
+
+
+def _hash(places: Sequence[_Place], columns: Sequence[Column], types: dict[str, EdmType]) -> None:
+    """Bucket numbers that a hash of a column, or of another piece, explains."""
+    names = {c.name for c in columns}
+    for place in places:
+        if place.part is None or not _is_small_number(place) or place.part.properties[0] in names:
+            continue
+        widths = {len(t) for t in place.texts if t is not None}
+        if len(widths) != 1 or max(widths) > 4:
+            continue
+        mine = place.part.properties
+        others = [
+            Column(p.part.property, types[p.part.property], p.values)
+            for p in places
+            if isinstance(p.part, Field | Pad | ReversePad | Ticks | ReverseTicks) and p.part.property not in mine
+        ]
+        for source in [*columns, *others][:_MAX_SOURCES]:
+            count = _buckets_of(place, source, max(widths))
+            if count:
+                place.part = Hash(source.name, count)
+                types[source.name] = source.edm
+                break
+
+
+def _buckets_of(place: _Place, source: Column, width: int) -> int:
+    """How many buckets a hash of the source must have to give the numbers; 0 where none does."""
+    pairs = {
+        (bucket(canonical_text(value, source.edm), 2**64), number)
+        for value, number, text in zip(source.values, place.values, place.texts, strict=True)
+        if value is not None and text is not None
+    }
+    if any(v is None for v, t in zip(source.values, place.texts, strict=True) if t is not None):
+        return 0
+    low = max(10 ** (width - 1) + 1 if width > 1 else 2, 1 + max(int(n or 0) for _, n in pairs)) if pairs else 0
+    possible = [n for n in range(low, min(10**width, _MAX_BUCKETS) + 1) if n > 1] if pairs else []
+    for digest, number in sorted(pairs, key=str):
+        possible = [n for n in possible if digest % n == number]
+        if not possible:
+            return 0
+    if not possible or len(pairs) * log2(possible[0]) < _HASH_BITS:
+        return 0
+    return possible[0]
+
+
+def _buckets(places: Sequence[_Place]) -> list[str]:
+    """A remark for a small number at either end of a PartitionKey."""
+    variable = [p for p in places if p.part is not None]
+    notes = []
+    for place in dict.fromkeys(id(p) for p in (*variable[:1], *variable[-1:])):
+        one = next(p for p in variable if id(p) == place)
+        if not _is_small_number(one) or not isinstance(one.part, Pad):
+            continue
+        numbers = {int(v) for v in one.values if v is not None}
+        if len(numbers) > 1 and max(numbers) < 4 * len(numbers):
+            notes.append(
+                f"{one.part.property} looks like a bucket of {len(numbers)} values, and no known property hashes to it"
+            )
+    return notes

@@ -1,0 +1,224 @@
+"""Shapes of key texts: what the texts at one place of many keys have in common, and which part writes them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from pkadvisor.design.transforms import (
+    MISSING,
+    TICKS_DIGITS,
+    TIME_UNITS,
+    Field,
+    Pad,
+    Part,
+    ReverseTicks,
+    Ticks,
+    Time,
+)
+from pkadvisor.table.edm import (
+    INT64_MAX,
+    INT64_MIN,
+    TICKS_MAX,
+    TICKS_PER_SECOND,
+    TICKS_UNIX_EPOCH,
+    EdmType,
+    parse_datetime_ticks,
+)
+
+TOLERANCE: Final = 0.01
+"""Share of the rows that may break a pattern without ending it; they are told apart afterwards."""
+SPAN_YEARS: Final = (1990, 2100)
+"""Times outside are taken for other numbers."""
+_UNIX_YEAR_ONE: Final = datetime(1, 1, 1)
+
+
+def ticks_of(moment: datetime) -> int:
+    """100 ns since year 1 of a moment without a zone, taken as UTC."""
+    delta = moment - _UNIX_YEAR_ONE
+    return (delta.days * 86_400 + delta.seconds) * TICKS_PER_SECOND + delta.microseconds * 10
+
+
+_EARLIEST: Final = ticks_of(datetime(SPAN_YEARS[0], 1, 1))
+_LATEST: Final = ticks_of(datetime(SPAN_YEARS[1], 1, 1))
+assert _EARLIEST > TICKS_UNIX_EPOCH
+
+_DATES = ("yyyy-MM-dd", "yyyy_MM_dd", "yyyy.MM.dd", "yyyyMMdd")
+_CLOCKS = ("HH", "HHmm", "HHmmss", "HH:mm", "HH:mm:ss", "HH-mm", "HH-mm-ss", "HH_mm", "HH_mm_ss")
+PATTERNS: Final = (
+    *("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH", "yyyyMMddHHmm", "yyyyMMddHHmmss"),
+    *("yyyy-MM", "yyyy_MM", "yyyy.MM", *_DATES[:3], "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy"),
+    *(f"{date}{between}{clock}" for date in _DATES for between in "-_ " for clock in _CLOCKS),
+)
+"""Periods that are recognised, in order of preference."""
+
+
+@lru_cache(maxsize=256)
+def _period(pattern: str) -> re.Pattern[str]:
+    shape = re.escape(pattern)
+    for token in TIME_UNITS:
+        shape = shape.replace(token, f"(?P<{token}>[0-9]{{{len(token)}}})")
+    return re.compile(shape)
+
+
+def period_start(text: str, pattern: str) -> int | None:
+    """The first moment of a period in ticks; None where the text names no period of the pattern."""
+    match = _period(pattern).fullmatch(text)
+    if match is None:
+        return None
+    shown = match.groupdict()
+    units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in TIME_UNITS]
+    try:
+        return ticks_of(datetime(*units))  # type: ignore[arg-type]
+    except ValueError:  # 30 February
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the texts at one place have in common; ``hint`` says what they resemble but cannot be written as."""
+
+    function: str = ""
+    edm: EdmType = EdmType.STRING
+    width: int = 0
+    pattern: str = ""
+    hint: str = ""
+
+    def part(self, name: str) -> Part:
+        """The part of a template that writes such texts from a property."""
+        match self.function:
+            case "pad":
+                return Pad(name, self.width)
+            case "time":
+                return Time(name, self.pattern)
+            case "ticks":
+                return Ticks(name)
+            case "reverse_ticks":
+                return ReverseTicks(name)
+        return Field(name)
+
+    @property
+    def certain(self) -> str:
+        """What tells this shape from others beyond doubt; empty for free text and plain numbers."""
+        if self.function:
+            return f"{self.function}{self.width or self.pattern}"
+        return str(self.edm) if self.edm in (EdmType.GUID, EdmType.DATETIME) else ""
+
+    def bits(self, text: str) -> float:
+        """What a text costs to tell once its shape is known; plain numbers cost what texts do, on purpose.
+
+        A code such as ``85123A`` beside ``22423`` is one property, not two kinds of rows.
+        """
+        match self.function:
+            case "pad":
+                return 3.4 * self.width + 2
+            case "time":
+                return {"year": 7, "month": 11, "day": 16, "hour": 20, "minute": 26, "second": 32}[
+                    [unit for token, unit in TIME_UNITS.items() if token in self.pattern][-1]
+                ]
+            case "ticks" | "reverse_ticks":
+                return 45
+        if self.edm is EdmType.DATETIME:
+            return 45
+        return 122 if self.edm is EdmType.GUID else 6 * len(text) + 6
+
+
+TEXT: Final = Shape()
+_NUMBER = re.compile("0|-?[1-9][0-9]*")
+_PADDED = re.compile("-?[0-9]+")
+GUID_TEXT: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_GUID = re.compile(GUID_TEXT)
+_CANONICAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{7}Z")
+_DECIMAL = re.compile(r"-?[0-9]+\.[0-9]+")
+
+
+def allowed(count: int) -> int:
+    """How many of ``count`` rows may break a pattern."""
+    return int(count * TOLERANCE)
+
+
+def classify(texts: Iterable[str]) -> Shape:
+    """The narrowest shape that writes these texts; missing values (``~-``) say nothing.
+
+    Plain and padded numbers must be numbers without exception; times and Guids may have a few.
+    """
+    found = set(texts) - {MISSING}
+    if not found:
+        return TEXT
+    strays = allowed(len(found))
+
+    def nearly(test: Callable[[str], object]) -> bool:
+        return sum(not test(text) for text in found) <= strays
+
+    widths = Counter(map(len, found))
+    width, frequent = widths.most_common(1)[0]
+    if len(found) - frequent <= strays:
+        if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= int(t) < _LATEST):
+            return Shape("ticks", EdmType.DATETIME)
+        if width == TICKS_DIGITS and nearly(lambda t: _digits(t) and _EARLIEST <= TICKS_MAX - int(t) < _LATEST):
+            return Shape("reverse_ticks", EdmType.DATETIME)
+        for pattern in PATTERNS:
+            if len(pattern) == width and nearly(lambda t, p=pattern: _plausible(t, p)):  # type: ignore[misc]
+                return Shape("time", EdmType.DATETIME, pattern=pattern)
+        if width == 36 and nearly(_GUID.fullmatch):
+            lower = nearly(lambda t: t == t.lower())
+            return Shape(edm=EdmType.GUID) if lower else replace(TEXT, hint="Guids that are not in lower case")
+        if width == 28 and nearly(_is_canonical_time):
+            return Shape(edm=EdmType.DATETIME)
+    if nearly(_is_iso_time):
+        return replace(TEXT, hint="times in a form that no transform writes")
+    return _number(found) or _other(found)
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _plausible(text: str, pattern: str) -> bool:
+    start = period_start(text, pattern)
+    return start is not None and _EARLIEST <= start < _LATEST
+
+
+def _is_canonical_time(text: str) -> bool:
+    return _CANONICAL_TIME.fullmatch(text) is not None and _is_iso_time(text)
+
+
+def _is_iso_time(text: str) -> bool:
+    if text[10:11] not in ("T", "t"):
+        return False
+    try:
+        return _EARLIEST <= parse_datetime_ticks(text) < _LATEST
+    except ValueError:
+        return False
+
+
+def _number(found: Collection[str]) -> Shape | None:
+    """The shape of whole numbers; None for other texts."""
+    if not all(map(_PADDED.fullmatch, found)):
+        return None
+    if all(map(_NUMBER.fullmatch, found)):
+        if all(len(t) < 21 and INT64_MIN <= int(t) <= INT64_MAX for t in found):
+            ticks = all(len(t) == 18 and _EARLIEST <= int(t) < _LATEST for t in found)
+            return Shape(edm=EdmType.INT64, hint="ticks without their leading zero" if ticks else "")
+        return TEXT
+    widths = {len(t.lstrip("-")) for t in found}
+    if len(widths) > 1:
+        return replace(TEXT, hint="numbers of several widths with leading zeros")
+    (width,) = widths
+    if width > 38 or ("-" in "".join(found) and width > 18):
+        return TEXT
+    large = any(abs(int(t)) > INT64_MAX for t in found)
+    return Shape("pad", EdmType.STRING if large else EdmType.INT64, width)
+
+
+def _other(found: Collection[str]) -> Shape:
+    if found == {"true", "false"}:
+        return Shape(edm=EdmType.BOOLEAN)
+    if all(_DECIMAL.fullmatch(t) and repr(float(t)) == t for t in found):
+        return Shape(edm=EdmType.DOUBLE)
+    return TEXT

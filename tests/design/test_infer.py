@@ -1,0 +1,699 @@
+"""Inferred key shapes: the template expected of small tables, of real ones, and the proof against decode and encode."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pkadvisor.design.decode import decode_key
+from pkadvisor.design.infer import Inference, KeyShape, infer_keys
+from pkadvisor.design.infer_proof import Proof
+from pkadvisor.design.infer_shapes import Shape, classify, period_start
+from pkadvisor.design.scheme import key_expression, parse_key
+from pkadvisor.design.template import decoder, parse_template
+from pkadvisor.design.transforms import FORBIDDEN, Hash, Literal, ReverseTicks, Ticks, Time, Value, bucket
+from pkadvisor.errors import UsageError
+from pkadvisor.table.edm import TICKS_MAX, EdmType
+from tests.design.support import hostile_texts, moments, python_value, ticks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+real = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not here (PKADVISOR_SHARED)")
+
+Keys = list[tuple[str, str]]
+START = datetime(2015, 8, 17, 15, 4, 5, tzinfo=UTC)
+RUNNERS = [(1234, "John", "M", 55), (77, "Ann", "F", 31), (401, "Bo", "M", 7), (12, "Eve", "F", 60)]
+RACE = "2011 New York City Marathon__Full"
+WORDS = ("RandyToVikings", "PatsWin", "SnowInMay", "Overtime", "Draft")
+
+
+def found(inference: Inference) -> set[tuple[str, int]]:
+    """The templates with the rows that each explains."""
+    return {(str(k.key), k.explained) for k in inference.kinds}
+
+
+def types_of(kind: KeyShape) -> dict[str, str]:
+    return {name: str(edm) for name, edm in kind.types}
+
+
+def moment_texts(pattern: str, hours: int = 31) -> Keys:
+    return [("a", (START + timedelta(hours=hours * i, seconds=i)).strftime(pattern)) for i in range(20)]
+
+
+def guid(number: int) -> str:
+    return str(UUID(int=number * 0x9E3779B97F4A7C15F39CC0605CEDC834 % 2**128))
+
+
+CASES: dict[str, tuple[Keys, dict[str, int]]] = {
+    "runners": (
+        [(RACE, f"{bib}__{name}__{sex}__{age}") for bib, name, sex, age in RUNNERS],
+        {f"{RACE} | {{r1}}__{{r2}}__{{r3}}__{{r4}}": 4},
+    ),
+    "two rows for each runner": (
+        [
+            key
+            for bib, name, sex, age in RUNNERS
+            for key in (
+                (RACE, f"BIB:{bib:05d}__{name}__{sex}__{age}"),
+                (RACE, f"AGE:{age:03d}__{bib}__{name}__{sex}"),
+            )
+        ],
+        {
+            f"{RACE} | BIB:{{pad(r1,5)}}__{{r2}}__{{r3}}__{{r4}}": 4,
+            f"{RACE} | AGE:{{pad(r1,3)}}__{{r2}}__{{r3}}__{{r4}}": 4,
+        },
+    ),
+    "compound key": (
+        [("Sales", f"{n:06d}_{year}") for n in (123, 124, 7) for year in (2012, 2013)],
+        {"Sales | {pad(r1,6)}_{time(r2,'yyyy')}": 6},
+    ),
+    "employees and departments": (
+        [("Sales", f"EMPLOYEE_{n:06d}") for n in (123, 124, 9)]
+        + [("Sales", f"DEPARTMENT_{d}") for d in ("SALES", "HR")],
+        {"Sales | EMPLOYEE_{pad(r1,6)}": 3, "Sales | DEPARTMENT_{r1}": 2},
+    ),
+    "members and rentals": (
+        [(f"m{m}", k) for m in (5, 71) for k in ("Member", "Rental_Titanic", "Rental_Rocky_II", f"Rental_Up{m}")],
+        {"m{p1} | Rental_{r1}": 6, "m{p1} | Member": 2},
+    ),
+    "two indexes in partitions of their own": (
+        [("empid_Sales", f"{n:06d}") for n in (223, 224, 7)]
+        + [("email_Sales", f"{n}@contoso.com") for n in ("jonesj", "smith", "x")],
+        {"empid_Sales | {pad(r1,6)}": 3, "email_Sales | {r1}": 3},
+    ),
+    "dates and topics": (
+        [("Brady", f"201009{day};{w}") for day, w in zip((20, 21, 28, 29, 30), WORDS, strict=True)]
+        + [("Brady", f"Sports;{w}") for w in WORDS],
+        {"Brady | {time(r1,'yyyyMMdd')};{r2}": 5, "Brady | Sports;{r1}": 5},
+    ),
+    "diagnostics": (
+        [(f"06362599{69 + i:02d}000000000", f"role___{i}___{j}x") for i in range(5) for j in range(3)],
+        {"{ticks(p1)} | role___{r1}___{r2}": 15},
+    ),
+    "diagnostics with buckets": (
+        [(f"{b:019d}___06362599{68 + i}000000000", f"x{i}y") for b in range(7) for i in range(3)],
+        {"{pad(p1,19)}___{ticks(p2)} | {r1}": 21},
+    ),
+    "diagnostics with and without buckets": (
+        [(f"{b:019d}___06362599{68 + i}000000000", f"x{i}y") for b in range(7) for i in range(3)]
+        + [(f"06362599{70 + i}000000000", f"x{i}y") for i in range(9)],
+        {"{pad(p1,19)}___{ticks(p2)} | {r1}": 21, "{ticks(p1)} | {r1}": 9},
+    ),
+    "application trace by the hour": (
+        [(f"201508{17 + i}15", guid(i * 7 + 1)) for i in range(9)],
+        {"{time(p1,'yyyyMMddHH')} | {r1}": 9},
+    ),
+    "log tail": (
+        [("web", f"{TICKS_MAX - ticks(START) - i * 7_000_001:019d}") for i in range(9)],
+        {"web | {reverse_ticks(r1)}": 9},
+    ),
+    "month of the time in the RowKey": (
+        [
+            (f"d{i % 3}_{t:%Y%m}", f"{TICKS_MAX - ticks(t):019d}")
+            for i in range(20)
+            for t in (START + timedelta(days=9 * i),)
+        ],
+        {"d{p1}_{time(p2,'yyyyMM')} | {reverse_ticks(p2)}": 20},
+    ),
+    "buckets of tenants": (
+        [(f"tenant_{b:02d}", f"{n}") for b in range(8) for n in (9, 10, 11)],
+        {"tenant_{pad(p1,2)} | {r1}": 24},
+    ),
+    "the same piece in both keys": (
+        [(f"u{n}", f"{n}_{w}") for n, w in zip((5, 17, 4, 90, 33), WORDS, strict=True)],
+        {"u{p1} | {p1}_{r1}": 5},
+    ),
+    "guids": ([("a", f"{guid(i)}_{guid(i + 50)}") for i in range(1, 9)], {"a | {r1}_{r2}": 8}),
+    "guids between hyphens stay whole": ([("a", f"{guid(i)}-{i}") for i in range(1, 9)], {"a | {r1}": 8}),
+    "years": ([("a", str(y)) for y in (1999, 2004, 2020)], {"a | {time(r1,'yyyy')}": 3}),
+    "no years": ([("a", str(y)) for y in (1899, 2004, 2020)], {"a | {r1}": 3}),
+    "no month 13": ([("a", y) for y in ("201513", "201512", "201601")], {"a | {r1}": 3}),
+    "no 30 February": ([("a", y) for y in ("20150230", "20151201", "20160101")], {"a | {r1}": 3}),
+    "ticks out of span": ([("a", f"{10**17 * i + 5:019d}") for i in (1, 2, 3)], {"a | {pad(r1,19)}": 3}),
+    "below zero": ([("a", str(n)) for n in (-5, 7, 12, 0)], {"a | {r1}": 4}),
+    "below zero behind a separator": (
+        [("a", f"x{c}_{n}") for c, n in zip("bcd", (-5, 7, 12), strict=True)],
+        {"a | {r1}_{r2}": 3},
+    ),
+    "padded below zero": ([("a", t) for t in ("-99958", "00042", "00001")], {"a | {pad(r1,5)}": 3}),
+    "mixed widths": ([("a", t) for t in ("007", "1234", "05", "99")], {"a | {r1}": 4}),
+    "one wider than the rest": ([("a", f"{n:03d}") for n in range(990, 1010)] + [("a", "005")], {"a | {r1}": 21}),
+    "other digits": ([("a", t) for t in ("٠٠١", "٠٠٢", "٠٠٣")], {"a | {r1}": 3}),
+    "letters before a number": ([("a", f"C{n:05d}") for n in (213, 15006, 2)], {"a | C{pad(r1,5)}": 3}),
+    "letters that a value holds": (
+        [("a", f"{w}_C{n}") for w, n in zip(("Chicago", "Celle", "Cork"), (9, 10, 12), strict=True)],
+        {"a | {r1}_{r2}": 3},
+    ),
+    "separators inside values": (
+        [("a", f"{w}_x") for w in ("b_c", "d", "e_f_g")],
+        {"a | {r1}": 3},
+    ),
+    "a longer separator around values with the shorter": (
+        [("a", f"b_{i}__{w}") for i, w in enumerate(WORDS)],
+        {"a | b_{r1}__{r2}": 5},
+    ),
+    "a longer separator around the shorter": (
+        [("a", f"{c}__{w}") for c, w in zip(("New_York", "Rome", "Oslo", "Bonn", "St_Ives"), WORDS, strict=True)],
+        {"a | {r1}": 5},
+    ),
+    "missing values": ([("a", t) for t in ("007", "~-", "012")], {"a | {pad(r1,3)}": 3}),
+    "escapes": ([("a", f"{n}_{t}") for n, t in ((5, "x~005Fy"), (6, "z"), (70, "~002F"))], {"a | {r1}_{r2}": 3}),
+    "a state goes with its city": (
+        [(s, f"{c}_{i}") for s, c in (("Ohio", "Akron"), ("Utah", "Provo"), ("Iowa", "Ames")) for i in range(8, 40)],
+        {"{p1} | {r1}_{r2}": 96},
+    ),
+    "codes with and without letters are one kind": (
+        [("a", f"{n}_{i}") for i, n in enumerate(("22423", "85123A", "POST", "47566", "22720", "M", "20725"))],
+        {"a | {r1}_{r2}": 7},
+    ),
+    "constant": ([("a", "b")] * 3, {"a | b": 3}),
+    "empty": ([("", "")], {"'' | ''": 1}),
+    "empty and not": ([("", "b"), ("c", ""), ("", "")], {"{p1} | {r1}": 3}),
+    "braces": ([("{a}", f"{{{n}}}") for n in (5, 6, 70)], {"{{a}} | {r1}": 3}),
+    **{
+        f"time as {pattern}": (moment_texts(strf, hours), {f"a | {{time(r1,'{pattern}')}}": 20})
+        for pattern, strf, hours in (
+            ("yyyyMM", "%Y%m", 800),
+            ("yyyyMMdd", "%Y%m%d", 31),
+            ("yyyy-MM-dd", "%Y-%m-%d", 31),
+            ("yyyy-MM", "%Y-%m", 800),
+            ("dd.MM.yyyy", "%d.%m.%Y", 31),
+            ("yyyyMMddHHmm", "%Y%m%d%H%M", 31),
+            ("yyyyMMddHHmmss", "%Y%m%d%H%M%S", 31),
+            ("yyyyMMdd-HHmmss", "%Y%m%d-%H%M%S", 31),
+            ("yyyy-MM-dd HH:mm:ss", "%Y-%m-%d %H:%M:%S", 31),
+            ("yyyy_MM_dd_HH", "%Y_%m_%d_%H", 31),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_template_of_a_small_table(name: str) -> None:
+    keys, expected = CASES[name]
+    inference = infer_keys(keys)
+    if len(set(keys)) == len(keys):
+        assert found(inference) == set(expected.items())
+    assert {str(k.key): k.explained for k in inference.kinds} == expected
+    assert inference.share == 1.0
+    assert inference.rows == len(keys)
+
+
+@pytest.mark.parametrize(
+    ("name", "types"),
+    [
+        ("runners", {"r1": "Int64", "r2": "String", "r3": "String", "r4": "Int64"}),
+        ("guids", {"r1": "Guid", "r2": "Guid"}),
+        ("guids between hyphens stay whole", {"r1": "String"}),
+        ("below zero", {"r1": "Int64"}),
+        ("below zero behind a separator", {"r1": "String", "r2": "Int64"}),
+        ("mixed widths", {"r1": "String"}),
+        ("one wider than the rest", {"r1": "String"}),
+        ("other digits", {"r1": "String"}),
+        ("no month 13", {"r1": "Int64"}),
+        ("diagnostics with buckets", {"p1": "Int64", "p2": "DateTime", "r1": "String"}),
+        ("letters that a value holds", {"r1": "String", "r2": "String"}),
+    ],
+)
+def test_the_types_of_invented_properties(name: str, types: dict[str, str]) -> None:
+    (kind,) = infer_keys(CASES[name][0]).kinds
+    assert types_of(kind) == types
+    assert kind.columns == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "shape"),
+    [
+        (["00123", "00007"], Shape("pad", EdmType.INT64, 5)),
+        (["0" * 38, "1" * 38], Shape("pad", EdmType.STRING, 38)),
+        (["0" * 39, "1" * 39], Shape()),
+        (["9223372036854775807", "5"], Shape(edm=EdmType.INT64)),
+        (["9223372036854775808", "5"], Shape()),
+        (["true", "false"], Shape(edm=EdmType.BOOLEAN)),
+        (["1.5", "-2.25"], Shape(edm=EdmType.DOUBLE)),
+        (["1.50", "2.25"], Shape()),
+        (["-0", "5"], Shape("pad", EdmType.INT64, 1)),
+        (["2015-08-17T00:00:00.0000000Z"] * 2, Shape(edm=EdmType.DATETIME)),
+        (["2015-02-30T00:00:00.0000000Z"] * 2, Shape()),
+        ([guid(3), guid(4)], Shape(edm=EdmType.GUID)),
+        (["~-"], Shape()),
+        ([""], Shape()),
+    ],
+)
+def test_shapes_of_texts(texts: list[str], shape: Shape) -> None:
+    assert classify(texts) == shape
+
+
+def test_a_period_begins_where_the_calendar_says() -> None:
+    assert period_start("201508", "yyyyMM") == ticks(datetime(2015, 8, 1, tzinfo=UTC))
+    assert period_start("17.08.2015", "dd.MM.yyyy") == ticks(datetime(2015, 8, 17, tzinfo=UTC))
+    assert period_start("20150230", "yyyyMMdd") is None
+    assert period_start("2015083", "yyyyMMdd") is None
+    assert period_start("٢٠١٥", "yyyy") is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        (CASES["buckets of tenants"][0], "p1 looks like a bucket of 8 values"),
+        (CASES["diagnostics with buckets"][0], "p1 looks like a bucket of 7 values"),
+        (CASES["mixed widths"][0], "r1 holds numbers of several widths with leading zeros"),
+        ([("a", guid(i).upper()) for i in (1, 2, 3)], "Guids that are not in lower case"),
+        ([("a", f"6362599{n}000000000") for n in (68, 69, 70)], "ticks without their leading zero"),
+        (CASES["a longer separator around the shorter"][0], "RowKey is not cut at '_': values hold it"),
+        ([("a", f"{n:019d}") for n in (636259968000000001, 636259968000000022)], "finer than a microsecond"),
+        ([("a", f"2015-08-17T10:0{i}:00Z") for i in range(5)], "times in a form that no transform writes"),
+        ([("a", "b")], "one key only"),
+    ],
+)
+def test_what_is_said_beside_the_template(keys: Keys, words: str) -> None:
+    (kind,) = infer_keys(keys).kinds
+    assert words in " ".join(kind.notes)
+
+
+def test_numbers_that_are_no_buckets_are_not_called_so() -> None:
+    for keys in (
+        CASES["letters before a number"][0],
+        CASES["compound key"][0],
+        [(f"{n:05d}", "x") for n in (1, 40_000)],
+    ):
+        assert not any("bucket" in note for kind in infer_keys(keys).kinds for note in kind.notes)
+
+
+# --- columns lend their names
+
+
+def table(
+    partition: str, row: str, columns: Mapping[str, Sequence[object]], types: Mapping[str, EdmType]
+) -> pl.DataFrame:
+    """A table whose keys follow the templates."""
+    from tests.design.support import frame_of
+
+    frame = frame_of(columns, types)
+    key = parse_key(partition, row)
+    return frame.with_columns(
+        PartitionKey=key_expression(key.partition, dict(types)), RowKey=key_expression(key.row, dict(types))
+    )
+
+
+COLUMNS: dict[str, tuple[Callable[[int], object], EdmType]] = {
+    "bib": (lambda i: i * 37 % 1009, EdmType.INT64),
+    "device": (lambda i: f"dev{i * 7 % 41}", EdmType.STRING),
+    "group": (lambda i: f"{i % 9 * 10}-{i % 9 * 10 + 4}", EdmType.STRING),
+    "at": (lambda i: START + timedelta(minutes=977 * i, microseconds=i), EdmType.DATETIME),
+    "id": (lambda i: guid(i + 1), EdmType.GUID),
+    "race": (lambda i: "Spring Run", EdmType.STRING),
+    "zip": (lambda i: f"{i * 77 % 9000:05d}", EdmType.STRING),
+    "odd (name)": (lambda i: i + 100_000, EdmType.INT64),
+}
+COLUMN_TYPES = {name: edm for name, (_, edm) in COLUMNS.items()}
+COLUMN_VALUES = {name: [make(i) for i in range(400)] for name, (make, _) in COLUMNS.items()}
+
+
+@pytest.mark.parametrize(
+    ("partition", "row"),
+    [
+        ("{race}_{device}", "{pad(bib,4)}_{bib}"),
+        ("{device}", "{reverse_pad(bib,6)}_{id}"),
+        ("{device}_{time(at,'yyyyMM')}", "{reverse_ticks(at)}"),
+        ("{time(at,'yyyyMMdd')}", "{ticks(at)}_{device}"),
+        ("{device}", "{at}"),
+        ("{race}", "{bib}_{group}_{device}"),
+        ("{hash(device,16)}", "{device}_{pad(bib,5)}"),
+        ("{device}_{hash(bib,8)}", "{id}"),
+        ("x{hash(id,120)}", "{id}"),
+        ("{zip}", "{id}"),
+    ],
+)
+def test_columns_lend_their_names(partition: str, row: str) -> None:
+    frame = table(partition, row, COLUMN_VALUES, COLUMN_TYPES)
+    inference = infer_keys(frame, COLUMN_TYPES)
+    (kind,) = inference.kinds
+    assert str(kind.key) == f"{partition} | {row}"
+    assert inference.share == 1.0
+    assert set(kind.columns) == set(kind.key.properties)
+    assert dict(kind.types) == {n: COLUMN_TYPES[n] for n in kind.key.properties}
+    assert not kind.notes
+
+
+def test_a_column_that_a_template_cannot_name_lends_nothing() -> None:
+    frame = table(
+        "{race}",
+        "{bib}",
+        {"race": ["a"] * 9, "bib": [i + 100 for i in range(9)]},
+        {"race": EdmType.STRING, "bib": EdmType.INT64},
+    )
+    (kind,) = infer_keys(frame.rename({"bib": "odd (name)"})).kinds
+    assert str(kind.key) == "a | {r1}"
+
+
+def test_a_column_that_differs_here_and_there_lends_its_name_and_is_told() -> None:
+    frame = table("{race}", "{id}", COLUMN_VALUES, COLUMN_TYPES)
+    ids = [guid(1000) if i in (3, 77) else v for i, v in enumerate(COLUMN_VALUES["id"])]
+    import polars as pl
+
+    (kind,) = infer_keys(frame.with_columns(id=pl.Series(ids)), COLUMN_TYPES).kinds
+    assert str(kind.key) == "{race} | {id}"
+    assert kind.notes == ("the column id differs from the key in 2 of 400 rows looked at",)
+    often = [guid(1000) if i % 50 == 0 else v for i, v in enumerate(COLUMN_VALUES["id"])]
+    (kind,) = infer_keys(frame.with_columns(id=pl.Series(often)), COLUMN_TYPES).kinds
+    assert str(kind.key) == "{race} | {r1}"
+
+
+def test_a_hash_of_a_piece_of_the_key_needs_no_column() -> None:
+    keys = [(f"{bucket(d, 16):02d}", f"{d}_{i}") for i in range(60) for d in (f"dev{i * 7 % 41}x",)]
+    inference = infer_keys(keys)
+    assert found(inference) == {("{hash(r1,16)} | {r1}_{r2}", 60)}
+    wrong = [(f"{(int(p) + (i == 7)) % 16:02d}", r) for i, (p, r) in enumerate(keys)]
+    assert {str(k.key) for k in infer_keys(wrong).kinds} == {"{pad(p1,2)} | {r1}_{r2}"}
+
+
+def test_invented_names_stay_clear_of_columns() -> None:
+    import polars as pl
+
+    frame = pl.DataFrame(
+        {"PartitionKey": ["a", "b", "c"], "RowKey": ["x5", "x7", "x60"], "r1": [1, 2, 3], "p1": ["z"] * 3}
+    )
+    (kind,) = infer_keys(frame).kinds
+    assert str(kind.key) == "{p2} | x{r2}"
+
+
+def test_a_frame_needs_both_keys() -> None:
+    import polars as pl
+
+    with pytest.raises(UsageError, match="RowKey"):
+        infer_keys(pl.DataFrame({"PartitionKey": ["a"]}))
+
+
+# --- rows that no template explains
+
+
+def test_rows_without_a_key_and_forbidden_characters_are_counted_unexplained() -> None:
+    import polars as pl
+
+    frame = pl.DataFrame({"PartitionKey": ["a", "b", None, "c/d", "e"], "RowKey": ["1", "2", "3", "4", None]})
+    inference = infer_keys(frame)
+    assert (inference.rows, inference.explained) == (5, 2)
+    assert [(k.label, k.rows, k.explained, k.example) for k in inference.kinds if not k.explained] == [
+        ("unexplained", 1, 0, ("c/d", "4"))
+    ]
+
+
+def test_strays_are_told_apart_from_the_rest() -> None:
+    keys = [("a", f"{i:05d}__{WORDS[i % 5]}__{i % 7}") for i in range(500)] + [("a", "a stray"), ("a", "b__c")]
+    inference = infer_keys(keys)
+    assert ("a | {pad(r1,5)}__{r2}__{r3}", 500) in found(inference)
+    assert inference.share == 1.0
+
+
+def test_a_stray_that_the_guess_does_not_see_is_found_by_the_proof() -> None:
+    keys = [("a", f"{i:06d}") for i in range(12_000)] + [("a", "0x")]
+    inference = infer_keys(keys)
+    assert inference.share == 1.0
+    assert sum(k.rows for k in inference.kinds) == 12_001
+    assert all(k.rows == k.explained for k in inference.kinds)
+
+
+def test_a_key_of_many_separators_is_read_at_once() -> None:
+    key = parse_key("a", "{r1}_{r2}_{r3}_{r4}_{r5}_{r6}-Dongsi")
+    begin = perf_counter()
+    texts = ("1_2_3_4_5_6-Dongsi", "_" * 900 + "-Foo", "_" * 900 + "-Dongsi")
+    assert Proof(key, {}, {}).explained([("a", t) for t in texts]) == [True, False, False]
+    assert perf_counter() - begin < 5  # it takes no time, but a pattern that tries every way takes hours
+
+
+def test_nothing_is_inferred_of_nothing() -> None:
+    assert infer_keys([]) == Inference((), 0, 0)
+    assert infer_keys([]).share == 0.0
+
+
+def test_the_order_of_rows_changes_nothing_and_repeats_count() -> None:
+    keys = [k for case, _ in CASES.values() for k in case]
+    assert infer_keys(keys) == infer_keys(keys[::-1])
+    assert infer_keys(keys + keys).explained == 2 * infer_keys(keys).explained
+
+
+# --- the proof, against decode and encode one key at a time
+
+
+def encodes_back(kind: KeyShape, key: tuple[str, str]) -> bool:
+    """Whether a key comes back: ``decode_key``, with times to the last digit and periods where nothing is finer."""
+    types = dict(kind.types)
+    told: list[dict[str, Value]] = []
+    for parts, text in zip((kind.key.partition, kind.key.row), key, strict=True):
+        values = decode_key(parts, text, types)
+        match = decoder(parts).fullmatch(text)
+        if values is None or match is None:
+            return False
+        plain = {name: python_value(value) for name, value in values.items()}
+        for part, shown in zip((p for p in parts if not isinstance(p, Literal)), match.groups(), strict=True):
+            if isinstance(part, Ticks | ReverseTicks) and shown != "~-":
+                plain[part.property] = int(shown) if isinstance(part, Ticks) else TICKS_MAX - int(shown)
+            elif isinstance(part, Time) and shown != "~-":
+                start = period_start(shown, part.pattern)
+                if start is None:
+                    return False
+                plain.setdefault(part.property, start)
+        told.append(plain)
+    first, second = told
+    exact = {
+        p.property
+        for parts in (kind.key.partition, kind.key.row)
+        for p in parts
+        if not isinstance(p, Literal | Time | Hash) and hasattr(p, "property")
+    }
+    for values, parts in ((first, kind.key.partition), (second, kind.key.row)):
+        for name in list(values):
+            only_period = all(isinstance(p, Time) for p in parts if getattr(p, "property", "") == name)
+            if only_period and name in exact:
+                del values[name]
+    if any(second.get(name, value) != value for name, value in first.items() if name in exact):
+        return False
+    merged = {**first, **second}
+    for name in first.keys() & second.keys():
+        merged[name] = max(first[name], second[name])  # type: ignore[type-var]  # the finer period begins later
+    return kind.key.encode(merged, types) == key
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_small_tables_come_back_one_by_one(name: str) -> None:
+    keys, _ = CASES[name]
+    kinds = infer_keys(keys).kinds
+    assert sum(any(encodes_back(k, key) for k in kinds) for key in keys) == len(keys)
+    for kind in kinds:
+        assert encodes_back(kind, kind.example)
+
+
+POOL = (
+    ("{a}_{b}", "{n}"),
+    ("{a}", "BIB:{pad(n,5)}__{b}"),
+    ("{time(t,'yyyyMM')}", "{reverse_ticks(t)}_{a}"),
+    ("{a};{hash(b,4)}", "{ticks(t)}"),
+    ("T{n}", "{b}|{pad(n,3)}"),
+    ("", "{b}"),
+)
+POOL_TYPES = {"a": EdmType.STRING, "b": EdmType.STRING, "n": EdmType.INT64, "t": EdmType.DATETIME}
+values = st.fixed_dictionaries(
+    {
+        "a": st.one_of(st.none(), hostile_texts),
+        "b": st.sampled_from([*WORDS, "a_b", ""]),
+        "n": st.integers(-50, 120_000),
+        "t": st.one_of(st.none(), moments),
+    }
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.sampled_from(POOL), st.lists(values, max_size=12))
+def test_keys_of_a_random_template_are_all_explained(template: tuple[str, str], rows: list[dict[str, object]]) -> None:
+    key = parse_key(*template)
+    keys = [key.encode({n: python_value(v) for n, v in row.items()}, POOL_TYPES) for row in rows]
+    inference = infer_keys(keys)
+    assert inference.explained == inference.rows == len(keys)
+    assert all(any(encodes_back(kind, key) for kind in inference.kinds) for key in keys)
+
+
+any_text = st.one_of(
+    hostile_texts, st.text(max_size=6), st.sampled_from(["a_1", "a_2", "b_03", "\ud800", "٣_٣", "~-", "~005F"])
+)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.lists(st.tuples(any_text, any_text), max_size=14))
+def test_what_is_explained_is_what_comes_back(keys: Keys) -> None:
+    inference = infer_keys(keys)
+    assert inference.rows == len(keys) == sum(k.rows for k in inference.kinds)
+    assert inference.explained == sum(any(encodes_back(k, key) for k in inference.kinds) for key in keys)
+    legal = sum(not set("".join(key)) & FORBIDDEN and "~" not in "".join(key) for key in keys)
+    assert inference.explained >= legal
+    for kind in inference.kinds:
+        assert parse_template("".join(map(str, kind.key.row))) == kind.key.row
+        assert kind.explained in (0, kind.rows)
+
+
+# --- samples and real data
+
+
+def read_table(name: str) -> pl.DataFrame:
+    import polars as pl
+
+    if name.endswith(".parquet"):
+        return pl.read_parquet(name)
+    return pl.read_csv(name, infer_schema_length=None, null_values="NA", try_parse_dates=False)
+
+
+def typed(frame: pl.DataFrame, times: Sequence[str]) -> tuple[pl.DataFrame, dict[str, EdmType]]:
+    """The frame with its times parsed, and the types of its columns."""
+    import polars as pl
+
+    frame = frame.with_columns(pl.col(n).str.to_datetime(time_unit="us", time_zone="UTC") for n in times)
+    types = {}
+    for name, dtype in frame.schema.items():
+        whole = EdmType.INT64 if dtype.is_integer() else EdmType.STRING
+        types[name] = EdmType.DATETIME if name in times else EdmType.DOUBLE if dtype.is_float() else whole
+    return frame, types
+
+
+def check(frame: pl.DataFrame, types: dict[str, EdmType], partition: str, row: str, bare: str) -> None:
+    """Keys made by templates: with the columns these templates come back, without them the one in ``bare``."""
+    key = parse_key(partition, row)
+    frame = frame.with_columns(PartitionKey=key_expression(key.partition, types), RowKey=key_expression(key.row, types))
+    inference = infer_keys(frame, types)
+    assert [str(k.key) for k in inference.kinds] == [f"{partition} | {row}"]
+    assert inference.share == 1.0
+    alone = infer_keys(frame.select("PartitionKey", "RowKey"))
+    assert [str(k.key) for k in alone.kinds] == [bare]
+    assert alone.share == 1.0
+    assert alone.rows == frame.height
+
+
+@pytest.mark.parametrize(
+    ("file", "times", "partition", "row", "bare"),
+    [
+        (
+            "footrace/registrations.csv",
+            ["registered_at"],
+            "{event}__{distance}",
+            "{bib}__{initials}__{gender}__{age}",
+            "{p1}__{p2} | {r1}__{r2}__{r3}__{r4}",
+        ),
+        (
+            "footrace/registrations.csv",
+            ["registered_at"],
+            "{event}_{distance}",
+            "BIB:{pad(bib,5)}",
+            "{p1}_{p2} | BIB:{pad(r1,5)}",
+        ),
+        (
+            "microblog/blogs.csv",
+            ["posted"],
+            "{channel}",
+            "{time(posted,'yyyyMMddHHmmss')}",
+            "{p1} | {time(r1,'yyyyMMddHHmmss')}",
+        ),
+        ("microblog/blogs.csv", ["posted"], "{channel}", "{reverse_ticks(posted)}", "{p1} | {reverse_ticks(r1)}"),
+        ("orders/orders.csv", ["created"], "{tenantId}", "{orderId}", "tenant-{pad(p1,2)} | {r1}"),
+        (
+            "orders/orders.csv",
+            ["created"],
+            "{tenantId}_{customerId}",
+            "{pad(orderId,8)}",
+            "tenant-{pad(p1,2)}_C{pad(p2,5)} | {pad(r1,8)}",
+        ),
+        ("documents/documents.csv", ["changed"], "{document}", "{version}", "{p1}-{p2} | {r1}"),
+        ("bank/transactions.csv", ["booked"], "{account}", "{transaction_id}", "{p1} | {r1}"),
+        ("sensors/readings.csv.gz", ["ts"], "{year}", "{month}-{day}-{hour}-{station}", "2013 | {r1}-{r2}-{r3}-{r4}"),
+        ("sensors/readings.csv.gz", ["ts"], "{station}", "{time(ts,'yyyyMMddHH')}", "{p1} | {time(r1,'yyyyMMddHH')}"),
+    ],
+)
+def test_keys_of_the_samples(file: str, times: list[str], partition: str, row: str, bare: str) -> None:
+    check(*typed(read_table(str(SAMPLES / file)), times), partition, row, bare)
+
+
+@real
+@pytest.mark.parametrize(
+    ("file", "partition", "row", "bare"),
+    [
+        (
+            "chicago-marathon/runners.csv.gz",
+            "{event}__{distance}",
+            "{pad(bib,5)}",
+            "2023 Chicago Marathon__Full | {pad(r1,5)}",
+        ),
+        (
+            "chicago-marathon/runners.csv.gz",
+            "{event}__{distance}",
+            "{bib}__{initials}__{gender}__{age_group}",
+            "2023 Chicago Marathon__Full | {r1}__{r2}__{r3}__{r4}",
+        ),
+        ("chicago-marathon/splits.parquet", "{event}__{bib}", "{split}", "2023 Chicago Marathon__{p1} | {r1}"),
+        (
+            "beijing-air-quality/PRSA_Data_Dongsi_20130301-20170228.csv.gz",
+            "{year}",
+            "{month}-{day}-{hour}-{station}",
+            "{time(p1,'yyyy')} | {r1}-{r2}-{r3}-Dongsi",
+        ),
+        ("online-retail/online-retail.csv.gz", "{InvoiceNo}", "{pad(line,6)}_{StockCode}", "{p1} | {pad(r1,6)}_{r2}"),
+        (
+            "online-retail/online-retail.csv.gz",
+            "{hash(InvoiceNo,16)}",
+            "{InvoiceNo}_{pad(line,6)}",
+            "{hash(r1,16)} | {r1}_{pad(r2,6)}",
+        ),
+        ("ecommerce-orm-trace/orm-busy-first500k.csv.gz", "{type}_{id}", "{pad(index,3)}", "{p1}_{p2} | {pad(r1,3)}"),
+        (
+            "ecommerce-orm-trace/orm-busy-first500k.csv.gz",
+            "{type}",
+            "{pad(id,6)}_{pad(index,3)}",
+            "{p1} | {pad(r1,6)}_{pad(r2,3)}",
+        ),
+    ],
+)
+def test_keys_of_real_data(file: str, partition: str, row: str, bare: str) -> None:
+    frame = read_table(str(SHARED / file)).head(60_000).with_row_index("line")
+    check(*typed(frame, []), partition, row, bare)
+
+
+@real
+def test_times_of_a_real_sensor() -> None:
+    import polars as pl
+
+    frame = read_table(str(SHARED / "beijing-air-quality" / "PRSA_Data_Dongsi_20130301-20170228.csv.gz"))
+    frame = frame.with_columns(ts=pl.datetime("year", "month", "day", "hour", time_zone="UTC"))
+    _, types = typed(frame, [])
+    types["ts"] = EdmType.DATETIME
+    hours = "{time(ts,'yyyyMMddHH')}"
+    check(frame, types, "{station}_{time(ts,'yyyyMM')}", hours, "Dongsi_{time(p1,'yyyyMM')} | {time(p1,'yyyyMMddHH')}")
+    check(frame, types, "{station}", "{reverse_ticks(ts)}", "Dongsi | {reverse_ticks(r1)}")
+
+
+@real
+def test_keys_of_recorded_requests() -> None:
+    keys = set()
+    for line in (SHARED / "azure-table-requests" / "rest-requests.jsonl").read_text(encoding="utf-8").splitlines():
+        request = json.loads(line)
+        named = request.get("entity_keys") or {}
+        if "PartitionKey" in named:
+            keys.add((named["PartitionKey"], named["RowKey"]))
+        for uri in (request["uri"], *(b["uri"] for b in request.get("batch", []))):
+            match = re.search(r"\(PartitionKey='([^']*)',RowKey='([^']*)'\)", uri)
+            if match:
+                keys.add((match[1], match[2]))
+    assert len(keys) > 70
+    inference = infer_keys(sorted(keys))
+    assert inference.share == 1.0
+    assert found(inference) == {("{p1} | {r1}", 70), ("{pad(p1,3)} | batch_{r1}", 12)}
