@@ -1,0 +1,327 @@
+"""The proof of a plan: its requests, run on a table, against the filter's own definition over every entity.
+
+A *store* answers a ``$filter`` text with keys in its order, and a point read; a plain sorted table is one, Azurite
+another. Nothing here knows how a plan was made: what is sent are the texts that the tool prints.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Protocol
+
+from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.cli.inputs import load_sample
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench
+from pkadvisor.design.judge import bench_for
+from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.requests import Row, admits, arranged, holds, keys_of, requests
+from pkadvisor.design.scheme import KeyScheme, encode
+from pkadvisor.design.search import advise
+from pkadvisor.design.sections import observed
+from pkadvisor.design.transforms import Each
+from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.limits import default_limits
+from pkadvisor.observe.workload import OrderBy, QueryClass
+from pkadvisor.progress import SilentProgress
+from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
+from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parse_filter
+from tests.design.support import python_value
+
+Properties = Mapping[str, Literal]
+Stored = tuple[str, str, Properties]
+KEYS = ("PartitionKey", "RowKey")
+
+
+class Store(Protocol):
+    """What a plan's requests are sent to."""
+
+    def query(self, filter_text: str, top: int | None = None) -> list[tuple[str, str]]:
+        """Keys of the rows that satisfy a filter, in the store's order."""
+
+    def get(self, partition_key: str, row_key: str) -> bool:
+        """Whether there is a row with a key."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Entities under a scheme: every row with its properties, and the entity behind each key."""
+
+    scheme: KeyScheme
+    rows: tuple[Stored, ...]
+    entity_of: Mapping[tuple[str, str], int]
+
+
+def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> Layout:
+    """All rows that a scheme stores for some entities; two rows with one key are an error."""
+    rows: list[Stored] = []
+    owner: dict[tuple[str, str], int] = {}
+    numbers = _sequence_numbers(scheme, entities, types)
+    for number, properties in enumerate(entities):
+        (target,) = keys_of(scheme.main, properties, types, numbers[number])
+        for key, row in scheme.each_key():
+            stored = properties
+            if row is not None and row.copy == "pointer":
+                stored = {
+                    "TargetPartitionKey": Literal(EdmType.STRING, target[0]),
+                    "TargetRowKey": Literal(EdmType.STRING, target[1]),
+                }
+            for place in keys_of(key, properties, types, numbers[number]):
+                assert place not in owner, f"two rows share {place} under {scheme.text}"
+                owner[place] = number
+                rows.append((*place, stored))
+    return Layout(scheme, tuple(rows), owner)
+
+
+def _sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> list[int]:
+    parts = (*scheme.main.partition, *scheme.main.row)
+    if not any(isinstance(p, SequencePart) for p in parts):
+        return [0] * len(entities)
+    seen: Counter[str] = Counter()
+    out = []
+    for properties in entities:
+        values = {n: c.value for n, c in properties.items()}
+        text = encode(parts, values, dict(types))
+        out.append(seen[text])
+        seen[text] += 1
+    return out
+
+
+@dataclass
+class PlainTable:
+    """Rows in a sorted list, asked with ``$filter`` texts: the definition of a table, as short as can be."""
+
+    rows: tuple[Stored, ...]
+    scanned: int = 0
+    _keys: list[tuple[bytes, bytes]] = field(default_factory=list)
+    _matching: dict[str, frozenset[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rows = tuple(sorted(self.rows, key=lambda r: (utf16_key(r[0]), utf16_key(r[1]))))
+        self._keys = [(utf16_key(pk), utf16_key(rk)) for pk, rk, _ in self.rows]
+        self._places = {(pk, rk) for pk, rk, _ in self.rows}
+
+    def get(self, partition_key: str, row_key: str) -> bool:
+        """Whether there is a row with a key."""
+        return (partition_key, row_key) in self._places
+
+    def query(self, filter_text: str, top: int | None = None) -> list[tuple[str, str]]:
+        """Keys of the rows that satisfy a filter, in key order."""
+        tree = parse_filter(filter_text) if filter_text else None
+        mine = conjuncts(tree) if tree is not None else ()
+        on_keys = [c for c in mine if isinstance(c, Comparison) and c.property in KEYS]
+        rest = [c for c in mine if not (isinstance(c, Comparison) and c.property in KEYS)]
+        start, end = self._slice(on_keys)
+        out = []
+        for number in range(start, end):
+            pk, rk, properties = self.rows[number]
+            keys = {"PartitionKey": Literal(EdmType.STRING, pk), "RowKey": Literal(EdmType.STRING, rk)}
+            if all(evaluate(c, keys) for c in on_keys) and all(evaluate(c, {**properties, **keys}) for c in rest):
+                out.append((pk, rk))
+                if top is not None and len(out) == top:
+                    break
+        self.scanned += end - start
+        return out
+
+    def _slice(self, on_keys: Sequence[Comparison]) -> tuple[int, int]:
+        """The run of rows that comparisons on the PartitionKey leave."""
+        start, end = 0, len(self.rows)
+        for c in on_keys:
+            if c.property != "PartitionKey":
+                continue
+            assert isinstance(c.operand, Literal)
+            key = utf16_key(str(c.operand.value))
+            if c.operator in ("eq", "ge", "gt"):
+                start = max(start, bisect_left(self._keys, (key, b"")))
+            if c.operator in ("eq", "le"):
+                end = min(end, bisect_left(self._keys, (key + b"\x00\x00", b"")))
+            if c.operator == "lt":
+                end = min(end, bisect_left(self._keys, (key, b"")))
+        return start, max(start, end)
+
+
+# -- the comparison --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sample's entities and classes, cut to a size, with every scheme that was looked at for it."""
+
+    name: str
+    bench: Bench
+    entities: tuple[Properties, ...]
+    schemes: tuple[KeyScheme, ...]
+    step: int
+    memo: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+
+    @property
+    def types(self) -> dict[str, EdmType]:
+        """Property types."""
+        return self.bench.population.types
+
+    def classes(self) -> Iterator[tuple[QueryClass, Demand]]:
+        """Classes that find entities by a filter."""
+        for demand in self.bench.demands:
+            if demand.query.filter is not None:
+                yield demand.query, demand
+
+    def instances(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
+        """Parameters of some requests of a class: the values of rows that it is drawn from, spread over them."""
+        rows = [int(row) for row in demand.instances]
+        # Rows that were kept find something; one that was cut off finds what is like it, or nothing.
+        kept = [row for row in rows if row % self.step == 0 and row // self.step < len(self.entities)]
+        picked = [*kept[:: max(1, len(kept) // count)][:count], *rows[:1]]
+        frame = self.bench.population.frame
+        return [constants(frame.row(row, named=True), self.types) for row in dict.fromkeys(picked)]
+
+
+def constants(values: Mapping[str, object], types: Mapping[str, EdmType]) -> dict[str, Literal]:
+    """The typed values of a row; missing ones are absent. A range's bound has the type of its property."""
+    out = {}
+    for name, value in values.items():
+        if value is not None:
+            edm = types.get(name.removesuffix(".from").removesuffix(".until"), EdmType.STRING)
+            out[name] = Literal(edm, python_value(value))  # type: ignore[arg-type]
+    return out
+
+
+@cache
+def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
+    """The sections of a bundled sample, and every scheme of each search: main keys, buckets, index rows."""
+    sample = load_sample(name)
+    request = AnalyzeRequest(data=sample.data, logs=sample.logs, design=sample.design)
+    out = []
+    for section, _ in read_sections(request, SilentProgress()):
+        workload, current, _ = observed(section)
+        bench, _ = bench_for(section, workload, default_limits())
+        advice = advise(bench, current)
+        estimates = [c for c in (advice.recommended, advice.current, *advice.ranking) if c is not None]
+        # A scheme that gives two entities one key is rejected for that; there is nothing to run.
+        unique = [c for c in estimates if all(v.code != "not-unique" for v in c.violations)]
+        out.append((bench, tuple({c.scheme.text: c.scheme for c in unique}.values())))
+    return tuple(out)
+
+
+@cache
+def sample_cases(name: str, rows: int) -> tuple[Case, ...]:
+    """A bundled sample's sections, cut to some entities, with every scheme that gives each entity its own key."""
+    out = []
+    for bench, schemes in _searched(name):
+        population = bench.population
+        frame = population.frame.head(population.rows)
+        step = max(1, frame.height // rows)
+        entities = tuple(
+            constants({n: row[n] for n in population.types if n in row}, population.types)
+            for row in frame.gather_every(step).head(rows).iter_rows(named=True)
+        )
+        out.append(Case(name, bench, entities, schemes, step))
+    return tuple(out)
+
+
+def expected(
+    filter_: Filter | None, entities: Sequence[Properties], multi: Mapping[str, Each] | None = None
+) -> list[int]:
+    """Numbers of the entities that satisfy a filter, by its definition."""
+    return [n for n, e in enumerate(entities) if filter_ is None or holds(filter_, e, multi or {})]
+
+
+def answer(
+    found: AccessPlan, asked: QueryClass, demand: Demand, place: Layout, store: Store, values: Mapping[str, Literal],
+    entities: Sequence[Properties], types: Mapping[str, EdmType], newest: int | None,
+) -> list[int]:  # fmt: skip
+    """Entity numbers that a plan's requests bring, after the client's part, in the order of the answer."""
+    rows = []
+    for request in requests(found, demand.conditions, values, types, newest=newest):
+        keys = store.query(request.filter, request.top)
+        if request.point is not None:
+            assert store.get(*request.point) == bool(keys), (request.point, keys)
+        for pk, rk in keys:
+            row = Row(pk, rk, entities[place.entity_of[pk, rk]])
+            if admits(found, place.scheme, row, values, types):
+                rows.append(row)
+    order = [o for o in asked.order_by if o.property in types]
+    return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows, types)]
+
+
+def newest_of(found: AccessPlan, entities: Sequence[Properties]) -> int | None:
+    """The last moment in the table of the property whose periods a plan enumerates."""
+    if found.periods is None:
+        return None
+    moments = [e[found.periods.property].value for e in entities if found.periods.property in e]
+    return max((m for m in moments if isinstance(m, int)), default=0)
+
+
+def difference(
+    got: Sequence[int], wanted: Sequence[int], order: Sequence[OrderBy], top: int | None, entities: Sequence[Properties]
+) -> str:
+    """How an answer differs from the right one; empty where it does not."""
+    if len(set(got)) != len(got):
+        return f"{len(got) - len(set(got))} rows came twice"
+    extra = set(got) - set(wanted)
+    if extra:
+        return f"{len(extra)} rows too many, such as {entities[min(extra)]}"
+    size = len(wanted) if top is None else min(top, len(wanted))
+    if len(got) != size:
+        missing = set(wanted) - set(got)
+        return f"{len(got)} rows instead of {size}" + (f"; {entities[min(missing)]} is missing" if missing else "")
+    if order:
+        ranks = [_rank(n, order, entities) for n in got]
+        best = sorted(_rank(n, order, entities) for n in wanted)[: len(got)]
+        if ranks != best:
+            return "not in the promised order, or not the first ones"
+    return ""
+
+
+def _rank(number: int, order: Sequence[OrderBy], entities: Sequence[Properties]) -> tuple[object, ...]:
+    """What an entity is ordered by; one without the property comes last."""
+    out: list[object] = []
+    for by in order:
+        value = entities[number].get(by.property)
+        key = order_key(value) if value is not None else None
+        out.append((key is None, _Turned(key, by.descending)))
+    return tuple(out)
+
+
+@dataclass(frozen=True, order=False)
+class _Turned:
+    value: object
+    descending: bool
+
+    def __lt__(self, other: _Turned) -> bool:
+        if self.value is None or other.value is None:
+            return False
+        less = self.value < other.value  # type: ignore[operator]
+        more = other.value < self.value  # type: ignore[operator]
+        return bool(more if self.descending else less)
+
+
+@dataclass(frozen=True)
+class Proved:
+    """One plan for one set of parameters: how many entities it brought, and how that differs from what is right."""
+
+    query: str
+    scheme: str
+    via: int
+    entities: int
+    wrong: str
+
+
+def prove(case: Case, scheme: KeyScheme, store: Store, place: Layout, *, instances: int) -> Iterator[Proved]:
+    """Every plan of every class under one scheme, run."""
+    for asked, demand in case.classes():
+        assert asked.filter is not None
+        for found in plan(asked, demand.conditions, scheme, case.types, case.bench.population):
+            newest = newest_of(found, case.entities)
+            for number, values in enumerate(case.instances(demand, instances)):
+                memo = (asked.name, number)
+                if memo not in case.memo:
+                    case.memo[memo] = expected(bind(asked.filter, values), case.entities)
+                wanted = case.memo[memo]
+                got = answer(found, asked, demand, place, store, values, case.entities, case.types, newest)
+                order = [o for o in asked.order_by if o.property in case.types]
+                wrong = difference(got, wanted, order, asked.top, case.entities)
+                yield Proved(f"{case.name}: {asked.name}", scheme.text, found.via, len(got), wrong)
