@@ -53,9 +53,9 @@ def read_part(part: Part, text: str, types: Mapping[str, EdmType]) -> Value:
             raise ValueError(f"{text[:40]!r} is no time in ticks")
         return int(text) if isinstance(part, Ticks) else TICKS_MAX - int(text)
     if isinstance(part, Time):
-        start = period_start(text, part.pattern)
+        start = period_start(text, part.format)
         if start is None:
-            raise ValueError(f"{text[:40]!r} is no period {part.pattern}")
+            raise ValueError(f"{text[:40]!r} is no period {part.format}")
         return start
     return value_of(decode_part(part, text, types))
 
@@ -71,7 +71,7 @@ def value_of(value: object) -> Value:
 def _exactness(part: Part) -> int:
     """How much of its property a part tells: nothing (0), a period (1 to 6), all (9)."""
     if isinstance(part, Time):
-        return sum(token in part.pattern for token in TIME_UNITS)
+        return sum(token in part.format for token in TIME_UNITS)
     return 9 if isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks) else 0
 
 

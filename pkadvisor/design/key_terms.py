@@ -145,15 +145,14 @@ class Hole:
         mine = dict(types)
         for name, operand in self.operands:
             mine.setdefault(name, getattr(operand, "type", None) or EdmType.STRING)
-        if self.bound and (outside := self._outside(found, mine)):
-            return outside
         return self.part.encode(found, Context(mine, self.beside))
 
-    def _outside(self, values: Mapping[str, Any], types: Mapping[str, EdmType]) -> str:
-        """The text below or above every number of a padded part, for a bound that its width cannot hold."""
+    def outside(self, given: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
+        """The text below or above every number of a padded part, for a bound that its width cannot hold; else empty."""
         part = self.part
-        if not isinstance(part, Pad | ReversePad | Sortable):
+        if not self.bound or not isinstance(part, Pad | ReversePad | Sortable):
             return ""
+        values = {name: operand_value(operand, given) for name, operand in self.operands}
         value = values[part.property]
         edm = types.get(part.property, EdmType.STRING)
         if isinstance(part, Sortable):
@@ -233,6 +232,8 @@ class KeyText:
                 case str():
                     out.append(piece)
                 case Hole():
+                    if end := piece.outside(filling.values, types):
+                        return "".join([*out, end])  # whatever would follow the number
                     out.append(piece.fill(filling.values, types))
                 case Fan():
                     out.append(filling.buckets[piece.part])

@@ -152,7 +152,8 @@ def walk(
     beginning: KeyText | None = None
     complete, text = True, KeyText()
     useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
-    for part in parts:
+    context = Context(dict(types))
+    for position, part in enumerate(parts):
         if isinstance(part, Literal):
             text = text.plus(part.text)
             if useful[0] == fixed:
@@ -180,7 +181,10 @@ def walk(
         shown, operands, chosen = found
         text = text.plus(Hole(shown, operands, beside))
         choices += [name for name in chosen if name not in choices]
-        if serves_exactly(part, types):
+        # Without text between them, the end of one part and the beginning of the next are not told apart.
+        after = parts[position + 1] if position + 1 < len(parts) else None
+        apart = after is None or isinstance(after, Literal) or (part.injective and part.fixed_width(context))
+        if apart and serves_exactly(part, types):
             exact |= set(part.properties)
             if shown is not part and serves_exactly(shown, types):
                 exact |= set(shown.properties)

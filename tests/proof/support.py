@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
+import polars as pl
+
 from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.design.demand import Demand
@@ -29,7 +31,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
-from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parse_filter
+from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
 
 Properties = Mapping[str, Literal]
@@ -171,11 +173,16 @@ class Case:
 
     def instances(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
         """Parameters of some requests of a class: the values of rows that it is drawn from, spread over them."""
+        frame = self.bench.population.frame
         rows = [int(row) for row in demand.instances]
+        if demand.query.filter is not None:  # nobody asks for a value that is missing
+            needed = [n for n in parameters(demand.query.filter) if n in frame.columns]
+            present = frame.select(pl.all_horizontal(pl.col(n).is_not_null() for n in needed)) if needed else None
+            asked = present.to_series().to_list() if present is not None else []
+            rows = [row for row in rows if not asked or asked[row]]
         # Rows that were kept find something; one that was cut off finds what is like it, or nothing.
         kept = [row for row in rows if row % self.step == 0 and row // self.step < len(self.entities)]
         picked = [*kept[:: max(1, len(kept) // count)][:count], *rows[:1]]
-        frame = self.bench.population.frame
         return [constants(frame.row(row, named=True), self.types) for row in dict.fromkeys(picked)]
 
 

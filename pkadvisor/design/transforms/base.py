@@ -201,6 +201,10 @@ class Transform:
         """A pattern of the texts of fixed width, tried before any text; empty where there is no fixed width."""
         return ""
 
+    def fixed_width(self, context: Context) -> bool:
+        """Whether every text but that of a missing value has the same length."""
+        return bool(self.shape(context))
+
     def pattern(self, context: Context) -> str:
         """What the part looks like in a key: its fixed width first, then any text, for keys written otherwise."""
         shape = self.shape(context)

@@ -90,6 +90,9 @@ class Pad(Unary):
     def shape(self, context: Context) -> str:
         return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
 
+    def fixed_width(self, context: Context) -> bool:
+        return False  # a number may outgrow its width
+
     def __str__(self) -> str:
         return f"{{pad({shown_name(self.property)},{self.width})}}"
 
@@ -139,6 +142,9 @@ class ReversePad(Unary):
 
     def shape(self, context: Context) -> str:
         return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
+
+    def fixed_width(self, context: Context) -> bool:
+        return False  # a number may outgrow its width
 
     def __str__(self) -> str:
         return f"{{reverse_pad({shown_name(self.property)},{self.width})}}"
