@@ -49,7 +49,7 @@ class Dependency:
 class Conditions:
     """A filter taken apart. ``residual`` keeps what no key can serve (``ne``, ``not``, ``or`` over several
     properties). ``derived`` are properties that the equalities fix through another; ``prefixes`` those whose first
-    characters are another property."""
+    characters are another property, ``inverse`` those from which a property that the filter fixes is made."""
 
     equal: Mapping[str, Operand]
     ranges: Mapping[str, Range]
@@ -57,6 +57,7 @@ class Conditions:
     residual: tuple[Filter, ...]
     derived: tuple[Dependency, ...] = ()
     prefixes: tuple[Dependency, ...] = ()
+    inverse: tuple[Dependency, ...] = ()
 
     @property
     def properties(self) -> tuple[str, ...]:
@@ -132,4 +133,5 @@ def with_dependencies(found: Conditions, dependencies: Iterable[Dependency]) -> 
     every = tuple(dependencies)
     derived = tuple(d for d in every if d.source in found.equal and d.target not in found.equal)
     prefixes = tuple(d for d in every if d.prefix and d.target in found.equal and d.source not in found.equal)
-    return replace(found, derived=derived, prefixes=prefixes)
+    inverse = tuple(d for d in every if d.both_ways and d.target in found.equal and d.source not in found.equal)
+    return replace(found, derived=derived, prefixes=prefixes, inverse=inverse)

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.conditions import Conditions, conditions
+from pkadvisor.design.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.dependencies import dependencies
 from pkadvisor.design.population import atom_properties
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
@@ -70,7 +71,7 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
     import numpy as np
 
     notes: list[str] = []
-    wanted = conditions(query.filter)
+    wanted = with_dependencies(conditions(query.filter), dependencies(population))
     if ghost is not None:
         instances = np.arange(ghost[0], ghost[1], dtype=np.int64)
         weights = workload.instances[query.name].get_column("_weight").to_numpy().astype(np.float64)

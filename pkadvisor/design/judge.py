@@ -88,6 +88,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
     import polars as pl
 
     from pkadvisor.design.demand import demands
+    from pkadvisor.design.dependencies import sentences
     from pkadvisor.design.estimates import Bench
     from pkadvisor.design.keyfacts import property_bytes
     from pkadvisor.design.population import Population, Sizes
@@ -135,6 +136,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
+    notes += sentences(population)
     if population.complete:
         notes += _strangers(found)
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))

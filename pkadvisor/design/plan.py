@@ -159,8 +159,6 @@ def walk(
             if useful[0] == fixed:
                 useful = (fixed, len(buckets), text)
             continue
-        atom = atom_of(part)
-        assert atom is not None
         found = _fixing(part, wanted)
         if found is None and isinstance(part, Hashed) and part.buckets_total <= fan_out_max:
             fan_out_max //= part.buckets_total
@@ -188,7 +186,9 @@ def walk(
             exact |= set(part.properties)
             if shown is not part and serves_exactly(shown, types):
                 exact |= set(shown.properties)
-        atoms.append(atom)
+        shown_atom = atom_of(shown)
+        assert shown_atom is not None
+        atoms.append(shown_atom)
         fixed += 1
         useful = (fixed, len(buckets), text)
     if not complete and range_part is None and beginning is None:
@@ -207,6 +207,9 @@ def _fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Oper
     if all(name in fixed for name in part.properties):
         chosen = tuple(n for n in part.properties if n not in wanted.equal)
         return part, tuple((n, _choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+    for d in wanted.inverse:  # the key holds what the filter names, made from another property
+        if d.rule == part and d.target in wanted.equal:
+            return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
     derived = {d.target: d for d in wanted.derived}
     if not all(name in fixed or name in derived for name in part.properties):
         return None

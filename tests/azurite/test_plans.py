@@ -16,7 +16,7 @@ from tests.proof.support import Case, Layout, layout, prove, sample_cases
 pytestmark = pytest.mark.requires("azurite")
 
 ENTITIES = 2_000
-SMALLER = 250
+SMALLER = 80
 SCHEMES = 9
 """Schemes of each sample: the recommended one with 2,000 entities, others from all over the ranking with fewer."""
 PAIRS: dict[str, set[tuple[str, str]]] = {}

@@ -464,7 +464,7 @@ def encodes_back(kind: KeyShape, key: tuple[str, str]) -> bool:
             if isinstance(part, Ticks | ReverseTicks) and shown != "~-":
                 plain[part.property] = int(shown) if isinstance(part, Ticks) else TICKS_MAX - int(shown)
             elif isinstance(part, Time) and shown != "~-":
-                start = period_start(shown, part.pattern)
+                start = period_start(shown, part.format)
                 if start is None:
                     return False
                 plain.setdefault(part.property, start)

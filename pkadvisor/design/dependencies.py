@@ -1,0 +1,144 @@
+"""Properties that are functions of others, found in the data: one key then serves look-ups by either.
+
+Only rules that an application can compute are looked for: the same text, padding, lower case, a prefix, the reverse, a
+period or the ticks of a time. A rule counts where it holds for every entity at hand; that it holds for those to come
+is for the application to know, and is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.conditions import Dependency
+from pkadvisor.design.key_terms import serves_exactly
+from pkadvisor.design.transforms import (
+    Context,
+    Field,
+    Lower,
+    Pad,
+    Part,
+    Prefix,
+    Reverse,
+    ReverseTicks,
+    Ticks,
+    Time,
+)
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.population import Population
+
+ROWS_MIN = 20
+DISTINCT_MIN = 3
+"""Fewer rows or values than these agree by chance."""
+FIRST_LOOK = 200
+PERIODS = ("yyyy", "yyyyMM", "yyyy-MM", "yyyyMMdd", "yyyy-MM-dd", "yyyyMMddHH", "YYYY-Www")
+TARGET_MAX_CHARACTERS = 64
+
+
+def dependencies(population: Population) -> tuple[Dependency, ...]:
+    """Every rule ``target = rule(source)`` that all rows at hand obey, each target and source once; kept in the
+    population."""
+    if "dependencies" not in population.memo:
+        population.memo["dependencies"] = tuple(_found(population))
+        _fill_ghosts(population)
+    found: tuple[Dependency, ...] = population.memo["dependencies"]
+    return found
+
+
+def _found(population: Population) -> Iterator[Dependency]:
+    if population.rows < ROWS_MIN:
+        return
+    types, frame = population.types, population.frame.head(population.rows)
+    names = [n for n in types if population.has(n) and n not in population.hashed and n not in _SYSTEM]
+    for target in names:
+        if types[target] is not EdmType.STRING or not _short(frame.get_column(target)):
+            continue
+        for source in names:
+            if source == target:
+                continue
+            for rule in _rules(source, types[source], frame.get_column(target)):
+                if _holds(rule, target, source, population):
+                    yield Dependency(target, source, rule, serves_exactly(rule, types))
+                    break
+
+
+_SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+
+
+def _short(texts: pl.Series) -> bool:
+    """Whether a text is short enough for a key, and varies enough to tell a rule from chance."""
+    longest = texts.str.len_chars().max()
+    if longest is None or int(longest) > TARGET_MAX_CHARACTERS:  # type: ignore[arg-type]
+        return False
+    return texts.n_unique() >= DISTINCT_MIN
+
+
+def _rules(source: str, edm: EdmType, target: pl.Series) -> Iterator[Part]:
+    """Rules that might make the target, the plainest first."""
+    lengths = target.drop_nulls().str.len_chars()
+    width = int(lengths[0]) if len(lengths) and lengths.n_unique() == 1 else 0
+    if edm is EdmType.DATETIME:
+        yield from (Time(source, p) for p in PERIODS if len(p) == width)
+        if width == 19:
+            yield from (Ticks(source), ReverseTicks(source))
+        return
+    if edm in (EdmType.DOUBLE, EdmType.BINARY, EdmType.BOOLEAN):
+        return
+    yield Field(source)
+    if edm.integer:
+        if 1 <= width <= 38:
+            yield Pad(source, width)
+    elif edm is EdmType.STRING:
+        yield Lower(source)
+    if width:
+        yield Prefix(source, width)
+    yield Reverse(source)
+
+
+def _holds(rule: Part, target: str, source: str, population: Population) -> bool:
+    """Whether the rule gives the target in every row; both are missing together."""
+    import polars as pl
+
+    if rule.reads is not None and population.types[source] not in rule.reads:
+        return False
+    frame = population.frame.head(population.rows)
+    context = Context(population.types)
+    wanted = Field(target).expression(context)
+    same = (rule.expression(context) == wanted).all()
+    for rows in (frame.head(FIRST_LOOK), frame):
+        if not rows.select(same).item():
+            return False
+    texts = frame.select(pl.col(source).n_unique()).item()
+    return bool(texts >= DISTINCT_MIN)
+
+
+def _fill_ghosts(population: Population) -> None:
+    """Logged parameters get what the rules say of their other properties, so that they fall into their partitions."""
+    import polars as pl
+
+    if population.size == population.rows:
+        return
+    context = Context(population.types)
+    ghost = pl.int_range(pl.len()) >= population.rows
+    for found in population.memo["dependencies"]:
+        if found.prefix:
+            continue
+        absent = ghost & pl.col(found.target).is_null() & pl.col(found.source).is_not_null()
+        text = pl.when(absent).then(found.rule.expression(context)).otherwise(pl.col(found.target))
+        population.frame = population.frame.with_columns(text.alias(found.target))
+
+
+def sentences(population: Population) -> list[str]:
+    """What was found, in words."""
+    out = []
+    for found in dependencies(population):
+        rule = str(found.rule)[1:-1] if not isinstance(found.rule, Field) else f"the text of {found.source}"
+        tail = "one key serves look-ups by either" if found.both_ways else f"a key over {found.target} serves both"
+        if found.prefix:
+            tail = f"a key that begins with {found.source} serves look-ups by either"
+        out.append(f"{found.target} is {rule} in all {population.rows:,} entities looked at: {tail}")
+    return out
