@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
 from pkadvisor.design.heat import Fronts, LoadMap
+from pkadvisor.design.key_findings import key_remarks
 from pkadvisor.design.keyfacts import collision, key_surplus, longest
 from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.population import atoms_of
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import (
@@ -129,12 +130,12 @@ def percent(share: float) -> str:
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
     """Keys over the service's length, over the rows at hand."""
     out = []
+    limit = float(bench.limits.key_units_max)
     for key, _ in scheme.each_key():
         for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
             reach = longest(parts, bench.population)
-            if reach > bench.limits.key_units_max:
+            if reach > limit:
                 message = f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units"
-                limit = float(bench.limits.key_units_max)
                 out.append(Violation("key-too-long", message, float(reach), limit, "UTF-16 units", 10.0))
     return out
 
@@ -166,8 +167,7 @@ def remarks_of(
             out.append(Remark("partition-scan", f"{cost.name} scans its partition: {_counts(cost)}"))
     out += _lost_remarks(bench, costs)
     out += _order_remarks(scheme, bench)
-    out += _missing_remarks(scheme, population)
-    out += _hostile_remarks(scheme, population)
+    out += key_remarks(scheme, bench)
     for outcome in transactions:
         if not outcome.kept and not outcome.required:
             out.append(
@@ -251,42 +251,3 @@ def _lost_remarks(bench: Bench, costs: tuple[ClassCost, ...]) -> list[Remark]:
         if what:
             out.append(Remark("lost-range", what))
     return out
-
-
-def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
-    out = []
-    partition = {name for part in scheme.main.partition for name in part.properties}
-    for name in scheme.main.properties:
-        missing = 1 - population.sizes(name).present
-        if missing > 0.001:
-            effect = (
-                "they all share one PartitionKey" if name in partition else "the RowKey cannot tell them apart by it"
-            )
-            out.append(Remark("missing-values", f"{name} is missing on {percent(missing)} of the entities: {effect}"))
-    return out
-
-
-def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
-    """Texts in the key with characters that the service forbids there."""
-    out = []
-    for part in (*scheme.main.partition, *scheme.main.row):
-        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
-            continue
-        if part.property in population.hashed:
-            continue
-        memo = ("hostile", part.property)
-        if memo not in population.memo:
-            column = population.frame.get_column(part.property).head(population.rows)
-            population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
-        count = population.memo[memo]
-        if count:
-            out.append(
-                Remark(
-                    "illegal-characters",
-                    f"{count:,} values of {part.property} hold characters that keys may not: they are escaped",
-                )
-            )
-    return out
-
-
-FORBIDDEN_PATTERN = r"[/\\#?\x00-\x1f\x7f-\x{9f}]"

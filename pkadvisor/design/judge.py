@@ -31,6 +31,8 @@ STRANGERS_TELLING = 0.2
 def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again."""
     workload, scheme, notes = observed(section)
+    workload, scheme, left_out = _weighable(workload, scheme)
+    notes = (*notes, *left_out)
     if section.data is None:
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
@@ -52,6 +54,25 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
+
+
+def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
+    """Without what is planned and proved but not weighed: rows for each value of a property, and who asks for them."""
+    from pkadvisor.design.requests import multi_valued
+    from pkadvisor.table.odata import properties
+
+    multi = multi_valued(scheme) if scheme is not None else {}
+    if scheme is None or not multi:
+        return workload, scheme, ()
+    kept = tuple(
+        row for row in scheme.index_rows if not any(p.function == "each" for p in (*row.key.partition, *row.key.row))
+    )
+    asking = [c.name for c in workload.classes if c.filter is not None and set(properties(c.filter)) & set(multi)]
+    note = f"rows for each value of {', '.join(multi)} are not weighed: what they cost to read and write is left out"
+    if asking:
+        note += f", and so is {', '.join(asking)}; 'advisor explain query:{asking[0]}' shows its plan"
+    classes = tuple(c for c in workload.classes if c.name not in asking)
+    return replace(workload, classes=classes), replace(scheme, index_rows=kept), (note,)
 
 
 def _keys_as_given(section: Section) -> KeyScheme | None:
@@ -133,6 +154,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
         hashed=data.hashed,
         drawn_from=data.rows,
         token=token_maker(data),
+        zoneless=frozenset(p.column.name for p in data.properties if p.column.zoneless),
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)

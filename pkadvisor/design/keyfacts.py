@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.population import Population, atoms_of
@@ -27,6 +28,9 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import polars as pl
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
@@ -98,14 +102,33 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
         return "", ()
     row = int(first[0])
     found = int(counts[ids[row]])
+    same = [int(other) for other in np.flatnonzero(ids[: population.rows] == ids[row])[:2]]
     shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
-    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'", tuple(s for s in shown if s)
+    told = _told_apart(same, key, population)
+    return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'{told}", tuple(s for s in shown if s)
+
+
+def _told_apart(rows: list[int], key: Key, population: Population) -> str:
+    """What tells two entities with one key apart: the first property in which they differ."""
+    if len(rows) < 2 or population.hashed:
+        return ""
+    first, second = (population.frame.row(r, named=True) for r in rows)
+    for name in population.types:
+        if name not in key.properties and first.get(name) != second.get(name) and population.has(name):
+            one, other = (str(v[name])[:40] if v[name] is not None else "none" for v in (first, second))
+            return f" (rows {rows[0] + 1} and {rows[1] + 1}: {name} '{one}' and '{other}')"
+    return f" (rows {rows[0] + 1} and {rows[1] + 1} are equal in every property)"
 
 
 def longest(parts: tuple[Part, ...], population: Population) -> int:
-    """An upper bound of the key's length in characters, escapes included."""
+    """An upper bound of the key's length in UTF-16 code units, escapes included."""
     beside = separators(parts)
     return sum(max(_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts).__ceil__()
+
+
+def units(text: pl.Expr) -> pl.Expr:
+    """UTF-16 code units of texts: what the service counts."""
+    return text.str.len_chars() + text.str.count_matches(r"[\x{10000}-\x{10FFFF}]")
 
 
 def _escaped(part: Part, beside: str, population: Population) -> int:
@@ -122,7 +145,7 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
         found = 0
         if part.property not in population.hashed and column.dtype == pl.String and len(column):
             text = escape_expression(pl.col(part.property), beside)
-            found = int(column.to_frame().select(text.str.len_chars().max()).item())
+            found = int(column.to_frame().select(units(text).max()).item())
         population.memo[memo] = found
     return int(population.memo[memo])
 
@@ -155,7 +178,7 @@ def _measured(part: Part, population: Population, *, longest: bool) -> float:
     if memo not in population.memo:
         text = part.expression(Context(population.types))
         sizes = population.frame.head(population.rows).select(
-            text.str.len_chars().mean().alias("mean"), text.str.len_chars().max().alias("max")
+            units(text).mean().alias("mean"), units(text).max().alias("max")
         )
         population.memo[memo] = tuple(float(v or 0) for v in sizes.row(0))
     found: tuple[float, float] = population.memo[memo]

@@ -141,6 +141,7 @@ class Population:
         hashed: frozenset[str] = frozenset(),
         drawn_from: int | None = None,
         token: Callable[[str], str] | None = None,
+        zoneless: frozenset[str] = frozenset(),
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -151,13 +152,14 @@ class Population:
         ``frame``
         was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one
         from a
-        canonical text, where the key of the tokens is known.
+        canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
         """
         import numpy as np
         import polars as pl
 
         self.types = dict(types)
         self.hashed = hashed
+        self.zoneless = zoneless
         self._token = token
         self._sizes = dict(sizes or {})
         self.rows = frame.height

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -115,14 +115,30 @@ def variable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     return tuple(part for part in parts if not isinstance(part, Literal))
 
 
-def check_types(parts: tuple[Part, ...], types: dict[str, EdmType], where: str) -> None:
-    """UsageError where a transform cannot read the type of its property."""
+def _with_sources(parts: Iterable[object]) -> Iterator[Part]:
+    """Parts, and the parts inside them."""
     for part in parts:
+        if isinstance(part, str):
+            continue
+        yield part  # type: ignore[misc]
+        yield from _with_sources([getattr(part, "source", ""), *getattr(part, "items", ())])
+
+
+def check_types(
+    parts: tuple[Part, ...],
+    types: dict[str, EdmType],
+    where: str,
+    example: Callable[[str], object] = lambda name: None,
+) -> None:
+    """UsageError where a transform cannot read the type of its property; ``example`` gives a value to show."""
+    for part in _with_sources(parts):
         for name in part.properties:
             edm, wanted = types.get(name), part.reads
             if edm is not None and wanted is not None and edm not in wanted:
+                value = example(name)
+                such = "" if value is None else f", such as '{str(value)[:40]}'"
                 raise UsageError(
-                    f"{part.function} cannot read {name}: it is {edm}, not {' or '.join(wanted)}",
+                    f"{part.function} cannot read {name}: it is {edm}{such}, not {' or '.join(wanted)}",
                     where=where,
                     fix=f"write {{{name}}} for its text, or declare its type under `properties`",
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,8 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
 
     table, notes = section.declared, list[str]()
     types = _types(section)
-    scheme = _current(table, types if section.data is not None else None, section.design_path)
+    known = types if section.data is not None else None
+    scheme = _current(table, known, section.design_path, _example_of(section))
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.decode import observe
@@ -179,7 +180,25 @@ def _types(section: Section) -> dict[str, EdmType]:
     return types
 
 
-def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None, path: str) -> KeyScheme | None:
+def _example_of(section: Section) -> Callable[[str], object]:
+    """A value of a property from the data; None where there is none to show."""
+
+    def example(name: str) -> object:
+        data = section.data
+        if data is None or name in data.hashed or name not in data.sample.columns:
+            return None
+        values = data.sample.get_column(name).drop_nulls()
+        return values[0] if len(values) else None
+
+    return example
+
+
+def _current(
+    table: TableDeclaration | None,
+    known: Mapping[str, EdmType] | None,
+    path: str,
+    examples: Callable[[str], object] = lambda name: None,
+) -> KeyScheme | None:
     """The design in place, if the file names one."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
@@ -189,7 +208,7 @@ def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None
     def parts(text: Any, what: str) -> Any:
         where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
         found = parse_template(text.text, known=known, where=where)
-        check_types(found, dict(known or {}), where)
+        check_types(found, dict(known or {}), where, examples)
         return found
 
     main = Key(parts(table.partition_key, "partition_key"), parts(table.row_key, "row_key"))
@@ -203,4 +222,9 @@ def _current(table: TableDeclaration | None, known: Mapping[str, EdmType] | None
         )
         for row in table.index_rows
     )
+    for part in (*main.partition, *main.row):
+        if part.function == "each":
+            what = f"{part} makes a row for each value, and an entity has one main key"
+            where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({table.name})"
+            raise UsageError(what, where=where, fix="put it under index_rows")
     return KeyScheme(main, rows, "current")

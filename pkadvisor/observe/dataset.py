@@ -19,7 +19,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,6 +53,8 @@ class Column:
     present: int
     missing: int
     types: tuple[tuple[EdmType, int], ...]
+    zoneless: bool = False
+    """Whether some of its times have no zone, and are taken as UTC."""
 
     @property
     def mixed(self) -> bool:
@@ -244,6 +246,7 @@ def _open(
             marked[name] = markers
         if column.edm is EdmType.DATETIME and column_seen.counts.zoneless:
             zoneless.append(name)
+            columns[-1] = replace(column, zoneless=True)
     if marked:
         several = ", ".join(f"{name} ({n:,})" for name, n in marked.items())
         notes[f"markers such as NA, null or an empty text are taken as missing: {several}"] = None

@@ -8,12 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design import key_terms
+from pkadvisor.design.plan import Access, plan
+from pkadvisor.design.requests import multi_valued
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.transforms import Pad, texts
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import bind
 from tests.design.support import bench_of, population_of, query
-from tests.proof.support import Case, PlainTable, constants, layout, prove
+from tests.proof.support import Case, PlainTable, answer, constants, difference, expected, layout, prove
 
 TYPES = {
     "event": EdmType.STRING,
@@ -145,6 +148,37 @@ INDEXED = [
 def test_index_rows(main: tuple[str, str], index: list[tuple[str, str, str]]) -> None:
     found = tuple(IndexRow(parse_key(pk, rk, known=TYPES), copy) for pk, rk, copy in index)
     assert wrongs(KeyScheme(parse_key(*main, known=TYPES), found), *QUERIES) == []
+
+
+TAGGED = [
+    ("tags eq 'red'", "TAG:{each(tags)}", "{pad(bib,3)}", Access.PARTITION_SCAN),
+    ("tags eq 'a_b' and event eq {event}", "TAG:{each(tags)}_{event}", "{pad(bib,3)}", Access.PARTITION_SCAN),
+    ("tags eq '/' and bib ge {bib}", "T", "{each(tags)}_{pad(bib,3)}", Access.ROW_RANGE),
+    ("tags eq 'blue' and not (tags eq 'red')", "TAG:{each(tags)}", "{pad(bib,3)}", Access.PARTITION_SCAN),
+    ("tags eq 'red' and tags eq '/'", "TAG:{each(tags)}", "{pad(bib,3)}", Access.PARTITION_SCAN),
+    ("event eq {event} and bib eq {bib} and (tags eq 'red' or tags eq 'blue')", "T", "{each(tags)}_{pad(bib,3)}",
+     Access.POINT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("copy", ["full", "pointer"])
+@pytest.mark.parametrize(("text", "partition", "row", "access"), TAGGED)
+def test_a_row_for_each_value(text: str, partition: str, row: str, access: Access, copy: str) -> None:
+    index = IndexRow(parse_key(partition, row, known=TYPES), copy)
+    scheme = KeyScheme(parse_key("E:{event}", "{pad(bib,3)}"), (index,))
+    case = case_of((scheme,), query("q", text))
+    place = layout(scheme, case.entities, case.types)
+    (asked, demand), multi = next(case.classes()), multi_valued(scheme)
+    table, found = PlainTable(place.rows), 0
+    for made in plan(asked, demand.conditions, scheme, case.types, case.bench.population):
+        for values in case.instances(demand, 9):
+            assert asked.filter is not None
+            wanted = expected(bind(asked.filter, values), case.entities, multi)
+            got = answer(made, asked, demand, place, table, values, case.entities, case.types, None)
+            assert difference(got, wanted, (), None, case.entities) == ""
+            found += len(got)
+    assert made.access is access
+    assert found
 
 
 # -- planted mistakes: each of them must be seen ---------------------------------------------------------------------

@@ -1,0 +1,204 @@
+"""What the texts of keys give reason to say: widths, separators, length, time zones, hashes of what changes.
+
+Each remark has an example from the data. Hidden values of a profile give no examples and no remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import Bench, Remark
+from pkadvisor.design.keyfacts import longest
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.template import format_template, separators
+from pkadvisor.design.transforms import (
+    Field,
+    Hashed,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Ticks,
+    Time,
+    escape,
+)
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.population import Population
+
+SHOWN_MAX = 40
+"""Characters of a value that a remark quotes."""
+
+
+def key_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
+    """Every remark on the texts of a scheme's keys, each once."""
+    population = bench.population
+    out = [*_missing_remarks(scheme, population), *_hostile_remarks(scheme, population)]
+    for parts in _texts(scheme):
+        out += _width_remarks(parts, population)
+        out += _separator_remarks(parts, population)
+        out += _tilde_remarks(parts)
+        out += _zone_remarks(parts, population)
+    out += _long_remarks(scheme, bench)
+    out += _changing_remarks(scheme, bench)
+    return list(dict.fromkeys(out))
+
+
+def _texts(scheme: KeyScheme) -> Iterator[tuple[Part, ...]]:
+    for key, _ in scheme.each_key():
+        yield key.partition
+        yield key.row
+
+
+def _quoted(text: str) -> str:
+    return f"'{text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + '…'}'"
+
+
+def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
+    """Numbers of more digits than their padding: unique still, and no longer in order."""
+    import polars as pl
+
+    for part in parts:
+        if not isinstance(part, Pad | ReversePad) or not population.types.get(part.property, EdmType.STRING).integer:
+            continue
+        name, width = part.property, part.width
+        if not population.has(name) or population.fits(name, width) or name in population.hashed:
+            continue
+        column = population.frame.get_column(name).head(population.rows).cast(pl.Int128)
+        wide = column.filter((column >= 10**width) | (column < -(10**width)))
+        if wide.is_empty():
+            yield Remark("width", f"{part} is too narrow: {name} reaches {population.sizes(name).largest:,}")
+            continue
+        example = int(wide.max())  # type: ignore[arg-type]
+        needed = len(str(max(abs(example), population.sizes(name).largest)))
+        message = (
+            f"{part} is too narrow for {len(wide):,} of {population.rows:,} entities, such as {name} {example}: "
+            f"it needs {needed} digits; until then the order is wrong and ranges over {name} are not read by key"
+        )
+        yield Remark("width", message)
+
+
+def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
+    """Values that hold the key's separator: escaped, so that the key stays unique, and longer to read and to write."""
+    import polars as pl
+
+    between = separators(parts)
+    if not between:
+        return
+    for part in parts:
+        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+            continue
+        name = part.property
+        if not population.has(name) or name in population.hashed:
+            continue
+        memo = ("separator", name, between)
+        if memo not in population.memo:
+            column = population.frame.get_column(name).head(population.rows)
+            holds = pl.any_horizontal(pl.col(name).str.contains(c, literal=True) for c in between)
+            found = column.to_frame().filter(holds).to_series()
+            population.memo[memo] = (len(found), found.min() if len(found) else None)
+        count, example = population.memo[memo]
+        if count:
+            shown = escape(str(example), between)
+            share = f"{count:,} of {population.rows:,} values of {name}"
+            yield Remark(
+                "separator",
+                f"{share} hold a separator of the key, such as {_quoted(str(example))}: written {_quoted(shown)}",
+            )
+
+
+def _tilde_remarks(parts: tuple[Part, ...]) -> Iterator[Remark]:
+    """A ``~`` between values reads as the beginning of an escape."""
+    if "~" in separators(parts):
+        message = f"the ~ in {format_template(parts)} also begins escapes: 'x~' + '007E' and 'x' + '007E~' give one key"
+        yield Remark("ambiguous", message)
+
+
+def _zone_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
+    """Times of the key that the data gives without a zone."""
+    for part in parts:
+        for name in part.properties:
+            if isinstance(part, Time | Ticks | ReverseTicks | Field) and name in population.zoneless:
+                values = population.coded(name).values
+                example = f", such as {values[0]:%Y-%m-%dT%H:%M:%S}" if len(values) else ""
+                yield Remark(
+                    "time-zone",
+                    f"{name} has no time zone in the data{example}: it is taken as UTC; local time would repeat an "
+                    "hour each autumn and move every period",
+                )
+
+
+def _long_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
+    """Keys beyond 1 KiB, the documented limit, up to the length that is certainly refused."""
+    limits = bench.limits
+    for key, _ in scheme.each_key():
+        for name, parts in (("PartitionKey", key.partition), ("RowKey", key.row)):
+            reach = longest(parts, bench.population)
+            if limits.key_units_warn < reach <= limits.key_units_max:
+                message = (
+                    f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units: more than "
+                    f"{limits.key_units_warn} are over 1 KiB, and stores refuse them"
+                )
+                yield Remark("key-long", message)
+
+
+def _changing_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
+    """Hashes of properties that an update changes: the entity moves to another bucket, and nobody notices."""
+    population = bench.population
+    for parts in _texts(scheme):
+        for part in parts:
+            if not isinstance(part, Hashed):
+                continue
+            for demand in bench.demands:
+                for name in (n for n in part.properties if n in demand.query.sets):
+                    example = ""
+                    if population.has(name) and name not in population.hashed and len(population.coded(name).values):
+                        example = f", such as {_quoted(str(population.coded(name).values[0]))}"
+                    message = (
+                        f"{part} hashes {name}{example}, which '{demand.query.name}' changes: the entity then belongs "
+                        "into another bucket, under another key"
+                    )
+                    yield Remark("mutable-hash", message)
+
+
+def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    out = []
+    partition = {name for part in scheme.main.partition for name in part.properties}
+    for name in scheme.main.properties:
+        missing = 1 - population.sizes(name).present
+        if missing > 0.001:
+            effect = (
+                "they all share one PartitionKey" if name in partition else "the RowKey cannot tell them apart by it"
+            )
+            out.append(
+                Remark("missing-values", f"{name} is missing on {100 * missing:.3g} % of the entities: {effect}")
+            )
+    return out
+
+
+def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    """Texts in the key with characters that the service forbids there."""
+    out = []
+    for part in (*scheme.main.partition, *scheme.main.row):
+        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+            continue
+        if part.property in population.hashed:
+            continue
+        memo = ("hostile", part.property)
+        if memo not in population.memo:
+            column = population.frame.get_column(part.property).head(population.rows)
+            population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
+        count = population.memo[memo]
+        if count:
+            out.append(
+                Remark(
+                    "illegal-characters",
+                    f"{count:,} values of {part.property} hold characters that keys may not: they are escaped",
+                )
+            )
+    return out
+
+
+FORBIDDEN_PATTERN = r"[/\\#?\x00-\x1f\x7f-\x{9f}]"

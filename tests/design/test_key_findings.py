@@ -1,0 +1,112 @@
+"""What is said about the text of keys: each remark with an example from the data, and none where nothing is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.key_findings import key_remarks
+from pkadvisor.design.keyfacts import collision
+from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import IndexRow, KeyScheme, check_types, parse_key
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.workload import Operation
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+TYPES = {"event": EdmType.STRING, "bib": EdmType.INT32, "at": EdmType.DATETIME, "text": EdmType.STRING}
+
+
+def population(**columns: Sequence[object]) -> Population:
+    start = datetime(2024, 3, 31, tzinfo=UTC)
+    plain: Mapping[str, Sequence[object]] = {
+        "event": ["a", "b", "c"],
+        "bib": [1, 20, 300],
+        "at": [start + timedelta(hours=h) for h in range(3)],
+        "text": ["x", "y", "z"],
+    }
+    return population_of({**plain, **columns}, TYPES, zoneless=frozenset({"at"}))
+
+
+def remarks(found: Population, partition: str, row: str, *, changes: Sequence[str] = ()) -> dict[str, str]:
+    correct = query("correct", "bib eq {bib}", operation=Operation.UPDATE, sets=changes)
+    bench = bench_of(found, correct)
+    return {r.code: r.message for r in key_remarks(KeyScheme(parse_key(partition, row, known=TYPES)), bench)}
+
+
+def test_a_good_key_gives_no_remark() -> None:
+    assert remarks(population(), "{event}", "{pad(bib,3)}", changes=["text"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("row", "bibs", "says"),
+    [
+        ("{pad(bib,2)}", [1, 20, 300], "is too narrow for 1 of 3 entities, such as bib 300: it needs 3 digits"),
+        ("{reverse_pad(bib,1)}", [1, 20, 300], "too narrow for 2 of 3 entities, such as bib 300"),
+        ("{pad(bib,1)}", [-300, -20, 5], "too narrow for 2 of 3 entities, such as bib -20: it needs 3 digits"),
+    ],
+)  # fmt: skip
+def test_a_width_too_small(row: str, bibs: list[int], says: str) -> None:
+    assert says in remarks(population(bib=bibs), "{event}", row)["width"]
+
+
+def test_a_separator_inside_a_value() -> None:
+    found = remarks(population(event=["a_b", "b", "c_"]), "{event}_{text}", "{pad(bib,3)}")
+    assert found["separator"] == (
+        "2 of 3 values of event hold a separator of the key, such as 'a_b': written 'a~005Fb'"
+    )
+    assert "separator" not in remarks(population(event=["a_b", "b", "c_"]), "{event}", "{pad(bib,3)}")
+
+
+def test_a_tilde_between_values_is_ambiguous() -> None:
+    assert "give one key" in remarks(population(), "{event}~{text}", "{pad(bib,3)}")["ambiguous"]
+    first, second = ({"event": "x~", "text": "007E"}, {"event": "x", "text": "007E~"})
+    key = parse_key("{event}~{text}", "")
+    assert key.encode(first, TYPES) == key.encode(second, TYPES)
+
+
+@pytest.mark.parametrize("row", ["{ticks(at)}", "{at}", "{time(at,'yyyyMMdd')}_{pad(bib,3)}"])
+def test_a_time_without_zone(row: str) -> None:
+    assert "no time zone in the data, such as 2024-03-31T00:00:00" in remarks(population(), "{event}", row)["time-zone"]
+
+
+def test_a_hash_over_a_property_that_changes() -> None:
+    says = remarks(population(), "{hash(lower(text),8)}", "{pad(bib,3)}", changes=["text"])["mutable-hash"]
+    assert "hashes text, such as 'x', which 'correct' changes" in says
+    assert "mutable-hash" not in remarks(population(), "{hash(text,8)}", "{pad(bib,3)}", changes=["event"])
+
+
+def test_long_keys_warn_over_a_kibibyte_and_fail_over_two() -> None:
+    # Astral characters are two units each; an escape is five.
+    units_600, units_1100 = "😀" * 300, "/" * 220
+    for text, warned, failed in (("x" * 512, False, False), (units_600, True, False), (units_1100, False, True)):
+        found = population(text=[text, "y", "z"])
+        assert ("key-long" in remarks(found, "{text}", "{pad(bib,3)}")) is warned
+        scheme = KeyScheme(parse_key("{text}", "{pad(bib,3)}"))
+        codes = {v.code for v in estimate(scheme, bench_of(found, query("q", "bib eq {bib}"))).violations}
+        assert ("key-too-long" in codes) is failed
+    assert "reaches 600 UTF-16 units" in remarks(population(text=[units_600, "y", "z"]), "{text}", "{bib}")["key-long"]
+
+
+def test_two_entities_with_one_key_are_named() -> None:
+    found = population(event=["a", "a", "c"])
+    says, keys = collision(parse_key("{event}", ""), found)
+    assert says == ", e.g. 2 under 'a' | '' (rows 1 and 2: bib '1' and '20')"
+    assert keys == ("a",)
+    same = population_of({"event": ["a", "a"]}, {"event": EdmType.STRING})
+    assert "rows 1 and 2 are equal in every property" in collision(parse_key("{event}", ""), same)[0]
+
+
+def test_keys_of_one_value_of_several_collide_by_their_text() -> None:
+    scheme = KeyScheme(parse_key("{event}{text}", ""), (IndexRow(parse_key("T:{text}", "{event}")),))
+    found = population(event=["a", "ab", "c"], text=["bc", "c", "d"])
+    assert "not-unique" in {v.code for v in estimate(scheme, bench_of(found, query("q", "bib eq {bib}"))).violations}
+
+
+def test_a_wrong_type_is_told_with_a_value() -> None:
+    parts = parse_key("{pad(event,4)}_{hash(concat(event,'_',ticks(bib)),4)}", "").partition
+    with pytest.raises(UsageError, match="ticks cannot read bib: it is Int32, such as '42', not DateTime"):
+        check_types(parts, TYPES, "row_key", lambda name: 42)
