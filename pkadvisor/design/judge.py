@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
-from pkadvisor.design.sections import Judged, Section, observed
+from pkadvisor.design.sections import Judged, Section, inferred, observed
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 EXACT_ROWS_MAX = 25_000_000
 """Entities up to which the recommended key is checked for uniqueness over every row."""
 VERIFY_ROUNDS = 4
+LOOKED_AT = 5_000
+"""Keys of unknown making that are looked at for their shape."""
 STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
 
@@ -50,7 +52,9 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     from pkadvisor.design.search import advise
 
     bench, more = bench_for(section, workload, limits)
-    current = scheme if scheme is not None else _keys_as_given(section)
+    current = scheme if scheme is not None else keys_as_given(section)
+    if scheme is None and current is not None:
+        more += _looks(section)
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
@@ -75,7 +79,7 @@ def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, 
     return replace(workload, classes=classes), replace(scheme, index_rows=kept), (note,)
 
 
-def _keys_as_given(section: Section) -> KeyScheme | None:
+def keys_as_given(section: Section) -> KeyScheme | None:
     """The keys that the data carries, where no design says what they are made of."""
     assert section.data is not None
     types = section.data.types
@@ -85,6 +89,20 @@ def _keys_as_given(section: Section) -> KeyScheme | None:
     from pkadvisor.design.transforms import Field
 
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
+
+
+def _looks(section: Section) -> list[str]:
+    """What keys of unknown making look like: a design that says so lets their parts be judged."""
+    assert section.data is not None
+    if {"PartitionKey", "RowKey"} & section.data.hashed:
+        return []
+    found = inferred(section, LOOKED_AT)
+    return [
+        f"keys such as '{kind.example[0]}' | '{kind.example[1]}' look like {kind.key} ({kind.rows:,} of {found.rows:,} "
+        "looked at): a design file that says so lets their parts be judged"
+        for kind in found.kinds[:3]
+        if kind.explained and any(len(parts) > 1 for parts in (kind.key.partition, kind.key.row))
+    ]
 
 
 def _check_classes(workload: Workload, section: Section) -> None:

@@ -28,6 +28,7 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,14 +80,14 @@ def row_values(
     population: Population, row: int, parts: tuple[Part, ...]
 ) -> dict[str, str | int | float | bool | bytes | None]:
     """The values of one row, as Python holds Edm values."""
-    from pkadvisor.design.population import _python
+    from pkadvisor.design.population import python_value
 
     values: dict[str, str | int | float | bool | bytes | None] = {}
     for part in parts:
         for name in part.properties:
             value = population.frame.get_column(name)[row]
             edm = population.types.get(name, EdmType.STRING)
-            values[name] = None if value is None else _python(value, edm)
+            values[name] = None if value is None else python_value(value, edm)
     return values
 
 
@@ -218,3 +219,23 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
         if name not in population.types:
             total += 8.0 + 2 * len(name) + 4 + 2 * size
     return total
+
+
+def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
+    """Everything known of one row as typed values: properties, and the bounds of logged ranges; missing ones are
+    absent."""
+    from pkadvisor.design.population import python_value
+
+    out = {}
+    for name, value in population.frame.row(row, named=True).items():
+        if value is not None:
+            edm = population.types.get(name.removesuffix(".from").removesuffix(".until"), EdmType.STRING)
+            out[name] = TypedValue(edm, python_value(value, edm))
+    return out
+
+
+def forbidden_in(text: str) -> list[str]:
+    """The characters of a text that keys may not have, as code points, each once."""
+    from pkadvisor.design.transforms import FORBIDDEN
+
+    return [f"U+{ord(c):04X}" for c in sorted(set(text) & FORBIDDEN)]

@@ -18,13 +18,38 @@ def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
     return part.decode(text, Context(dict(types)))
 
 
+def reads(parts: tuple[Part, ...], text: str) -> bool:
+    """Whether the literal texts of a template stand in a key in their order.
+
+    Where they do not, a pattern would try every way to place the others: too long with hundreds of separators.
+    """
+    fixed = [""]
+    for part in parts:
+        if isinstance(part, Literal):
+            fixed[-1] += part.text
+        else:
+            fixed.append("")
+    first, *between, last = fixed if len(fixed) > 1 else (*fixed, "")
+    if len(fixed) == 1:
+        return text == first
+    if not (text.startswith(first) and text.endswith(last)):
+        return False
+    at, end = len(first), len(text) - len(last)
+    for piece in between:
+        at = text.find(piece, at)
+        if at < 0:
+            return False
+        at += len(piece)
+    return at <= end
+
+
 def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
     """Property values behind a whole key string; None where the text does not fit the template.
 
     A period to the second stands for the time where no other part of the key says it more exactly.
     """
     context = Context(dict(types), separators(parts))
-    match = decoder(parts, context).fullmatch(text)
+    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
     if match is None:
         return None
     variable = [p for p in parts if not isinstance(p, Literal)]

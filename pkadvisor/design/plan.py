@@ -159,7 +159,7 @@ def walk(
             if useful[0] == fixed:
                 useful = (fixed, len(buckets), text)
             continue
-        found = _fixing(part, wanted)
+        found = fixing(part, wanted)
         if found is None and isinstance(part, Hashed) and part.buckets_total <= fan_out_max:
             fan_out_max //= part.buckets_total
             buckets.append(part)
@@ -168,7 +168,7 @@ def walk(
             continue
         if found is None:
             name = part.properties[0] if part.properties else ""
-            if start := _beginning(part, wanted):
+            if start := beginning_of(part, wanted):
                 hole, known_atom = start
                 beginning = text.plus(Hole(*hole, beside))
                 atoms.append(known_atom)
@@ -199,7 +199,7 @@ def walk(
     )
 
 
-def _fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Operand], ...], tuple[str, ...]] | None:
+def fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Operand], ...], tuple[str, ...]] | None:
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
     if not part.properties:
         return None
@@ -241,7 +241,7 @@ def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
     return None
 
 
-def _beginning(part: Part, wanted: Conditions) -> tuple[tuple[Part, tuple[tuple[str, Operand], ...]], Atom] | None:
+def beginning_of(part: Part, wanted: Conditions) -> tuple[tuple[Part, tuple[tuple[str, Operand], ...]], Atom] | None:
     """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
     if not isinstance(part, Field):
         return None

@@ -273,7 +273,7 @@ class Population:
         name = atom[1]
         if atom[0] == "h":
             edm, count = self.types.get(name, EdmType.STRING), int(atom[2])
-            texts = [canonical_text(_python(v, edm), edm) for v in coded.values.to_list()]
+            texts = [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
             return np.array([bucket(t, count) for t in texts], dtype=np.int64)
         return period_index(coded.values, atom[2])
 
@@ -526,7 +526,7 @@ class Population:
             assert counts.sum() == self.rows, key
 
 
-def _python(value: object, edm: EdmType) -> str | int | float | bool | bytes:
+def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:
     """A polars value as the Python value of ``table/edm.py`` (times become ticks)."""
     from datetime import UTC, datetime
 

@@ -12,6 +12,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.infer import Inference
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
     from pkadvisor.observe.declaration import Declaration, TableDeclaration
@@ -228,3 +229,13 @@ def _current(
             where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({table.name})"
             raise UsageError(what, where=where, fix="put it under index_rows")
     return KeyScheme(main, rows, "current")
+
+
+def inferred(section: Section, rows: int | None = None) -> Inference:
+    """The shape of the keys that a data set carries."""
+    from pkadvisor.design.infer import infer_keys
+    from pkadvisor.observe.profile import POSITION
+
+    assert section.data is not None
+    frame = section.data.sample.sort(POSITION).drop(POSITION, "#hash")
+    return infer_keys(frame if rows is None else frame.head(rows), section.data.types)

@@ -5,11 +5,10 @@ Keys are never cut. Where a line is too narrow it folds; below 60 columns everyt
 
 from __future__ import annotations
 
-import textwrap
 from typing import Any
 
-_STYLES = {"good": "\x1b[1;32m", "bad": "\x1b[1;31m", "warn": "\x1b[33m", "head": "\x1b[1m", "dim": "\x1b[2m"}
-_RESET = "\x1b[0m"
+from pkadvisor.report.page import Page, amount, breaks, percent, plural, ratio
+
 _HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
     "change": ("CHANGE THE KEY", "bad"),
@@ -23,131 +22,17 @@ _VERDICTS = {
     "choose": "use this key",
     "unsatisfied": "no key holds every constraint",
 }
-_ASCII = str.maketrans({"─": "-", "×": "x", "→": "->", "…": "...", "≤": "<=", "≥": ">=", "·": "|", "–": "-", "’": "'"})
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
     """The whole page. A pure function of the result; it holds no control characters but line ends and, with ``color``,
     colour codes of its own; ``ascii_only`` writes everything else as escapes."""
-    page = _Page(max(24, width), color, ascii_only)
+    page = Page(max(24, width), color, ascii_only)
     _inputs(page, result, verbose)
     _account(page, result)
     for table in result["tables"]:
         _table(page, result, table, verbose)
     return "\n".join(page.lines).rstrip("\n") + "\n"
-
-
-class _Page:
-    def __init__(self, width: int, color: bool, ascii_only: bool) -> None:
-        self.width = width
-        self.color = color
-        self.ascii_only = ascii_only
-        self.lines: list[str] = []
-
-    def style(self, text: str, style: str) -> str:
-        return f"{_STYLES[style]}{text}{_RESET}" if self.color and style and text else text
-
-    def words(self, text: str) -> str:
-        """Prose: ornaments have ASCII forms."""
-        return self.exact(text.translate(_ASCII) if self.ascii_only else text)
-
-    def exact(self, text: str) -> str:
-        """Keys, templates and filters: nothing is written as something else."""
-        text = clean(text)
-        return text.encode("ascii", "backslashreplace").decode() if self.ascii_only else text
-
-    def line(self, text: str = "", style: str = "") -> None:
-        """A line, folded below its own indentation where it is too long."""
-        text = self.words(text).rstrip()
-        plain = text.lstrip()
-        indent = " " * (len(text) - len(plain))
-        for number, piece in enumerate(
-            fold(plain, self.width - len(indent) - 2) if len(text) > self.width else [plain]
-        ):
-            self.lines.append(self.style(f"{indent}{'  ' if number else ''}{piece}".rstrip(), style))
-
-    def wrapped(self, text: str, indent: str = "  ", hanging: str = "", style: str = "") -> None:
-        """Prose: folded at blanks, long words folded and not cut."""
-        for part in textwrap.wrap(
-            self.words(text),
-            max(20, self.width),
-            initial_indent=indent,
-            subsequent_indent=hanging or indent,
-            break_long_words=True,
-            break_on_hyphens=False,
-        ) or [""]:
-            self.lines.append(self.style(part, style))
-
-    def record(self, label: str, text: str, pad: int = 14, indent: str = "  ") -> None:
-        """``label   text``; the text folds under itself, character by character where it has no blanks."""
-        head = f"{indent}{self.exact(label):<{pad}} "
-        if len(head) + 20 > self.width and label:
-            self.line(f"{indent}{label}")
-            head = indent + "  "
-        room = max(12, self.width - len(head))
-        pieces = fold(self.exact(text), room) or [""]
-        self.lines.append((head + pieces[0]).rstrip())
-        self.lines += [" " * len(head) + piece for piece in pieces[1:]]
-
-
-def clean(text: str) -> str:
-    """Control and bidirectional characters as escapes: key values are hostile text."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(ord(c)) for c in text)
-
-
-def _escaped(code: int) -> str:
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-def fold(text: str, room: int) -> list[str]:
-    """Lines of at most ``room`` characters, broken at ``and`` or blanks where there are some; nothing is lost."""
-    out: list[str] = []
-    while len(text) > room:
-        cut = text.rfind(" and ", 1, room - 3)
-        if cut <= 0:
-            cut = text.rfind(" ", 1, room + 1)
-        if cut <= 0 or not text[:cut].strip():
-            out.append(text[:room])
-            text = text[room:]
-        else:
-            out.append(text[:cut].rstrip())
-            text = text[cut + 1 :]
-    return [*out, text] if text or not out else out
-
-
-def amount(value: float | None) -> str:
-    """A number at three or so digits with thousands separated, never with an exponent."""
-    if value is None:
-        return "no limit"
-    if value == 0:
-        return "0"
-    if abs(value) >= 100:
-        return f"{value:,.0f}"
-    if abs(value) >= 0.01:
-        return f"{value:.3g}"
-    return f"{value:.2g}" if abs(value) >= 0.0001 else "<0.0001"
-
-
-def ratio(value: float) -> str:
-    """How many times a target."""
-    if 0 < value < 0.01:
-        return "<0.01x"
-    return f"{value:.2f}x" if 0 < value < 1 else f"{amount(value)}x"
-
-
-def breaks(value: float | None) -> str:
-    """At how many times the peak a limit is reached."""
-    return "never" if value is None else ratio(value)
-
-
-def percent(share: float) -> str:
-    """A share in percent."""
-    return f"{100 * share:.3g} %" if share == 0 or share >= 0.0001 else "<0.01 %"
-
-
-def plural(count: int, noun: str) -> str:
-    """``1 index row``, ``2 index rows``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def rate(value: float | None) -> str:
@@ -160,7 +45,7 @@ def rate(value: float | None) -> str:
     return f"{amount(value * 86_400)}/day"
 
 
-def _inputs(page: _Page, result: dict[str, Any], verbose: bool) -> None:
+def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
     for table in result["tables"]:
         data = table["data"]
         if data is None:
@@ -208,7 +93,7 @@ def _title(table: dict[str, Any]) -> str:
     return f"{name} · {table['kind']}" if table["kind"] else name
 
 
-def _table(page: _Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
+def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
     headline, style = _HEADLINES[table["verdict"]]
     best, current = table["recommended"], table["current"]
     page.line(f"{headline}   {_title(table)}", style)
@@ -286,7 +171,7 @@ def quoted(template: str) -> str:
     return template or "''"
 
 
-def _keys(page: _Page, scheme: dict[str, Any]) -> None:
+def _keys(page: Page, scheme: dict[str, Any]) -> None:
     page.record("PartitionKey", quoted(scheme["partition_key"]))
     page.record("RowKey", quoted(scheme["row_key"]))
     for example in scheme.get("examples", [])[:1]:
@@ -302,7 +187,7 @@ def _keys(page: _Page, scheme: dict[str, Any]) -> None:
             page.record("example", f"{quoted(shown['partition_key'])}  /  {quoted(shown['row_key'])}")
 
 
-def _class(page: _Page, entry: dict[str, Any]) -> None:
+def _class(page: Page, entry: dict[str, Any]) -> None:
     access = entry["access"] or "one entity by its key"
     if entry["fan_out"] and entry["fan_out"] > 1.05:
         access += f" x {amount(entry['fan_out'])}"
@@ -329,7 +214,7 @@ def _class(page: _Page, entry: dict[str, Any]) -> None:
         page.wrapped(note, "     ")
 
 
-def _transaction(page: _Page, group: dict[str, Any]) -> None:
+def _transaction(page: Page, group: dict[str, Any]) -> None:
     """Whether entities that change together still can."""
     size = f"{amount(group['mean_entities'])} entities on average"
     if not group["kept"]:
@@ -352,7 +237,7 @@ def _straight(best: dict[str, Any]) -> str:
     return f"{which} read{'s' if every or len(straight) == 1 else ''} only what is returned"
 
 
-def _why(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
+def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     rivals = table["alternatives"][:1]
     current = table["current"]
     lines = []
@@ -387,7 +272,7 @@ def _lost(loses: dict[str, Any]) -> str:
     return f"{loses['goal']}, {mine} against {best} ({loses['unit']})"
 
 
-def _ranking(page: _Page, table: dict[str, Any]) -> None:
+def _ranking(page: Page, table: dict[str, Any]) -> None:
     rows = [("1", table["recommended"])]
     rows += [(str(i), a) for i, a in enumerate(table["alternatives"], 2)]
     if table["current"] is not None and table["verdict"] != "keep":
@@ -426,7 +311,7 @@ def _ranking(page: _Page, table: dict[str, Any]) -> None:
     page.line()
 
 
-def _heat(page: _Page, table: dict[str, Any]) -> None:
+def _heat(page: Page, table: dict[str, Any]) -> None:
     heat = table["heat_in_log"]
     if heat is None:
         return
@@ -441,7 +326,7 @@ def _heat(page: _Page, table: dict[str, Any]) -> None:
     page.line()
 
 
-def _queries_without_plan(page: _Page, table: dict[str, Any]) -> None:
+def _queries_without_plan(page: Page, table: dict[str, Any]) -> None:
     if not table["workload"]:
         return
     page.line("Queries and writes", "head")
@@ -454,7 +339,7 @@ def _queries_without_plan(page: _Page, table: dict[str, Any]) -> None:
     page.line()
 
 
-def _unknown(page: _Page, table: dict[str, Any]) -> None:
+def _unknown(page: Page, table: dict[str, Any]) -> None:
     sentences = [*table["notes"], *table["cannot_be_known"]]
     if sentences:
         page.line("What is assumed or cannot be known", "head")
@@ -462,7 +347,7 @@ def _unknown(page: _Page, table: dict[str, Any]) -> None:
             page.wrapped(sentence, "  - ", "    ")
 
 
-def _verbose(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
+def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     page.line()
     page.line("Terms", "head")
     for term in best["terms"]:
@@ -482,7 +367,7 @@ def _verbose(page: _Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         page.wrapped(text + (f"; {fronts['note']}" if fronts["note"] else ""))
 
 
-def _account(page: _Page, result: dict[str, Any]) -> None:
+def _account(page: Page, result: dict[str, Any]) -> None:
     log = result["log"]
     if log is None:
         return

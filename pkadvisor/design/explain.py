@@ -1,0 +1,287 @@
+"""Why a query is served as it is under a scheme: for each part of a key, whether the query fixes, bounds or misses it.
+
+A key is read from the left, so the first part that a query does not fix decides how much is read; the words here name
+that part and what stands in its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.key_terms import Known, direction
+from pkadvisor.design.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
+from pkadvisor.design.requests import client_work, multi_valued, requests
+from pkadvisor.design.transforms import Each, Field, Hashed, Literal, Pad, Part, ReversePad, Time
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import Literal as Constant
+
+if TYPE_CHECKING:
+    from pkadvisor.design.conditions import Conditions
+    from pkadvisor.design.demand import Demand
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.observe.workload import QueryClass
+
+EXAMPLE_REQUESTS = 3
+BEHIND = "behind an open part"
+WASTE = 1.01
+"""Entities read for one returned from which something is to be explained."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartStory:
+    """One variable part of a key: its template, how the query meets it, and that in words.
+
+    ``state`` is fixed, choice, bucket, begins, range, open or behind (fixed, but after an open part).
+    """
+
+    part: str
+    state: str
+    words: str
+
+
+def stories(
+    parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType], known: Known
+) -> tuple[PartStory, ...]:
+    """How a query meets each variable part of a key, from the left."""
+    out: list[PartStory] = []
+    end = ""
+    for part in parts:
+        if isinstance(part, Literal):
+            continue
+        shown, found = str(part), fixing(part, wanted)
+        if end and found is not None:
+            out.append(PartStory(shown, "behind", f"the query fixes it, but it stands behind {end}"))
+        elif end:
+            out.append(PartStory(shown, "open", BEHIND))
+        elif found is not None:
+            out.append(_fixed(part, *found))
+        elif isinstance(part, Hashed) and part.buckets_total <= FAN_OUT_MAX:
+            names = ", ".join(part.properties)
+            words = f"the query does not fix {names}: each of the {part.buckets_total} buckets is asked"
+            out.append(PartStory(shown, "bucket", words))
+        else:
+            end = shown
+            out.append(_stopping(part, parts, wanted, types, known))
+    return tuple(out)
+
+
+def _fixed(part: Part, shown: Part, operands: tuple[tuple[str, Any], ...], chosen: tuple[str, ...]) -> PartStory:
+    names = ", ".join(name for name, _ in operands)
+    if chosen:
+        words = f"the query names several values of {', '.join(chosen)}: a request for each"
+        return PartStory(str(part), "choice", words)
+    if shown != part:
+        return PartStory(str(part), "fixed", f"fixed through {names}: it is {str(shown)[1:-1]} in all the data")
+    return PartStory(str(part), "fixed", f"fixed by {names}")
+
+
+def _stopping(
+    part: Part, parts: tuple[Part, ...], wanted: Conditions, types: Mapping[str, EdmType], known: Known
+) -> PartStory:
+    """The part at which the known beginning of the key ends."""
+    shown = str(part)
+    start = beginning_of(part, wanted)
+    if start is not None:
+        return PartStory(shown, "begins", f"it begins with {start[0][1][0][0]}, which the query fixes")
+    name = part.properties[0] if part.properties else ""
+    if name in wanted.ranges and len(part.properties) == 1:
+        if direction(part, parts, types, known):
+            what = "whole periods that the range touches" if isinstance(part, Time) else "the range"
+            return PartStory(shown, "range", f"bounded by {what} on {name}")
+        return PartStory(shown, "open", f"the range on {name} is no range of keys: {_disorder(part, types)}")
+    if not name:
+        return PartStory(shown, "open", "a number that only the application knows")
+    missing = [n for n in part.properties if n not in wanted.equal]
+    return PartStory(shown, "open", f"the query does not fix {', '.join(missing)}")
+
+
+def _disorder(part: Part, types: Mapping[str, EdmType]) -> str:
+    """Why text order is not value order."""
+    name = part.properties[0]
+    edm = types.get(name, EdmType.STRING)
+    if isinstance(part, Field) and edm.numeric:
+        return f"{name} is a number without padding, and 10 sorts before 2"
+    if isinstance(part, Pad | ReversePad):
+        return f"{name} has more digits than {part.width}, or is text"
+    if isinstance(part, Hashed):
+        return "a hash keeps no order"
+    if isinstance(part, Time):
+        return f"'{part.format}' does not run from the year down"
+    if isinstance(part, Each):
+        return "an entity has several values"
+    if isinstance(part, Field):
+        return f"values of {name} continue one another, hold escaped characters, or are not known"
+    return f"{part.function} keeps no order"
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """One class under one scheme: the plan that serves it, what it was counted to read, and why nothing is better."""
+
+    query: QueryClass
+    scheme: KeyScheme
+    chosen: AccessPlan | None
+    counts: dict[str, float] | None
+    partition: tuple[PartStory, ...]
+    row: tuple[PartStory, ...]
+    client: tuple[str, ...]
+    why: tuple[str, ...]
+    others: tuple[tuple[str, str], ...]
+    """(row, what it would read) for every other row of the scheme."""
+    examples: tuple[str, ...]
+    examples_total: int
+
+
+def explain(
+    query: QueryClass,
+    wanted: Conditions,
+    scheme: KeyScheme,
+    types: Mapping[str, EdmType],
+    known: Known,
+    bench: Bench | None,
+    demand: Demand | None,
+) -> Explained:
+    """Explain one class under one scheme; without a bench the plan is chosen by its access kind alone."""
+    from pkadvisor.design.plan import plan
+
+    if query.filter is None and query.operation.writes:
+        return Explained(
+            query, scheme, None, None, (), (), (), ("it is written by its key: nothing is searched",), (), (), 0
+        )
+    plans = plan(query, wanted, scheme, types, known)
+    counted = [_counts(p, scheme, bench, demand) for p in plans]
+    order = sorted(range(len(plans)), key=lambda i: (_cost(plans[i], counted[i]), plans[i].via))
+    best = order[0]
+    chosen, counts = plans[best], counted[best]
+    key = list(scheme.each_key())[chosen.via][0]
+    partition = stories(key.partition, wanted, types, known)
+    row = stories(key.row, wanted, types, known)
+    examples, total = _examples(chosen, wanted, types, bench, demand)
+    others = tuple((_row_name(i), _summary(plans[i], counted[i])) for i in order[1:])
+    fan_out = counts["fan_out"] if counts else None
+    return Explained(
+        query, scheme, chosen, counts, partition, row, tuple(client_work(chosen, fan_out, query.order_by)),
+        _why(chosen, key, partition, row, wanted, query, counts), others, examples, total,
+    )  # fmt: skip
+
+
+def _counts(
+    found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None
+) -> dict[str, float] | None:
+    """Entities read and returned, requests and pages: means over the parameters. None where nothing can be counted."""
+    from pkadvisor.design.class_cost import read
+
+    if bench is None or demand is None:
+        return None
+    multi = multi_valued(scheme)
+    if multi and set(demand.conditions.properties) & set(multi):
+        return None  # an entity with several values is not one row of one group
+    cost = read(found, demand, scheme, bench)
+    return {
+        "entities_read": cost.entities,
+        "entities_read_max": cost.entities_max,
+        "entities_returned": cost.returned,
+        "requests": cost.requests,
+        "fan_out": cost.fan_out,
+        "pages_per_request": cost.requests / max(1.0, cost.fan_out),
+    }
+
+
+def _cost(found: AccessPlan, counts: dict[str, float] | None) -> tuple[float, float, int]:
+    """What plans are compared by, as the cost model does."""
+    if counts is None:
+        return (float(found.access.rank), float(found.buckets), found.pointer)
+    return (counts["requests"], counts["entities_read"], found.access.rank)
+
+
+def _row_name(via: int) -> str:
+    return "the main key" if via == 0 else f"index row {via}"
+
+
+def _summary(found: AccessPlan, counts: dict[str, float] | None) -> str:
+    text = str(found.access)
+    if found.several:
+        text += " in several requests"
+    if counts is not None:
+        text += f": reads {counts['entities_read']:,.4g} in {counts['requests']:,.3g} requests"
+    return text
+
+
+def _why(
+    chosen: AccessPlan,
+    key: Key,
+    partition: tuple[PartStory, ...],
+    row: tuple[PartStory, ...],
+    wanted: Conditions,
+    query: QueryClass,
+    counts: dict[str, float] | None,
+) -> tuple[str, ...]:
+    """Why no better plan exists under this scheme."""
+    out: list[str] = []
+    waste = counts is None or counts["entities_read"] > WASTE * max(1.0, counts["entities_returned"])
+    if not waste:
+        out.append("only what is returned is read")
+    open_states = ("open", "bucket", "choice", "behind") if waste else ("bucket", "choice")
+    for name, found in (("PartitionKey", partition), ("RowKey", row)):
+        if name == "RowKey" and chosen.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+            useful = [s.part for s in found if s.state in ("fixed", "range", "choice", "begins")]
+            if useful:
+                out.append(f"RowKey: {', '.join(useful)} would narrow the scan, but only inside a known PartitionKey")
+            continue
+        for story in found:
+            if story.state not in open_states or story.words == BEHIND:
+                continue
+            row_by_row = " is compared row by row: " if story.state == "behind" else ": "
+            out.append(f"{name}: {story.part}{row_by_row}{story.words}")
+    in_keys = {p for part in (*key.partition, *key.row) for p in part.properties}
+    strangers = [n for n in chosen.unserved if n not in in_keys]
+    if strangers and waste:
+        out.append(f"{', '.join(strangers)}: not in this key, so every row that is read is compared")
+    if wanted.residual:
+        out.append("ne, not, and an or over several properties select no range of keys")
+    if query.order_by and not chosen.order_served:
+        names = ", ".join(o.property + (" descending" if o.descending else "") for o in query.order_by)
+        out.append(f"the wanted order ({names}) is not that of the key: all rows are read, then sorted")
+    if not out:
+        out.append("the key serves every condition of the query")
+    return tuple(out)
+
+
+def _examples(
+    found: AccessPlan,
+    wanted: Conditions,
+    types: Mapping[str, EdmType],
+    bench: Bench | None,
+    demand: Demand | None,
+) -> tuple[tuple[str, ...], int]:
+    """(the first requests for the parameters of one entity, how many there are)."""
+    from pkadvisor.design.keyfacts import typed_values
+    from pkadvisor.errors import UsageError
+    from pkadvisor.table.odata import parameters
+
+    if bench is None or demand is None or bench.population.hashed or demand.query.filter is None:
+        return (), 0
+    needed = parameters(demand.query.filter)
+    newest = _newest(found, bench)
+    for row in demand.instances[:200]:
+        values: dict[str, Constant] = typed_values(bench.population, int(row))
+        if all(name in values for name in needed):
+            try:
+                sent = list(requests(found, wanted, values, types, newest=newest))
+            except (UsageError, ValueError):
+                return (), 0
+            return tuple(r.filter for r in sent[:EXAMPLE_REQUESTS]), len(sent)
+    return (), 0
+
+
+def _newest(found: AccessPlan, bench: Bench) -> int | None:
+    """The last moment at hand of the time whose periods are enumerated."""
+    from pkadvisor.table.edm import TICKS_UNIX_EPOCH
+
+    if found.periods is None:
+        return None
+    last = bench.population.coded(found.periods.property).values.dt.epoch("us").max()
+    return None if last is None else int(last) * 10 + TICKS_UNIX_EPOCH  # type: ignore[arg-type]

@@ -1,0 +1,347 @@
+"""The use cases behind ``advisor explain``: one query under one scheme, one key taken apart, the shape of given keys.
+
+Each returns a document; ``report.explanation`` writes it as text. Nothing here prints.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.limits import default_limits, load_limits
+from pkadvisor.progress import Progress
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.explain import Explained
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import Section
+    from pkadvisor.design.transforms import Part
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.workload import Workload
+
+DOCUMENT = "pkadvisor explanation"
+SCHEMA_VERSION = 1
+CURRENT, RECOMMENDED = "current", "recommended"
+KEYS = ("PartitionKey", "RowKey")
+
+
+def explain_query(request: AnalyzeRequest, name: str, which: str | None, progress: Progress) -> dict[str, Any]:
+    """One query class under one scheme: ``which`` is current, recommended, a rank, or ``PartitionKey | RowKey``.
+
+    Raises UsageError for a name or a scheme that does not exist.
+    """
+    from pkadvisor.design.conditions import conditions
+    from pkadvisor.design.explain import explain
+    from pkadvisor.design.judge import bench_for
+    from pkadvisor.design.key_terms import NOTHING_KNOWN
+
+    section, dataset, workload, current = _section_of(read_sections(request, progress), name)
+    query = next(c for c in workload.classes if c.name.lower() == name.lower())
+    limits = load_limits(request.limits) if request.limits else default_limits()
+    bench = None
+    if section.data is not None:
+        bench, _ = bench_for(section, workload, limits)
+    label, scheme = _scheme(section, dataset, workload, current, which, request, progress)
+    types = dict(bench.population.types) if bench is not None else _declared_types(section)
+    demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None
+    wanted = demand.conditions if demand is not None else conditions(query.filter)
+    known = bench.population if bench is not None else NOTHING_KNOWN
+    found = explain(query, wanted, scheme, types, known, bench, demand)
+    if request.redact:
+        found = replace(found, examples=(), examples_total=0)
+    document = _query_document(found, label)
+    basis = None
+    if found.counts is not None and bench is not None:
+        rows, total = bench.population.rows, bench.population.total
+        basis = f"counted over {rows:,} entities" + ("" if rows == total else f", scaled to {total:,}")
+    return {**_head("query", section), **document, "basis": basis}
+
+
+def _head(what: str, section: Section | None) -> dict[str, Any]:
+    return {
+        "document": DOCUMENT,
+        "schema_version": SCHEMA_VERSION,
+        "what": what,
+        "table": section.table if section else None,
+        "kind": section.kind if section else None,
+    }
+
+
+def _section_of(
+    sections: Sequence[tuple[Section, Dataset | None]], name: str
+) -> tuple[Section, Dataset | None, Workload, KeyScheme | None]:
+    """The section whose workload has a class of that name."""
+    from pkadvisor.design.sections import observed
+
+    names: list[str] = []
+    for section, dataset in sections:
+        workload, current, _ = observed(section)
+        names += [c.name for c in workload.classes]
+        if any(c.name.lower() == name.lower() for c in workload.classes):
+            return section, dataset, workload, current
+    known = f"there are {', '.join(names[:12])}" if names else "declare queries, or give a --log"
+    fix = did_you_mean(name, names) or known
+    raise UsageError(f"there is no query or write '{name}'", where="query", fix=fix)
+
+
+def _declared_types(section: Section) -> dict[str, EdmType]:
+    """Types as declared, where there is no data."""
+    return dict(section.declared.properties) if section.declared is not None else {}
+
+
+def _scheme(
+    section: Section,
+    dataset: Dataset | None,
+    workload: Workload,
+    current: KeyScheme | None,
+    which: str | None,
+    request: AnalyzeRequest,
+    progress: Progress,
+) -> tuple[str, KeyScheme]:
+    """(what to call it, the scheme) that a query is explained under."""
+    from pkadvisor.design.judge import judge, keys_as_given
+    from pkadvisor.design.scheme import KeyScheme, check_types, parse_key
+
+    if which is not None and "|" in which:
+        types = section.data.types if section.data is not None else _declared_types(section)
+        partition, _, row = which.partition("|")
+        key = parse_key(_bare(partition), _bare(row), known=types or None, where="--scheme")
+        check_types((*key.partition, *key.row), dict(types), "--scheme")
+        return "as given", KeyScheme(key)
+    if current is None and section.data is not None:
+        current = keys_as_given(section)
+    if which in (None, CURRENT) and current is not None:
+        return "the keys in use", current
+    if which == CURRENT:
+        raise UsageError("no keys are in use: the design names none", where="--scheme", fix="--scheme recommended")
+    if section.data is None:
+        fix = "name keys in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
+        raise UsageError("without data no scheme can be recommended", where="--scheme", fix=fix)
+    rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
+    progress.phase("search")
+    limits = load_limits(request.limits) if request.limits else default_limits()
+    advice = judge(section, limits, dataset).advice
+    if advice is None or not workload.classes:
+        raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
+    if rank > len(advice.ranking):
+        raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(advice.ranking)}")
+    found = advice.recommended if rank == 1 else advice.ranking[rank - 1]
+    return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), found.scheme
+
+
+def _bare(text: str) -> str:
+    """A template as the page shows it, where ``''`` stands for no text."""
+    text = text.strip()
+    return "" if text == "''" else text
+
+
+def _rank(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text[:6]) <= 9999:
+        fix = "current, recommended, a rank such as 2, or '{a} | {pad(b,5)}'"
+        raise UsageError(f"'{text}' names no scheme", where="--scheme", fix=fix)
+    return int(text)
+
+
+def _query_document(found: Explained, label: str) -> dict[str, Any]:
+    from pkadvisor.design.key_terms import shown_filter
+    from pkadvisor.table.odata import format_filter
+
+    query, plan, scheme = found.query, found.chosen, found.scheme
+    key = list(scheme.each_key())[plan.via][0] if plan is not None else scheme.main
+    return {
+        "query": {
+            "name": query.name,
+            "operation": str(query.operation),
+            "filter": shown_filter(format_filter(query.filter)) if query.filter is not None else None,
+            "order_by": [o.property + (" desc" if o.descending else "") for o in query.order_by],
+            "top": query.top,
+            "rate_per_s": query.rate.mean_per_s,
+        },
+        "scheme": {
+            "which": label,
+            "main": str(scheme.main),
+            "index_rows": [f"{row.key} ({row.copy})" for row in scheme.index_rows],
+        },
+        "access": str(plan.access) if plan is not None else None,
+        "via": None if plan is None else "the main key" if plan.via == 0 else f"index row {plan.via}",
+        "via_key": str(key),
+        "fan_out": None if plan is None else plan.buckets,
+        "filters": list(plan.filters) if plan is not None else [],
+        "top": plan.top if plan is not None else None,
+        "counts": found.counts,
+        "parts": [
+            {"key": name, "part": s.part, "state": s.state, "words": s.words}
+            for name, stories in zip(KEYS, (found.partition, found.row), strict=True)
+            for s in stories
+        ],
+        "client_work": list(found.client),
+        "why_no_better": list(found.why),
+        "other_rows": [{"row": row, "would": what} for row, what in found.others],
+        "examples": list(found.examples),
+        "examples_total": found.examples_total,
+    }
+
+
+# -- keys ------------------------------------------------------------------------------------------------------------
+
+
+def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict[str, Any]:
+    """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
+    from pkadvisor.design.keyfacts import forbidden_in
+    from pkadvisor.table.edm import utf16_key
+
+    fits: list[dict[str, Any]] = []
+    tried: list[str] = []
+    section: Section | None = None
+    for section, types, scheme in _schemes(request, progress):
+        for place, parts in _places(scheme):
+            if not parts:
+                continue
+            taken = take_apart(parts, value, types)
+            tried.append(f"{place}: {''.join(map(str, parts))}")
+            if taken is not None:
+                fits.append({"table": section.table, "place": place, "template": "".join(map(str, parts)), **taken})
+    shape = None if fits or tried else _shape(value)
+    return {
+        **_head("key", section if fits else None),
+        "value": value,
+        "utf16_units": len(utf16_key(value)) // 2,
+        "forbidden": forbidden_in(value),
+        "fits": fits,
+        "tried": tried,
+        "shape": shape,
+    }
+
+
+def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Mapping[str, EdmType], KeyScheme]]:
+    """The schemes of a design, or those that the keys in the data look like."""
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import inferred, observed
+
+    if not (request.design or request.data or request.profiles or request.logs):
+        return []
+    out: list[tuple[Section, Mapping[str, EdmType], KeyScheme]] = []
+    for section, _ in read_sections(request, progress):
+        _, current, _ = observed(section)
+        types = section.data.types if section.data is not None else _declared_types(section)
+        if current is not None:
+            out.append((section, types, current))
+        elif section.data is not None and set(KEYS) <= set(section.data.types):
+            for kind in inferred(section).kinds:
+                if kind.explained:
+                    out.append((section, dict(kind.types), KeyScheme(kind.key)))
+    return out
+
+
+def _places(scheme: KeyScheme) -> list[tuple[str, tuple[Part, ...]]]:
+    out = []
+    for number, (key, _) in enumerate(scheme.each_key()):
+        row = "" if number == 0 else f" of index row {number}"
+        out += [(f"PartitionKey{row}", key.partition), (f"RowKey{row}", key.row)]
+    return list(dict.fromkeys(out))
+
+
+def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> dict[str, Any] | None:
+    """The pieces of a key and what they mean; None where the text does not fit the template.
+
+    ``exact`` says whether the template writes this very text for these values.
+    """
+    from pkadvisor.design.keyreader import reads
+    from pkadvisor.design.template import decoder, separators
+    from pkadvisor.design.transforms import Context, Literal
+
+    context = Context(dict(types), separators(parts))
+    match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
+    if match is None:
+        return None
+    pieces: list[dict[str, Any]] = []
+    exact, index = True, 0
+    for part in parts:
+        if isinstance(part, Literal):
+            pieces.append({"part": str(part), "text": part.text, "value": None, "words": "fixed text"})
+            continue
+        piece = match.group(f"g{index}")
+        index += 1
+        value, words, same = _meaning(part, piece, context)
+        exact = exact and same
+        pieces.append({"part": str(part), "text": piece, "value": value, "words": words})
+    return {"pieces": pieces, "exact": exact}
+
+
+def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
+    """(the value behind a piece, in words, whether the template would write the piece so)."""
+    from pkadvisor.design.infer_proof import read_part
+    from pkadvisor.design.transforms import MISSING, Hashed, ReverseTicks, Ticks, Time
+    from pkadvisor.table.edm import format_ticks
+
+    names = ", ".join(part.properties)
+    if piece == MISSING and not isinstance(part, Hashed):
+        return None, f"{names} is missing", True
+    if isinstance(part, Hashed):
+        known = part.buckets_total > 10_000 or piece in part.buckets()
+        return None, f"one of {part.buckets_total:,} buckets of {names}; a hash cannot be undone", known
+    try:
+        value = read_part(part, piece, context.types)
+    except (ValueError, OverflowError) as error:
+        return None, str(error) or "cannot be read", not part.decodes and not isinstance(part, Time)
+    timed = isinstance(part, Time | Ticks | ReverseTicks) or context.edm(part.properties[0]) is EdmType.DATETIME
+    shown = format_ticks(value, trim=True) if timed and isinstance(value, int) else str(value)
+    again = part.encode({part.properties[0]: value}, context)
+    words = f"the period of {names} that begins then" if isinstance(part, Time) else names
+    return shown, words, again == piece
+
+
+def _shape(value: str) -> dict[str, Any] | None:
+    """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
+    from pkadvisor.design.infer_shapes import classify
+    from pkadvisor.design.transforms import Literal
+
+    whole = classify([value])
+    pieces = [value] if whole.certain else re.split(r"([^0-9A-Za-z~]+)", value)
+    parts: list[Part] = []
+    types: dict[str, EdmType] = {}
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            parts.append(Literal(piece))
+        elif piece:
+            shape = classify([piece])
+            name = f"p{len(types) + 1}"
+            types[name] = shape.edm
+            parts.append(shape.part(name))
+    taken = take_apart(tuple(parts), value, types)
+    return None if taken is None else {"template": "".join(map(str, parts)), **taken}
+
+
+def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+    """The templates that the keys in the data look like, with the share of rows that each explains."""
+    from pkadvisor.design.sections import inferred
+
+    for section, _ in read_sections(request, progress):
+        if section.data is None or not set(KEYS) <= set(section.data.types):
+            continue
+        found = inferred(section)
+        return {
+            **_head("keys", section),
+            "rows": found.rows,
+            "explained": found.explained,
+            "complete": section.data.complete,
+            "kinds": [
+                {
+                    "label": kind.label,
+                    "partition_key": "".join(map(str, kind.key.partition)),
+                    "row_key": "".join(map(str, kind.key.row)),
+                    "types": {n: str(t) for n, t in dict(kind.types).items()},
+                    "rows": kind.rows,
+                    "explained": kind.explained,
+                    "example": None if request.redact else list(kind.example),
+                    "notes": [] if request.redact else list(kind.notes),
+                }
+                for kind in found.kinds
+            ],
+        }
+    raise InputError("the data has no PartitionKey and RowKey", fix="give data that was exported from a table")

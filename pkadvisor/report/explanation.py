@@ -1,0 +1,139 @@
+"""An explanation as text: a query under a scheme, a key taken apart, the shape of given keys."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pkadvisor.report.page import Page, amount, plural
+
+
+def render_explanation(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The whole page; a pure function of the document."""
+    page = Page(max(24, width), color, ascii_only)
+    {"query": _query, "key": _key, "keys": _keys}[document["what"]](page, document)
+    return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def dump_explanation(document: dict[str, Any]) -> str:
+    """The document as JSON, keys in the order in which they are read."""
+    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _query(page: Page, document: dict[str, Any]) -> None:
+    query, scheme = document["query"], document["scheme"]
+    page.line(
+        f"{query['name']}   {query['operation']}, {amount(query['rate_per_s'])}/s, on {document['table']}", "head"
+    )
+    if query["filter"]:
+        page.record("filter", query["filter"], 10)
+    if query["order_by"]:
+        page.record("order by", ", ".join(query["order_by"]), 10)
+    if query["top"] is not None:
+        page.record("first", f"{query['top']:,}", 10)
+    page.line()
+    page.record("under", scheme["main"], 10)
+    for row in scheme["index_rows"]:
+        page.record("", f"+ {row}", 10)
+    page.record("", f"({scheme['which']})", 10)
+    page.line()
+    if document["access"] is None:
+        for reason in document["why_no_better"]:
+            page.wrapped(reason)
+        return
+    via = f" via {document['via']}" if scheme["index_rows"] else ""
+    page.record("access", f"{document['access']}{via}", 10)
+    for text in document["filters"]:
+        page.record("request", text or "everything, without a $filter", 10)
+    if document["top"] is not None:
+        page.record("", f"$top={document['top']}", 10)
+    for position, work in enumerate(document["client_work"]):
+        page.record("" if position else "then", work, 10)
+    counts = document["counts"]
+    if counts is None:
+        page.record("reads", "not known: there is no data to count", 10)
+    else:
+        read, returned = amount(counts["entities_read"]), amount(counts["entities_returned"])
+        most = (
+            f" (at most {amount(counts['entities_read_max'])})"
+            if counts["entities_read_max"] > counts["entities_read"]
+            else ""
+        )
+        page.record("reads", f"{read} entities{most} for {returned} returned", 10)
+        requests, queries = counts["requests"], counts["fan_out"]
+        pages = f": {_times(queries, 'query', 'queries')} of {_times(counts['pages_per_request'], 'page', 'pages')}"
+        text = f"{_times(requests, 'request', 'requests')}{pages if requests > 1 else ''} (means, {document['basis']})"
+        page.record("in", text, 10)
+    page.line()
+    page.line("The key, part by part", "head")
+    for part in document["parts"]:
+        page.record(f"{part['key']}  {part['part']}", part["words"], 34)
+    page.line()
+    page.line("Why no better plan exists under this scheme", "head")
+    for reason in document["why_no_better"]:
+        page.wrapped(reason, "  - ", "    ")
+    for other in document["other_rows"]:
+        page.wrapped(f"via {other['row']} it would be a {other['would']}", "  - ", "    ")
+    if document["examples"]:
+        page.line()
+        total = document["examples_total"]
+        shown = "" if total == len(document["examples"]) else f", the first {len(document['examples'])} of {total:,}"
+        page.line(f"For one entity of the data{shown}", "head")
+        for text in document["examples"]:
+            page.record("", text or "everything, without a $filter", 0)
+
+
+def _times(count: float, one: str, more: str) -> str:
+    return f"{amount(count)} {one if count == 1 else more}"
+
+
+def _key(page: Page, document: dict[str, Any]) -> None:
+    page.record("key", document["value"], 10)
+    page.record("length", f"{plural(document['utf16_units'], 'UTF-16 unit')}; a key may have 512 (1 KiB)", 10)
+    if document["forbidden"]:
+        page.record("illegal", f"the service forbids {' '.join(document['forbidden'])} in keys", 10)
+    for fit in document["fits"]:
+        page.line()
+        page.line(f"{fit['place']} of {fit['table']}", "head")
+        page.record("template", fit["template"], 10)
+        _pieces(page, fit)
+    if document["shape"]:
+        page.line()
+        page.line("By its looks alone (give --design for its meaning)", "head")
+        page.record("template", document["shape"]["template"], 10)
+        _pieces(page, document["shape"])
+    elif not document["fits"]:
+        page.line()
+        page.wrapped("it fits no template of the design:" if document["tried"] else "it has no shape to take apart")
+        for template in document["tried"]:
+            page.record("", template, 2)
+
+
+def _pieces(page: Page, fit: dict[str, Any]) -> None:
+    for piece in fit["pieces"]:
+        value = f" = {piece['value']}" if piece["value"] is not None else ""
+        page.record(piece["part"], f"{piece['text']!r}  {piece['words']}{value}", 24)
+    if not fit["exact"]:
+        page.wrapped("the template would write these values otherwise: the key was made in another way")
+
+
+def _keys(page: Page, document: dict[str, Any]) -> None:
+    rows, explained = document["rows"], document["explained"]
+    share = f"{100 * explained / rows:.4g} %" if rows else "none"
+    looked = "" if document["complete"] else ", a sample of the data"
+    page.line(f"{document['table']}: templates that write {explained:,} of {rows:,} keys ({share}){looked}", "head")
+    for kind in document["kinds"]:
+        page.line()
+        page.record(kind["label"] or "keys", f"{plural(kind['rows'], 'row')}, {kind['explained']:,} explained", 14)
+        if not kind["explained"]:
+            for note in kind["notes"]:
+                page.wrapped(note, "    ")
+            continue
+        page.record("PartitionKey", kind["partition_key"] or "''", 14)
+        page.record("RowKey", kind["row_key"] or "''", 14)
+        if kind["types"]:
+            page.record("types", ", ".join(f"{name}: {edm}" for name, edm in kind["types"].items()), 14)
+        if kind["example"]:
+            page.record("example", " | ".join(kind["example"]), 14)
+        for note in kind["notes"]:
+            page.record("note", note, 14)
