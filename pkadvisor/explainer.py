@@ -112,6 +112,9 @@ def _scheme(
         partition, _, row = which.partition("|")
         key = parse_key(_bare(partition), _bare(row), known=types or None, where="--scheme")
         check_types((*key.partition, *key.row), dict(types), "--scheme")
+        if any(p.function == "each" for p in (*key.partition, *key.row)):
+            what = "a main key has one row for each entity, and each() makes several"
+            raise UsageError(what, where="--scheme", fix="declare it under index_rows in a design")
         return "as given", KeyScheme(key)
     if current is None and section.data is not None:
         current = keys_as_given(section)
@@ -298,11 +301,11 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
 
 def _shape(value: str) -> dict[str, Any] | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
-    from pkadvisor.design.infer_shapes import classify
+    from pkadvisor.design.infer_shapes import GUID_TEXT, classify
     from pkadvisor.design.transforms import Literal
 
-    whole = classify([value])
-    pieces = [value] if whole.certain else re.split(r"([^0-9A-Za-z~]+)", value)
+    whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)
+    pieces = [value] if whole else re.split(r"([^0-9A-Za-z~]+)", value)
     parts: list[Part] = []
     types: dict[str, EdmType] = {}
     for number, piece in enumerate(pieces):

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 EPILOG = examples(
     "advisor explain query:by-age --sample footrace",
     "advisor explain query:by-age --sample footrace --scheme recommended",
-    "advisor explain query:by-bib --sample footrace --scheme '{event} | {pad(bib,5)}'",
     "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
     "advisor explain key 2517906304000000000_07",
 )
@@ -67,7 +66,8 @@ def explain(
     given = list(texts or ())
     use_case = _use_case(target, given, scheme)
     needs_data = target != "key" or given or reading.sample or reading.design or reading.log or reading.profile
-    request = _request(given, reading, needed=bool(needs_data))
+    command = "explain query:by-bib" if target != "key" else "explain key KEY"
+    request = _request(given, reading, command, needed=bool(needs_data))
     with listen(shared) as progress:
         document = use_case(request, progress)
     _show(document, shared)
@@ -97,12 +97,12 @@ def _use_case(
     raise UsageError(f"'{target}' cannot be explained", where="TARGET", fix=hint)
 
 
-def _request(given: list[str], reading: Reading, *, needed: bool) -> AnalyzeRequest:
+def _request(given: list[str], reading: Reading, command: str, *, needed: bool) -> AnalyzeRequest:
     if not needed:
         from pkadvisor.advisor import AnalyzeRequest
 
         return replace(AnalyzeRequest(), seed=reading.seed)
-    return build_request(settle(given, reading, command="explain"), reading)
+    return build_request(settle(given, reading, command=command), reading)
 
 
 def _show(document: dict[str, Any], shared: Shared) -> None:

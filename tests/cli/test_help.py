@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.support import Run
 
-PAGES = ["", "analyze", "profile", "samples", "samples list", "samples write", "config", "config schema"]
-COMMANDS = ["analyze", "profile", "samples list", "samples write", "config schema"]
+PAGES = ["", "analyze", "explain", "profile", "samples", "samples list", "samples write", "config", "config schema"]
+COMMANDS = ["analyze", "explain", "profile", "samples list", "samples write", "config schema"]
 
 
 def help_text(run: Run, page: str) -> str:
@@ -27,7 +27,7 @@ def examples_of(text: str) -> list[str]:
 
 def needs_use_cases(line: str) -> bool:
     words = shlex.split(line)
-    return "--help" not in words and words[1] in ("analyze", "profile", "config")
+    return "--help" not in words and words[1] in ("analyze", "explain", "profile", "config")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "root")
@@ -50,6 +50,7 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
     [
         "analyze --sample footrace",
         "profile --sample footrace",
+        "explain query:by-age --sample footrace",
         "samples list",
         "samples write footrace there",
         "config schema --of design",
@@ -80,6 +81,6 @@ def test_hints_and_help_name_no_command_that_does_not_exist(run: Run) -> None:
     texts = [help_text(run, page) for page in PAGES]
     texts += [path.read_text() for path in sorted((root / "pkadvisor").rglob("*.py"))]
     named = {match for text in texts for match in re.findall(r"\badvisor (?!--)([a-z]+(?: [a-z]+)?)\b", text)}
-    planned = {"explain", "stress", "review", "compare", "report", "init", "migrate", "codegen", "serve", "rules"}
+    planned = {"stress", "review", "compare", "report", "init", "migrate", "codegen", "serve", "rules"}
     assert not {words for words in named if words.split()[0] in planned or words == "config show"}
     assert {"analyze", "samples list"} <= named

@@ -1,0 +1,184 @@
+"""``advisor explain`` from the outside: queries, keys, shapes, and what is asked wrongly."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import Run
+
+DAILY = "{station}_{time(ts,'yyyyMMdd')} | {ticks(ts)}"
+HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]
+
+
+def explained(run: Run, *words: str) -> dict[str, Any]:
+    done = run("explain", *words, "-q", "--format", "json")
+    assert done.returncode == 0, done.stderr.decode()
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("scheme", "access", "via", "read", "reason"),
+    [
+        ("current", "partition scan", "the main key", 8042, "RowKey: {bib}: the query does not fix bib"),
+        ("recommended", "row range", "index row 1", 66.9, "only what is returned is read"),
+        ("{age} | {event}_{bib}", "row range", "the main key", None, "distance: not in this key"),
+        ("'' | {pad(bib,5)}", "partition scan", "the main key", 36_693, "event, distance, age: not in this key"),
+    ],
+)
+def test_a_query_under_a_scheme(run: Run, scheme: str, access: str, via: str, read: float | None, reason: str) -> None:
+    found = explained(run, "query:by-age", "--sample", "footrace", "--scheme", scheme)
+    assert (found["access"], found["via"]) == (access, via)
+    assert read is None or found["counts"]["entities_read"] == pytest.approx(read, rel=0.01)
+    assert any(why.startswith(reason) for why in found["why_no_better"]), found["why_no_better"]
+    assert found["basis"] == "counted over 6,000 entities, scaled to 48,000"
+
+
+def test_the_numbers_are_those_of_the_analysis(run: Run) -> None:
+    done = run("analyze", "--sample", "footrace", "-q", "--format", "json")
+    (table,) = json.loads(done.stdout)["tables"]
+    for key, scheme in (("recommended", "recommended"), ("current", "current")):
+        for entry in table[key]["classes"]:
+            if entry["access"] is None:
+                continue
+            found = explained(run, f"query:{entry['name']}", "--sample", "footrace", "--scheme", scheme)
+            assert found["access"] == entry["access"]
+            assert found["filters"] == entry["filters"]
+            if entry["operation"] == "query":
+                assert found["counts"]["entities_read"] == pytest.approx(entry["entities_read"], rel=1e-4)
+                assert found["counts"]["requests"] == pytest.approx(entry["requests"], rel=1e-4)
+
+
+def test_a_query_without_data_is_planned_and_not_counted(run: Run, tmp_path: Path) -> None:
+    assert run("samples", "write", "footrace", "race").returncode == 0
+    found = explained(run, "query:by-bib", "--design", "race/design.yaml")
+    assert found["access"] == "row range"
+    assert found["counts"] is None
+    assert found["examples"] == []
+    page = run("explain", "query:by-bib", "--design", "race/design.yaml").stdout.decode()
+    assert "not known: there is no data to count" in page
+    failed = run("explain", "query:by-bib", "--design", "race/design.yaml", "--scheme", "recommended")
+    assert failed.returncode == 2
+    assert "without data no scheme can be recommended" in failed.stderr.decode()
+
+
+def test_examples_are_requests_that_can_be_sent(run: Run) -> None:
+    from pkadvisor.table.odata import parse_filter, properties
+
+    found = explained(run, "query:month", "--sample", "sensors", "--scheme", DAILY)
+    assert found["examples_total"] > len(found["examples"]) == 3
+    for text in found["examples"]:
+        assert {"PartitionKey", "RowKey"} <= set(properties(parse_filter(text)))
+    redacted = explained(run, "query:by-age", "--sample", "footrace", "--redact", "keys")
+    assert redacted["examples"] == []
+
+
+def test_an_insert_is_not_searched_for(run: Run) -> None:
+    found = explained(run, "query:register", "--sample", "footrace")
+    assert found["access"] is None
+    assert found["why_no_better"] == ["it is written by its key: nothing is searched"]
+
+
+def test_a_key_through_a_design(run: Run) -> None:
+    found = explained(run, "key", "1234__J.M__M__55", "--sample", "footrace")
+    (fit,) = [f for f in found["fits"] if f["place"] == "RowKey"]
+    assert [(p["part"], p["value"]) for p in fit["pieces"] if p["value"]] == [
+        ("{bib}", "1234"), ("{initials}", "J.M"), ("{gender}", "M"), ("{age}", "55"),
+    ]  # fmt: skip
+    assert fit["exact"]
+    assert explained(run, "key", "no such key", "--sample", "footrace")["fits"] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "template", "values"),
+    [
+        ("2517906304000000000_07", "{reverse_ticks(p1)}_{pad(p2,2)}", ["2021-01-26T14:13:19.9999999Z", "7"]),
+        ("0636259968000000000", "{ticks(p1)}", ["2017-03-25T00:00:00Z"]),
+        ("BIB:00042", "{p1}:{pad(p2,5)}", ["BIB", "42"]),
+        ("contoso_20261101", "{p1}_{time(p2,'yyyyMMdd')}", ["contoso", "2026-11-01T00:00:00Z"]),
+        ("0D5B8F31-92C4-4C0F-8D4C-0B8F6F7D9A11", "{p1}", ["0D5B8F31-92C4-4C0F-8D4C-0B8F6F7D9A11"]),
+    ],
+)
+def test_a_key_by_its_looks(run: Run, key: str, template: str, values: list[str]) -> None:
+    shape = explained(run, "key", key)["shape"]
+    assert shape["template"] == template
+    assert [p["value"] for p in shape["pieces"] if p["value"] is not None] == values
+
+
+@pytest.mark.parametrize("key", HOSTILE)
+def test_hostile_keys_are_text(run: Run, key: str) -> None:
+    done = run("explain", "key", key)
+    assert done.returncode == 0, done.stderr
+    assert b"\x1b" not in done.stdout
+    assert "\u202e" not in done.stdout.decode()
+    assert explained(run, "key", key)["value"] == key
+
+
+def test_the_shape_of_given_keys(run: Run, tmp_path: Path) -> None:
+    with (tmp_path / "t.csv").open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["PartitionKey", "RowKey", "bib"])
+        for n in range(120):
+            out.writerow([f"race{n % 4}", f"BIB:{n:05d}" if n % 3 else f"AGE:{20 + n % 50:03d}_{n}", n])
+    found = explained(run, "keys", "t.csv")
+    assert (found["rows"], found["explained"]) == (120, 120)
+    assert {kind["row_key"] for kind in found["kinds"]} == {"BIB:{pad(bib,5)}", "AGE:{pad(r1,3)}_{bib}"}
+    assert explained(run, "key", "AGE:037_17", "t.csv")["fits"][0]["pieces"][1]["value"] == "37"
+    (tmp_path / "u.csv").write_text("a,b\n1,2\n")
+    failed = run("explain", "keys", "u.csv")
+    assert failed.returncode == 3
+    assert "no PartitionKey and RowKey" in failed.stderr.decode()
+
+
+def test_one_row_for_each_value_is_planned_and_its_weight_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "d.yaml").write_text(
+        "schema: 1\ntables:\n  Posts:\n    partition_key: '{author}'\n    row_key: '{pad(id,4)}'\n"
+        "    index_rows:\n      - {partition_key: 'TAG:{each(tags)}', row_key: '{pad(id,4)}', copy: pointer}\n"
+        "    queries:\n"
+        "      - {name: by-tag, filter: \"tags eq '{tags}'\", rate: 5/s}\n"
+        "      - {name: one, filter: \"author eq '{author}' and id eq {id}\", rate: 5/s}\n"
+    )
+    posts = [{"author": f"a{n % 5}", "id": n, "tags": json.dumps(["red", f"t{n % 9}"])} for n in range(60)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(post) + "\n" for post in posts))
+    found = explained(run, "query:by-tag", "p.jsonl", "--design", "d.yaml")
+    assert (found["access"], found["via"], found["counts"]) == ("partition scan", "index row 1", None)
+    assert found["filters"] == ["PartitionKey eq 'TAG:{each(tags)}'"]
+    done = run("analyze", "p.jsonl", "--design", "d.yaml", "-v")
+    assert done.returncode == 0, done.stderr
+    page = " ".join(done.stdout.decode().split())
+    assert "rows for each value of tags are not weighed" in page
+    (tmp_path / "d.yaml").write_text(
+        (tmp_path / "d.yaml").read_text().replace("key: '{author}'", "key: '{each(tags)}'")
+    )
+    failed = run("analyze", "p.jsonl", "--design", "d.yaml")
+    assert failed.returncode == 2
+    assert "put it under index_rows" in failed.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["query:by-bob", "--sample", "footrace"], "did you mean 'by-bib'"),
+        (["query:by-bib"], "there is nothing to explain"),
+        (["query:", "--sample", "footrace"], "did you mean 'query:NAME'"),
+        (["quey:by-bib", "--sample", "footrace"], "cannot be explained"),
+        (["key"], "which key?"),
+        (["key", "x", "--scheme", "2"], "--scheme goes with query:NAME only"),
+        (["query:by-bib", "--sample", "footrace", "--scheme", "best"], "names no scheme"),
+        (["query:by-bib", "--sample", "footrace", "--scheme", "999"], "there is no scheme 999"),
+        (["query:by-bib", "--sample", "footrace", "--scheme", "{evnt} | {bib}"], "did you mean 'event'"),
+        (["query:by-bib", "--sample", "footrace", "--scheme", "{event} | {ticks(bib)}"], "ticks cannot read bib"),
+        (["query:by-bib", "--sample", "footrace", "--scheme", "{event} | {each(city)}"], "index_rows"),
+    ],
+)
+def test_what_is_asked_wrongly(run: Run, words: list[str], says: str) -> None:
+    done = run("explain", *words)
+    assert done.returncode == 2
+    assert says in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert len(done.stderr.decode().strip().splitlines()) <= 4
