@@ -108,15 +108,11 @@ def part_for(name: str, population: Population, *, descending: bool = False) -> 
     if edm.integer:
         width = digits(population, name)
         # Counting down from 10^n - 1 has one digit too many below zero: such an order is left to the client.
-        return ReversePad(name, width) if descending and not _below_zero(name, population) else Pad(name, width)
+        down = descending and population.fits(name, width, below_zero=False)
+        return ReversePad(name, width) if down else Pad(name, width)
     if edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     return Field(name)
-
-
-def _below_zero(name: str, population: Population) -> bool:
-    values = population.coded(name).values
-    return values.dtype.is_integer() and len(values) > 0 and int(values[0]) < 0
 
 
 def join(parts: Iterable[Part], separator: str, prefix: str = "") -> tuple[Part, ...]:

@@ -64,7 +64,13 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
         if not isinstance(part, Pad | ReversePad) or not population.types.get(part.property, EdmType.STRING).integer:
             continue
         name, width = part.property, part.width
-        if not population.has(name) or population.fits(name, width) or name in population.hashed:
+        reverse = isinstance(part, ReversePad)
+        if not population.has(name) or name in population.hashed:
+            continue
+        if population.fits(name, width):
+            if reverse and not population.fits(name, width, below_zero=False):
+                least = population.coded(name).values[0]
+                yield Remark("width", f"{part} cannot order numbers below zero, such as {name} {least}: use pad")
             continue
         column = population.frame.get_column(name).head(population.rows).cast(pl.Int128)
         wide = column.filter((column >= 10**width) | (column < -(10**width)))

@@ -49,8 +49,8 @@ class Known(Protocol):
     def keeps_order(self, name: str, following: str) -> bool:
         """Whether texts sort in a key as they do by themselves, before the character that follows them."""
 
-    def fits(self, name: str, width: int) -> bool:
-        """Whether every number has at most so many digits."""
+    def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
+        """Whether every number has at most so many digits, and none is below zero where that is not allowed."""
 
     def begins(self, name: str, text: str) -> bool:
         """Whether some value begins with a text."""
@@ -62,7 +62,7 @@ class NothingKnown:
     def keeps_order(self, name: str, following: str) -> bool:
         return False
 
-    def fits(self, name: str, width: int) -> bool:
+    def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
         return True
 
     def begins(self, name: str, text: str) -> bool:
@@ -95,7 +95,8 @@ def direction(part: Part, parts: tuple[Part, ...], types: Mapping[str, EdmType],
         following = rest[0].text[:1] if rest and isinstance(rest[0], Literal) else ""
         return 1 if known.keeps_order(part.property, following) else 0
     if isinstance(part, Pad | ReversePad) and not (
-        types.get(part.property, EdmType.STRING).integer and known.fits(part.property, part.width)
+        types.get(part.property, EdmType.STRING).integer
+        and known.fits(part.property, part.width, below_zero=isinstance(part, Pad))
     ):
         return 0
     return part.order(Context(dict(types)))
@@ -106,6 +107,22 @@ def serves_exactly(part: Part, types: Mapping[str, EdmType]) -> bool:
     if isinstance(part, Pad | ReversePad):
         return types.get(part.property, EdmType.STRING).integer
     return part.injective
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of the values that a filter names for a property; printed as the property, filled apart from the parameters.
+
+    A parameter may have the name of the property, and keeps its own value in the rest of the filter.
+    """
+
+    name: str
+    type: EdmType | None = None
+
+    @property
+    def slot(self) -> str:
+        """Where the values of one request hold it."""
+        return f"{self.name} chosen"
 
 
 # -- pieces ----------------------------------------------------------------------------------------------------------
@@ -119,7 +136,7 @@ class Hole:
     """
 
     part: Part
-    operands: tuple[tuple[str, Operand], ...]
+    operands: tuple[tuple[str, Operand | Choice], ...]
     beside: str
     bound: bool = False
 
@@ -265,8 +282,10 @@ def braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def operand_text(operand: Operand) -> str:
+def operand_text(operand: Operand | Choice) -> str:
     """``ts+24h`` for a parameter with an offset, its name otherwise."""
+    if isinstance(operand, Choice):
+        return operand.name
     from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
     from pkadvisor.table.odata import Literal as Constant
 
@@ -276,8 +295,10 @@ def operand_text(operand: Operand) -> str:
     return shown[shown.index("{") + 1 : shown.rindex("}")]
 
 
-def operand_value(operand: Operand, values: Mapping[str, Constant]) -> Any:
+def operand_value(operand: Operand | Choice, values: Mapping[str, Constant]) -> Any:
     """The value of an operand in one request; UsageError where its parameter has none."""
+    if isinstance(operand, Choice):
+        return values[operand.slot].value
     from pkadvisor.table.odata import Comparison, Operator, bind
 
     bound = bind(Comparison("x", Operator.EQ, operand), values)

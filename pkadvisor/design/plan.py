@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.conditions import Conditions, Range, conditions
 from pkadvisor.design.key_terms import (
     NOTHING_KNOWN,
+    Choice,
     Fan,
     Hole,
     KeyTerm,
@@ -199,14 +200,16 @@ def walk(
     )
 
 
-def fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Operand], ...], tuple[str, ...]] | None:
+def fixing(
+    part: Part, wanted: Conditions
+) -> tuple[Part, tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]] | None:
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
     if not part.properties:
         return None
     fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
     if all(name in fixed for name in part.properties):
         chosen = tuple(n for n in part.properties if n not in wanted.equal)
-        return part, tuple((n, _choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
+        return part, tuple((n, Choice(n) if n in chosen else fixed[n]) for n in part.properties), chosen
     for d in wanted.inverse:  # the key holds what the filter names, made from another property
         if d.rule == part and d.target in wanted.equal:
             return Field(d.target), ((d.target, wanted.equal[d.target]),), ()
@@ -218,13 +221,6 @@ def fixing(part: Part, wanted: Conditions) -> tuple[Part, tuple[tuple[str, Opera
     if shown is None or any(name not in wanted.equal for name in shown.properties):
         return None
     return shown, tuple((n, wanted.equal[n]) for n in shown.properties), ()
-
-
-def _choice(name: str) -> Operand:
-    """The parameter that stands for one of several values of a property."""
-    from pkadvisor.table.odata import Parameter
-
-    return Parameter(name)
 
 
 def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
@@ -241,7 +237,9 @@ def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
     return None
 
 
-def beginning_of(part: Part, wanted: Conditions) -> tuple[tuple[Part, tuple[tuple[str, Operand], ...]], Atom] | None:
+def beginning_of(
+    part: Part, wanted: Conditions
+) -> tuple[tuple[Part, tuple[tuple[str, Operand | Choice], ...]], Atom] | None:
     """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
     if not isinstance(part, Field):
         return None

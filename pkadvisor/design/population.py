@@ -472,9 +472,14 @@ class Population:
             self.memo[memo] = name not in self.hashed and self.has(name) and self._texts_keep(name, following)
         return bool(self.memo[memo])
 
-    def fits(self, name: str, width: int) -> bool:
-        """Whether every number at hand has at most so many digits."""
-        return not self.has(name) or self.sizes(name).largest < 10**width
+    def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
+        """Whether every number at hand has at most so many digits, and none is below zero where that is not allowed."""
+        if not self.has(name):
+            return True
+        values = self.coded(name).values
+        if not below_zero and values.dtype.is_integer() and len(values) and int(values[0]) < 0:
+            return False
+        return self.sizes(name).largest < int(10**width)
 
     def begins(self, name: str, text: str) -> bool:
         """Whether some text at hand begins with another."""

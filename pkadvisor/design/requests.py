@@ -14,7 +14,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.key_terms import Filling, operand_value
+from pkadvisor.design.key_terms import Choice, Filling, operand_value
 from pkadvisor.design.scheme import Key, KeyScheme, encode
 from pkadvisor.design.transforms import Each, Time, Value
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key, utf16_key
@@ -86,7 +86,7 @@ def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant
         found = [_constant(o, values) for o in wanted.any_of[name]]
         options.append(list(dict.fromkeys(found)))
     for picked in product(*options):
-        yield {**values, **dict(zip(plan.choices, picked, strict=True))}
+        yield {**values, **{Choice(n).slot: v for n, v in zip(plan.choices, picked, strict=True)}}
 
 
 def _constant(operand: Any, values: Mapping[str, Constant]) -> Constant:

@@ -46,6 +46,7 @@ def test_a_good_key_gives_no_remark() -> None:
     [
         ("{pad(bib,2)}", [1, 20, 300], "is too narrow for 1 of 3 entities, such as bib 300: it needs 3 digits"),
         ("{reverse_pad(bib,1)}", [1, 20, 300], "too narrow for 2 of 3 entities, such as bib 300"),
+        ("{reverse_pad(bib,3)}", [-5, 1, 2], "cannot order numbers below zero, such as bib -5"),
         ("{pad(bib,1)}", [-300, -20, 5], "too narrow for 2 of 3 entities, such as bib -20: it needs 3 digits"),
     ],
 )  # fmt: skip

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.scheme import KeyScheme, parse_key
+from pkadvisor.design.template import parse_template
 from pkadvisor.design.transforms import TRANSFORMS
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
@@ -77,14 +79,19 @@ def cases(draw: st.DrawFn) -> tuple[str, str, QueryClass, Sequence[Mapping[str, 
     partition = draw(st.sampled_from(["", "P:"])) + between.join(parts[:cut])
     # What identifies an entity ends the RowKey, so that no two share a key.
     row = draw(st.sampled_from(["", "R"])) + "_".join([between.join(parts[cut:]), "{g}"] if parts[cut:] else ["{g}"])
-    conditions = draw(st.lists(st.sampled_from(CONDITIONS), min_size=1, max_size=3, unique=True))
-    names = draw(st.lists(st.sampled_from(["n", "-n", "t", "-t", "s", "d", "-m"]), max_size=2, unique=True))
-    order = tuple(o for i, o in enumerate(names) if o.strip("-") not in [x.strip("-") for x in names[:i]])
+    # Mostly about what the key is made of: anything else ends at the first part.
+    names = {name for part in parse_template("".join(parts), known=TYPES) for name in part.properties}
+    about = [c for c in CONDITIONS if set(re.findall(r"[a-z]+(?= (?:eq|ne|g|l))", c)) <= names]
+    pool = st.sampled_from(draw(st.sampled_from([about, about, about, CONDITIONS])) or CONDITIONS)
+    conditions = draw(st.lists(pool, min_size=1, max_size=4, unique=True))
+    wanted = draw(st.lists(st.sampled_from(["n", "-n", "t", "-t", "s", "d", "-m"]), max_size=2, unique=True))
+    order = tuple(o for i, o in enumerate(wanted) if o.strip("-") not in [x.strip("-") for x in wanted[:i]])
     top = draw(st.one_of(st.none(), st.integers(1, 4)))
     rows = draw(st.lists(st.fixed_dictionaries(COLUMNS), min_size=2, max_size=14, unique_by=lambda r: r["g"]))
     return partition, row, query("q", " and ".join(conditions), order=order, top=top), rows
 
 
+@settings(max_examples=max(800, settings.default.max_examples))  # type: ignore[union-attr]
 @given(cases())
 def test_plans_are_exact(case: tuple[str, str, QueryClass, Sequence[Mapping[str, object]]]) -> None:
     partition, row, asked, rows = case
