@@ -35,3 +35,16 @@ def test_every_dependency_has_its_reason() -> None:
     for requirement in project["dependencies"]:
         name = re.split(r"[<>=\[ ]", requirement)[0]
         assert re.search(rf"^\|[^|]*{re.escape(name)}", README, re.MULTILINE), f"{name} is not in the table"
+
+
+def test_the_examples_of_templates_are_what_they_give() -> None:
+    from pkadvisor.design.scheme import encode
+    from pkadvisor.design.template import parse_template
+    from pkadvisor.table.edm import EdmType, parse_datetime_ticks
+
+    types = {"bib": EdmType.INT32, "device": EdmType.STRING, "posted": EdmType.DATETIME}
+    values = {"bib": 1544, "device": "dev-17", "posted": parse_datetime_ticks("2026-11-21T10:34:05.25Z")}
+    rows = re.findall(r"^\| `(\{[^`]+\})` \| `([^`]+)`", README, re.MULTILINE)
+    assert len(rows) >= 14
+    for template, text in rows:
+        assert encode(parse_template(template, known=types), values, types) == text, template  # type: ignore[arg-type]
