@@ -111,7 +111,7 @@ def requests(
                     mine = iter(numbers if name == "PartitionKey" else numbers[len(buckets["PartitionKey"]) :])
                     shown = fill(bound.replace("''", "'"), at, types, side, mine)
                     found.append((name, operator, utf16_key(shown)))
-                given = {n: Literal(types[n], v) for n, v in chosen.items() if v is not None}
+                given = {n: Literal(types[n], v) for n, v in values.items() if v is not None}
                 out.append(Request(tuple(found), bind(filter_, given) if filter_ is not None else None))
     return out
 

@@ -117,9 +117,10 @@ def test_every_registered_function_is_tested() -> None:
 
 
 @st.composite
-def parts_with_values(draw: st.DrawFn) -> tuple[Part, EdmType, list[object], Context]:
-    name = draw(st.sampled_from([n for n in SAMPLES if n != "seq"]))
-    sample = SAMPLES[name]
+def parts_with_values(
+    draw: st.DrawFn, names: tuple[str, ...] = tuple(n for n in SAMPLES if n != "seq")
+) -> tuple[Part, EdmType, list[object], Context]:
+    sample = SAMPLES[draw(st.sampled_from(names))]
     edm = draw(st.sampled_from(sample.types))
     part = sample.make(draw(st.integers(1, 38)))
     values = draw(st.lists(st.one_of(st.none(), VALUES[edm]), max_size=8))
@@ -151,11 +152,17 @@ def test_nothing_forbidden_leaves_an_encoding(case: tuple[Part, EdmType, list[ob
         assert value is None or text != MISSING
 
 
-@given(parts_with_values())
+DECODABLE = ("", "pad", "reverse_pad", "sortable", "ticks", "reverse_ticks", "reverse", "each")
+
+
+def test_all_that_decode_are_tested_for_it() -> None:
+    assert set(DECODABLE) == {n for n, sample in SAMPLES.items() if n != "concat" and sample.make(1).decodes}
+
+
+@given(parts_with_values(DECODABLE))
 def test_what_decodes_comes_back(case: tuple[Part, EdmType, list[object], Context]) -> None:
     part, edm, values, context = case
-    assume(part.decodes and not (isinstance(part, Pad | ReversePad) and edm is EdmType.STRING))
-    assume(not (isinstance(part, Reverse) and not isinstance(part.source, str)))
+    assume(not (isinstance(part, Pad | ReversePad) and edm is EdmType.STRING))  # 7 and 07 come back as 7
     for value in values:
         assert part.decode(part.encode({"p": python_value(value)}, context), context) == value
 
@@ -171,11 +178,12 @@ def test_texts_of_fixed_width_have_it(case: tuple[Part, EdmType, list[object], C
         assert not shape or value is None or padded or re.fullmatch(shape, text)
 
 
-@given(parts_with_values())
+@given(parts_with_values(("hash", "hash_prefix", "concat")))
 def test_hashes_fall_into_their_buckets(case: tuple[Part, EdmType, list[object], Context]) -> None:
     part, _, values, context = case
-    assume(isinstance(part, Hashed) and part.buckets_total <= 5000)
     assert isinstance(part, Hashed)
+    if part.buckets_total > 5000:
+        part = HashPrefix("p", 3)
     buckets = part.buckets()
     assert len(buckets) == part.buckets_total == len(set(buckets))
     assert buckets == sorted(buckets)
