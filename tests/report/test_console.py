@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.report.console import amount, breaks, clean, fold, percent, plural, rate, ratio, render_text
+from pkadvisor.report.console import rate, render_text
+from pkadvisor.report.page import amount, breaks, clean, fold, percent, plural, ratio
 from tests.report.support import SAMPLES, result
 
 GOLDEN = Path(__file__).parent / "golden"
