@@ -20,6 +20,7 @@ from pkadvisor.design.transforms.base import (
     canonical_text,
     escape,
     escape_expression,
+    over_distinct,
     read_canonical,
     shown_name,
 )
@@ -190,7 +191,7 @@ class Reverse(TextOf):
         import polars as pl
 
         # polars reverses grapheme clusters; code points are what other languages agree on.
-        return text.map_elements(lambda one: one[::-1], return_dtype=pl.String)
+        return over_distinct(text, lambda some: pl.Series([one[::-1] for one in some.to_list()], dtype=pl.String))
 
     def decode(self, text: str, context: Context) -> object:
         from pkadvisor.design.transforms.base import unescape
