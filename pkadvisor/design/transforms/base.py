@@ -126,11 +126,13 @@ def over_span(numbers: pl.Expr, text_of: Callable[[pl.Expr], pl.Expr]) -> pl.Exp
 
     def mapped(series: pl.Series) -> pl.Series:
         low, high = least_and_greatest(series)
+        frame, number = series.alias("n").to_frame(), pl.col("n")
         if (high - low + 1) * _FEW > len(series):
-            return series.alias("n").to_frame().select(text_of(pl.col("n"))).to_series()
-        span = pl.int_range(high - low + 1, eager=True).cast(series.dtype) + low
-        texts = span.alias("n").to_frame().select(text_of(pl.col("n"))).to_series()
-        return texts.gather((series - low).cast(pl.UInt32))
+            return frame.select(text_of(number)).to_series()
+        # Expressions throughout: a Series of 128 bits takes no arithmetic with a number.
+        span = pl.select(n=pl.int_range(high - low + 1).cast(series.dtype) + low)
+        places = frame.select((number - low).cast(pl.UInt32)).to_series()
+        return span.select(text_of(number)).to_series().gather(places)
 
     return numbers.map_batches(mapped, return_dtype=pl.String, is_elementwise=True)
 
