@@ -76,11 +76,11 @@ def escape_expression(expression: pl.Expr, separators: str = "") -> pl.Expr:
 _FEW = 4
 """Values are few where there are at most a fourth as many of them as rows; finding more costs more than it saves."""
 _SLICE = 1 << 16
-"""Rows whose values are Python objects at the same time."""
+"""Rows whose values are Python objects or numpy arrays at the same time."""
 
 
 def in_slices(values: pl.Series, text_of: Callable[[pl.Series], pl.Series]) -> pl.Series:
-    """A function that makes Python objects on its way, slice by slice, so that memory stays bounded; null stays null.
+    """A function that takes much memory on its way, slice by slice, so that it stays bounded; null stays null.
 
     ``text_of`` takes values without nulls and gives as many texts.
     """

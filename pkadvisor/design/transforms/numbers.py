@@ -12,6 +12,7 @@ from pkadvisor.design.transforms.base import (
     Context,
     Unary,
     Value,
+    in_slices,
     least_and_greatest,
     over_span,
     read_whole,
@@ -204,10 +205,10 @@ class Sortable(Unary):
 
         edm, digits = context.edm(self.property), self._digits(context)
 
-        def text(values: pl.Series) -> pl.Series:
+        def texts(values: pl.Series) -> pl.Series:
             import numpy as np
 
-            present = values.fill_null(0).to_numpy()
+            present = values.to_numpy()
             if edm is EdmType.DOUBLE:
                 bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
                 bits = np.where(np.isnan(present), np.uint64(_NAN), bits)
@@ -218,13 +219,13 @@ class Sortable(Unary):
                 bits = present.view(np.uint64) ^ np.uint64(_SIGN)
             # Four digits at a time from a table; Python would write each number by itself.
             table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
-            pieces = {
-                str(s): table.gather((bits >> np.uint64(s) & np.uint64(0xFFFF)).astype(np.uint32)) for s in shifts
-            }
-            frame = pl.DataFrame({**pieces, "present": values.is_not_null()})
-            return frame.select(pl.when("present").then(pl.concat_str(list(pieces)))).to_series()
+            pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]
+            frame = pl.DataFrame({str(n): table.gather(piece.astype(np.uint32)) for n, piece in enumerate(pieces)})
+            return frame.select(pl.concat_str(pl.all())).to_series()
 
-        return pl.col(self.property).map_batches(text, return_dtype=pl.String, is_elementwise=True)
+        return pl.col(self.property).map_batches(
+            lambda values: in_slices(values, texts), return_dtype=pl.String, is_elementwise=True
+        )
 
     def value_of(self, plain: str, context: Context) -> object:
         digits = self._digits(context)
