@@ -41,9 +41,9 @@ from pkadvisor.design.transforms import (
     Time,
     bucket,
     canonical_text,
+    check_pattern,
     escape,
     sort_direction,
-    strftime_format,
     time_unit,
     unescape,
 )
@@ -388,7 +388,7 @@ def test_a_guid_has_one_canonical_text(value: object) -> None:
 )
 def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="time format"):
-        strftime_format(pattern)
+        check_pattern(pattern)
 
 
 def test_units_of_patterns() -> None:

@@ -63,12 +63,6 @@ def check_pattern(pattern: str) -> None:
         )
 
 
-def strftime_format(pattern: str) -> str:
-    """The strftime form of a pattern; raises ValueError as ``check_pattern``."""
-    check_pattern(pattern)
-    return "".join(TIME_TOKENS.get(piece, piece) for piece in _PIECES.findall(pattern))
-
-
 def time_unit(pattern: str) -> str:
     """The finest unit of a time pattern: ``'yyyyMMdd'`` → ``day``, ``'YYYY-Www'`` → ``week``."""
     found = tokens(pattern)
