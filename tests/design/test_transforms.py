@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 import polars as pl
 import pytest
@@ -40,9 +41,9 @@ from pkadvisor.design.transforms import (
     Time,
     bucket,
     canonical_text,
+    check_pattern,
     escape,
     sort_direction,
-    strftime_format,
     time_unit,
     unescape,
 )
@@ -133,6 +134,47 @@ def test_column_equals_scalar(case: tuple[Part, EdmType, list[object], Context])
     frame = frame_of({"p": values}, {"p": edm})
     found = frame.select(part.expression(context).alias("key")).to_series().to_list()
     assert found == [part.encode({"p": python_value(v)}, context) for v in values]
+
+
+DENSE: dict[EdmType, st.SearchStrategy[object]] = VALUES | {
+    EdmType.INT32: st.sampled_from([-(2**31), -3, 0, 2**31 - 4]).flatmap(lambda n: st.integers(n, n + 3)),
+    EdmType.INT64: st.sampled_from([-(2**63), -1000, 97, 2**63 - 4]).flatmap(lambda n: st.integers(n, n + 3)),
+    EdmType.DATETIME: st.tuples(
+        st.sampled_from([datetime(1, 1, 1), datetime(1969, 12, 30), datetime(2024, 2, 28), datetime(9999, 12, 28)]),
+        st.sampled_from([0, 1, 999_999, 1_000_000, 59_999_999, 86_399_999_999, 86_400_000_000, 200_000_000_000]),
+    ).map(lambda pair: (pair[0] + timedelta(microseconds=pair[1])).replace(tzinfo=UTC)),
+}
+"""Values that lie close together, at the ends of their types and on both sides of zero."""
+
+
+@given(parts_with_values(), st.data())
+def test_many_rows_of_few_values_have_the_keys_of_each(
+    case: tuple[Part, EdmType, list[object], Context], data: st.DataObject
+) -> None:
+    part, edm, _, context = case
+    near = data.draw(st.lists(st.one_of(st.none(), DENSE[edm]), min_size=1, max_size=4))
+    rows = data.draw(st.permutations(near * 12))
+    frame = frame_of({"p": rows}, {"p": edm})
+    key = part.expression(context).alias("key")
+    expected = [part.encode({"p": python_value(v)}, context) for v in rows]
+    assert frame.select(key).to_series().to_list() == expected
+    assert frame.lazy().select(key).collect(engine="streaming").to_series().to_list() == expected
+    assert frame.slice(5, 7).select(key).to_series().to_list() == expected[5:12]
+    assert frame.clear().select(key).to_series().to_list() == []
+
+
+def test_a_column_of_more_rows_than_a_slice_equals_its_rows() -> None:
+    rows = [None if n % 7 == 0 else f"{n}" for n in range(150_000)]
+    frame = frame_of({"p": rows, "d": [None if r is None else float(r) for r in rows]}, TYPES_OF_MANY)
+    parts = (Hash("p", 1000), HashPrefix("p", 5), Reverse("p"), Field("d"), Sortable("d"))
+    found = frame.select(part.expression(Context(TYPES_OF_MANY)).alias(str(part)) for part in parts)
+    for row in range(0, 150_000, 997):
+        for part in parts:
+            values = {name: python_value(frame[name][row]) for name in frame.columns}
+            assert found[str(part)][row] == part.encode(values, Context(TYPES_OF_MANY))
+
+
+TYPES_OF_MANY = {"p": EdmType.STRING, "d": EdmType.DOUBLE}
 
 
 def test_column_equals_scalar_for_numbers_the_application_assigns() -> None:
@@ -282,8 +324,6 @@ def test_padded_numbers_look_as_documented(part: Part, value: int, text: str) ->
 
 
 def test_ticks_and_periods_look_as_documented() -> None:
-    from datetime import UTC, datetime
-
     context = Context({"p": EdmType.DATETIME})
     moment = ticks(datetime(2024, 2, 29, 23, 59, 59, 999999, tzinfo=UTC))
     assert moment == 638_448_479_999_999_990
@@ -356,7 +396,7 @@ def test_a_guid_has_one_canonical_text(value: object) -> None:
 )
 def test_patterns_that_name_no_period_or_break_keys_are_refused(pattern: str) -> None:
     with pytest.raises(ValueError, match="time format"):
-        strftime_format(pattern)
+        check_pattern(pattern)
 
 
 def test_units_of_patterns() -> None:
@@ -507,8 +547,6 @@ def test_values_of_a_multi_valued_property(delimiter: str, value: str | None, fo
 
 
 def test_iso_weeks_follow_the_standard() -> None:
-    from datetime import UTC, datetime
-
     context = Context({"p": EdmType.DATETIME})
     for moment, week in ((datetime(2026, 12, 31), "2026-W53"), (datetime(2027, 1, 3), "2026-W53"),
                          (datetime(2027, 1, 4), "2027-W01"), (datetime(2024, 12, 30), "2025-W01")):  # fmt: skip

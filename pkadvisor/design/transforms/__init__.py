@@ -64,7 +64,6 @@ from pkadvisor.design.transforms.times import (
     Ticks,
     Time,
     check_pattern,
-    strftime_format,
     time_unit,
 )
 from pkadvisor.table.edm import EdmType
@@ -187,7 +186,6 @@ __all__ = [
     "escape_expression",
     "shown_name",
     "sort_direction",
-    "strftime_format",
     "time_unit",
     "unescape",
 ]

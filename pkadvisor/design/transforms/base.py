@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
@@ -62,15 +63,84 @@ def escape_expression(expression: pl.Expr, separators: str = "") -> pl.Expr:
 
     special = sorted(_ESCAPED | set(separators))
     escapes = [_escaped(c) for c in special]
-    pattern = "[" + "".join(f"\\x{{{ord(c):x}}}" for c in special) + "]"
 
     def escaped(texts: pl.Series) -> pl.Series:
         # Most columns hold nothing special, and looking is several times cheaper than replacing.
-        if not texts.str.contains(pattern).any():
+        if not texts.str.contains_any(special).any():
             return texts
         return texts.to_frame("t").select(pl.col("t").str.replace_many(special, escapes)).to_series()
 
     return expression.map_batches(escaped, return_dtype=pl.String, is_elementwise=True)
+
+
+_FEW = 4
+"""Values are few where there are at most a fourth as many of them as rows; finding more costs more than it saves."""
+_SLICE = 1 << 16
+"""Rows whose values are Python objects or numpy arrays at the same time."""
+
+
+def in_slices(values: pl.Series, text_of: Callable[[pl.Series], pl.Series]) -> pl.Series:
+    """A function that takes much memory on its way, slice by slice, so that it stays bounded; null stays null.
+
+    ``text_of`` takes values without nulls and gives as many texts.
+    """
+    import polars as pl
+
+    def texts(values: pl.Series) -> pl.Series:
+        starts = range(0, len(values), _SLICE)
+        found = [text_of(values.slice(start, _SLICE)) for start in starts]
+        return pl.concat(found) if found else pl.Series(dtype=pl.String)
+
+    if not values.null_count():
+        return texts(values)
+    present = values.is_not_null()
+    nothing = pl.repeat(None, len(values), dtype=pl.String, eager=True)
+    return nothing.scatter(present.arg_true(), texts(values.filter(present)))
+
+
+def over_distinct(texts: pl.Expr, text_of: Callable[[pl.Series], pl.Series]) -> pl.Expr:
+    """A function of texts over a String column, computed once for each distinct value where these are few.
+
+    ``text_of`` is as for ``in_slices``; null stays null.
+    """
+    import polars as pl
+
+    def mapped(series: pl.Series) -> pl.Series:
+        estimate = series.approx_n_unique()  # it decides how, never what: a wrong one costs time
+        assert isinstance(estimate, int)
+        if estimate * _FEW > len(series):
+            return in_slices(series, text_of)
+        # By groups and not ``unique``, which runs on one core.
+        distinct = series.alias("t").to_frame().group_by("t").len().get_column("t").drop_nulls()
+        return series.replace_strict(distinct, in_slices(distinct, text_of), default=None, return_dtype=pl.String)
+
+    return texts.map_batches(mapped, return_dtype=pl.String, is_elementwise=True)
+
+
+def over_span(numbers: pl.Expr, text_of: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    """A function of whole numbers, computed once for each between the least and the greatest where these are few.
+
+    ``text_of`` must work for every number between two that occur; null stays null.
+    """
+    import polars as pl
+
+    def mapped(series: pl.Series) -> pl.Series:
+        low, high = least_and_greatest(series)
+        frame, number = series.alias("n").to_frame(), pl.col("n")
+        if (high - low + 1) * _FEW > len(series):
+            return frame.select(text_of(number)).to_series()
+        # Expressions throughout: a Series of 128 bits takes no arithmetic with a number.
+        span = pl.select(n=pl.int_range(high - low + 1).cast(series.dtype) + low)
+        places = frame.select((number - low).cast(pl.UInt32)).to_series()
+        return span.select(text_of(number)).to_series().gather(places)
+
+    return numbers.map_batches(mapped, return_dtype=pl.String, is_elementwise=True)
+
+
+def least_and_greatest(numbers: pl.Series) -> tuple[int, int]:
+    """The ends of a column of whole numbers; zeros where there is none."""
+    low, high = numbers.min(), numbers.max()
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else (0, 0)
 
 
 def canonical_text(value: Value, edm: EdmType) -> str:
@@ -97,16 +167,30 @@ def canonical_expression(name: str, edm: EdmType) -> pl.Expr:
 
     column = pl.col(name)
     if edm is EdmType.DATETIME:
-        return column.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f") + "0Z"
+        from pkadvisor.design.transforms.times import period_expression
+
+        micros = column.dt.epoch("us") % 1_000_000
+        fraction = (micros + 1_000_000).cast(pl.String).str.slice(1)
+        return pl.concat_str(period_expression(column, "yyyy-MM-ddTHH:mm:ss"), pl.lit("."), fraction, pl.lit("0Z"))
     if edm is EdmType.BOOLEAN:
         return pl.when(column).then(pl.lit("true")).when(~column).then(pl.lit("false"))
     if edm is EdmType.DOUBLE:
-        return column.map_elements(lambda v: format_double(v + 0.0), return_dtype=pl.String)
+        return column.map_batches(
+            lambda values: in_slices(values, _double_texts), return_dtype=pl.String, is_elementwise=True
+        )
     if edm is EdmType.BINARY:
         return column.bin.encode("hex")
     if edm is EdmType.GUID:
         return column.str.to_lowercase()
     return column.cast(pl.String)
+
+
+def _double_texts(values: pl.Series) -> pl.Series:
+    """``format_double`` over doubles without nulls; polars itself writes some otherwise: 0.00001, inf."""
+    import polars as pl
+
+    write = repr if values.is_finite().all() else format_double  # which calls it for what is finite
+    return pl.Series([write(value + 0.0) for value in values.to_list()], dtype=pl.String)  # -0.0 + 0.0 is 0.0
 
 
 def read_canonical(text: str, edm: EdmType) -> object:

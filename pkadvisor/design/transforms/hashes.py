@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import builtins
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value
+from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value, over_distinct
 from pkadvisor.design.transforms.texts import (
     Source,
     renamed_source,
@@ -37,16 +36,11 @@ def bucket(text: str, count: int) -> int:
     return int.from_bytes(_digest(text)[:8], "big") % count
 
 
-def _over_distinct(texts: pl.Expr, text_of: Callable[[str], str]) -> pl.Expr:
-    """A function of text over a column, computed once for each distinct value."""
+def _utf8(texts: pl.Series) -> list[bytes]:
+    """The UTF-8 of texts without nulls."""
     import polars as pl
 
-    def mapped(series: pl.Series) -> pl.Series:
-        distinct = series.unique().drop_nulls()
-        found = pl.Series([text_of(v) for v in distinct], dtype=pl.String)
-        return series.replace_strict(distinct, found, default=None, return_dtype=pl.String)
-
-    return texts.map_batches(mapped, return_dtype=pl.String, is_elementwise=True)
+    return texts.cast(pl.Binary).to_list()
 
 
 class Hashed(Transform):
@@ -83,12 +77,16 @@ class Hashed(Transform):
         """The key text for a canonical text."""
         raise NotImplementedError
 
+    def hashed_column(self, texts: pl.Series) -> pl.Series:
+        """``hashed`` over texts without nulls."""
+        raise NotImplementedError
+
     def encode(self, values: dict[str, Value], context: Context) -> str:
         text = source_text(self.source, values, context)
         return self.hashed(MISSING if text is None else text)
 
     def expression(self, context: Context) -> pl.Expr:
-        found = _over_distinct(source_expression(self.source, context), self.hashed)
+        found = over_distinct(source_expression(self.source, context), self.hashed_column)
         return found.fill_null(self.hashed(MISSING))
 
     def decode(self, text: str, context: Context) -> object:
@@ -121,6 +119,14 @@ class Hash(Hashed):
     def hashed(self, text: str) -> str:
         return f"{bucket(text, self.count):0{self.digits}d}"
 
+    def hashed_column(self, texts: pl.Series) -> pl.Series:
+        import numpy as np
+        import polars as pl
+
+        digests = b"".join([hashlib.sha256(text).digest() for text in _utf8(texts)])
+        first = np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
+        return pl.Series(self.buckets(), dtype=pl.String).gather(pl.Series(first % self.count, dtype=pl.UInt32))
+
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}d}" for i in range(self.count)]
 
@@ -151,6 +157,11 @@ class HashPrefix(Hashed):
 
     def hashed(self, text: str) -> str:
         return _digest(text).hex()[: self.digits]
+
+    def hashed_column(self, texts: pl.Series) -> pl.Series:
+        import polars as pl
+
+        return pl.Series([hashlib.sha256(text).hexdigest()[: self.digits] for text in _utf8(texts)], dtype=pl.String)
 
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}x}" for i in range(self.buckets_total)]

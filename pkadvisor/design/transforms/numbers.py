@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import Context, Unary, Value, read_whole, shown_name
+from pkadvisor.design.transforms.base import (
+    Context,
+    Unary,
+    Value,
+    in_slices,
+    least_and_greatest,
+    over_span,
+    read_whole,
+    shown_name,
+)
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -30,15 +40,18 @@ def _pad_column(number: pl.Expr, width: int) -> pl.Expr:
     import polars as pl
 
     def padded(numbers: pl.Series) -> pl.Series:
-        least = numbers.min()
-        if least is None or int(least) >= 0:  # type: ignore[arg-type]
+        low, high = least_and_greatest(numbers)
+        if low >= 0 and width <= _NARROW and high < 10**width:
+            # A digit in front that is cut off again takes half the time of filling up with zeros.
+            return (numbers.cast(pl.Int64) + int(10**width)).cast(pl.String).str.slice(1)
+        if low >= 0:
             return numbers.cast(pl.String).str.zfill(width)
         wide = pl.col("n").cast(pl.Int128)
         below = "-" + (wide + 10**width).cast(pl.String).str.zfill(width)
         text = pl.when(wide >= 0).then(wide.cast(pl.String).str.zfill(width)).otherwise(below)
         return numbers.alias("n").to_frame().select(text).to_series()
 
-    return number.map_batches(padded, return_dtype=pl.String, is_elementwise=True)
+    return over_span(number, lambda n: n.map_batches(padded, return_dtype=pl.String, is_elementwise=True))
 
 
 def unpad(text: str, width: int) -> int:
@@ -150,6 +163,14 @@ class ReversePad(Unary):
         return f"{{reverse_pad({shown_name(self.property)},{self.width})}}"
 
 
+@lru_cache(maxsize=1)
+def _hex_table() -> pl.Series:
+    """The four hex digits of 0 to 65 535."""
+    import polars as pl
+
+    return pl.Series([f"{n:04x}" for n in range(1 << 16)])
+
+
 _DIGITS = {EdmType.INT32: 8, EdmType.INT64: 16, EdmType.DOUBLE: 16}
 
 
@@ -184,10 +205,10 @@ class Sortable(Unary):
 
         edm, digits = context.edm(self.property), self._digits(context)
 
-        def text(values: pl.Series) -> pl.Series:
+        def texts(values: pl.Series) -> pl.Series:
             import numpy as np
 
-            present = values.drop_nulls().to_numpy()
+            present = values.to_numpy()
             if edm is EdmType.DOUBLE:
                 bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
                 bits = np.where(np.isnan(present), np.uint64(_NAN), bits)
@@ -196,14 +217,15 @@ class Sortable(Unary):
                 bits = (present.astype(np.int64) + 2**31).astype(np.uint64)
             else:
                 bits = present.view(np.uint64) ^ np.uint64(_SIGN)
-            big_endian = bits.astype(">u8").view(np.uint8).reshape(-1, 8)[:, 8 - digits // 2 :]
-            hexed = pl.Series([row.tobytes() for row in big_endian], dtype=pl.Binary).bin.encode("hex")
-            if not values.null_count():
-                return hexed
-            out = pl.Series([None] * len(values), dtype=pl.String)
-            return out.scatter(values.is_not_null().arg_true(), hexed)
+            # Four digits at a time from a table; Python would write each number by itself.
+            table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
+            pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]
+            frame = pl.DataFrame({str(n): table.gather(piece.astype(np.uint32)) for n, piece in enumerate(pieces)})
+            return frame.select(pl.concat_str(pl.all())).to_series()
 
-        return pl.col(self.property).map_batches(text, return_dtype=pl.String, is_elementwise=True)
+        return pl.col(self.property).map_batches(
+            lambda values: in_slices(values, texts), return_dtype=pl.String, is_elementwise=True
+        )
 
     def value_of(self, plain: str, context: Context) -> object:
         digits = self._digits(context)

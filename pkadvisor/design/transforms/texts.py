@@ -20,6 +20,7 @@ from pkadvisor.design.transforms.base import (
     canonical_text,
     escape,
     escape_expression,
+    in_slices,
     read_canonical,
     shown_name,
 )
@@ -189,8 +190,13 @@ class Reverse(TextOf):
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
         import polars as pl
 
-        # polars reverses grapheme clusters; code points are what other languages agree on.
-        return text.map_elements(lambda one: one[::-1], return_dtype=pl.String)
+        def reversed_texts(texts: pl.Series) -> pl.Series:
+            # polars reverses grapheme clusters; code points are what other languages agree on.
+            return pl.Series([one[::-1] for one in texts.to_list()], dtype=pl.String)
+
+        return text.map_batches(
+            lambda texts: in_slices(texts, reversed_texts), return_dtype=pl.String, is_elementwise=True
+        )
 
     def decode(self, text: str, context: Context) -> object:
         from pkadvisor.design.transforms.base import unescape

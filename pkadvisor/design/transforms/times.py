@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import FORBIDDEN, Context, Unary, Value, moment_of, read_whole, shown_name
+from pkadvisor.design.transforms.base import (
+    FORBIDDEN,
+    Context,
+    Unary,
+    Value,
+    moment_of,
+    over_span,
+    read_whole,
+    shown_name,
+)
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
@@ -54,12 +63,6 @@ def check_pattern(pattern: str) -> None:
         )
 
 
-def strftime_format(pattern: str) -> str:
-    """The strftime form of a pattern; raises ValueError as ``check_pattern``."""
-    check_pattern(pattern)
-    return "".join(TIME_TOKENS.get(piece, piece) for piece in _PIECES.findall(pattern))
-
-
 def time_unit(pattern: str) -> str:
     """The finest unit of a time pattern: ``'yyyyMMdd'`` → ``day``, ``'YYYY-Www'`` → ``week``."""
     found = tokens(pattern)
@@ -72,6 +75,52 @@ def descends(pattern: str) -> bool:
     """Whether a pattern runs from the year down, so that its text order is time order."""
     found = tokens(pattern)
     return found in (_WEEK, tuple(TIME_UNITS)[: len(found)])
+
+
+_SECONDS = {"HH": 3600, "mm": 60, "ss": 1}
+"""The tokens of the time of day, and the seconds in one of each."""
+_DAY = 86_400
+
+
+def period_expression(moments: pl.Expr, pattern: str) -> pl.Expr:
+    """The periods of a DateTime column; null stays null.
+
+    A year has 365 days and a day 86 400 seconds: each is written once, and the rest is looking up.
+    """
+    import polars as pl
+
+    seconds = moments.dt.epoch("us") // 1_000_000
+    days = (seconds // _DAY).cast(pl.Int32)
+    of_day = (seconds - days.cast(pl.Int64) * _DAY).cast(pl.Int32)
+    out = []
+    for run, unit in _runs(pattern):
+        form = "".join(TIME_TOKENS.get(piece, piece) for piece in run)
+        out.append(_dates(days, form) if unit == _DAY else _times(of_day // unit, unit, form))
+    return pl.concat_str(out)
+
+
+def _dates(days: pl.Expr, form: str) -> pl.Expr:
+    import polars as pl
+
+    return over_span(days, lambda n: n.cast(pl.Date).dt.strftime(form))
+
+
+def _times(periods: pl.Expr, unit: int, form: str) -> pl.Expr:
+    import polars as pl
+
+    return over_span(periods, lambda n: (n.cast(pl.Int64) * (unit * 10**9)).cast(pl.Time).dt.strftime(form))
+
+
+def _runs(pattern: str) -> list[tuple[list[str], int]]:
+    """A pattern cut where it changes between date and time of day, and the finest unit of each piece in seconds."""
+    out: list[tuple[list[str], int]] = []
+    for piece in _PIECES.findall(pattern):
+        unit = _SECONDS.get(piece, _DAY)
+        if not out or (piece in TIME_TOKENS and (unit == _DAY) != (out[-1][1] == _DAY)):
+            out.append(([piece], unit))
+        else:
+            out[-1] = ([*out[-1][0], piece], min(unit, out[-1][1]))
+    return out
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +160,7 @@ class Time(Unary):
     def plain_expression(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        return pl.col(self.property).dt.strftime(strftime_format(self.format))
+        return period_expression(pl.col(self.property), self.format)
 
     def value_of(self, plain: str, context: Context) -> object:
         match = re.fullmatch(self._regex(named=True), plain)
