@@ -140,7 +140,8 @@ class ReversePad(Unary):
             number = pl.when(whole).then(column).cast(pl.Int128)
             text = _pad_column(10**self.width - 1 - number, self.width)
             return pl.when(whole).then(text).otherwise(column)
-        kind = pl.Int64 if self.width <= _NARROW else pl.Int128
+        narrow = self.width <= _NARROW and context.edm(self.property) is EdmType.INT32
+        kind = pl.Int64 if narrow else pl.Int128
         return _pad_column(10**self.width - 1 - column.cast(kind), self.width)
 
     def escapes(self, context: Context) -> bool:
