@@ -57,10 +57,11 @@ def _found(population: Population) -> Iterator[Dependency]:
     for target in names:
         if types[target] is not EdmType.STRING or not _short(frame.get_column(target)):
             continue
+        width = _width(frame.get_column(target))
         for source in names:
             if source == target:
                 continue
-            for rule in _rules(source, types[source], frame.get_column(target)):
+            for rule in _rules(source, types[source], width):
                 if _holds(rule, target, source, population):
                     yield Dependency(target, source, rule, serves_exactly(rule, types))
                     break
@@ -77,10 +78,14 @@ def _short(texts: pl.Series) -> bool:
     return texts.n_unique() >= DISTINCT_MIN
 
 
-def _rules(source: str, edm: EdmType, target: pl.Series) -> Iterator[Part]:
-    """Rules that might make the target, the plainest first."""
-    lengths = target.drop_nulls().str.len_chars()
-    width = int(lengths[0]) if len(lengths) and lengths.n_unique() == 1 else 0
+def _width(texts: pl.Series) -> int:
+    """The length that all texts have in common; 0 where they differ."""
+    lengths = texts.drop_nulls().str.len_chars()
+    return int(lengths[0]) if len(lengths) and lengths.n_unique() == 1 else 0
+
+
+def _rules(source: str, edm: EdmType, width: int) -> Iterator[Part]:
+    """Rules that might make a target of this width (0: any), the plainest first."""
     if edm is EdmType.DATETIME:
         yield from (Time(source, p) for p in PERIODS if len(p) == width)
         if width == 19:
