@@ -278,7 +278,7 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
 
 def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
     """(the value behind a piece, in words, whether the template would write the piece so)."""
-    from pkadvisor.design.infer_proof import read_part
+    from pkadvisor.design.infer.proof import read_part
     from pkadvisor.design.transforms import MISSING, Hashed, ReverseTicks, Ticks, Time
     from pkadvisor.table.edm import format_ticks
 
@@ -301,7 +301,7 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
 
 def _shape(value: str) -> dict[str, Any] | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
-    from pkadvisor.design.infer_shapes import GUID_TEXT, classify
+    from pkadvisor.design.infer.shapes import GUID_TEXT, classify
     from pkadvisor.design.transforms import Literal
 
     whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)

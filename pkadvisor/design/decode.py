@@ -25,7 +25,7 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.transforms.base import moment_of
+from pkadvisor.design.transforms.canonical import moment_of
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 

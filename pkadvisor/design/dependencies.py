@@ -50,10 +50,14 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
 
 
 def _found(population: Population) -> Iterator[Dependency]:
+    from pkadvisor.design.population import polars_type
+
     if population.rows < ROWS_MIN:
         return
     types, frame = population.types, population.frame.head(population.rows)
-    names = [n for n in types if population.has(n) and n not in population.hashed and n not in _SYSTEM]
+    # Beside hidden parameters of a log, a column holds texts whatever its type.
+    plain = [n for n in types if population.has(n) and frame.get_column(n).dtype == polars_type(types[n])]
+    names = [n for n in plain if n not in population.hashed and n not in _SYSTEM]
     for target in names:
         if types[target] is not EdmType.STRING or not _short(frame.get_column(target)):
             continue

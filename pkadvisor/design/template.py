@@ -48,7 +48,6 @@ INTEGER: /[0-9]+/
 STRING: /'(?:[^']|'')*'/
 %ignore " "
 """
-_NAME = re.compile(r"""[^\W\d](?:[^(){},'"`]*[^(){},'"`\s])?""")
 _HOLE_END = re.compile(r"""(?:[^}'`]|'(?:[^']|'')*'|`(?:[^`]|``)*`)*\}""")
 
 
@@ -57,11 +56,6 @@ def _parser() -> Lark:
     from lark import Lark
 
     return Lark(_GRAMMAR, parser="lalr", propagate_positions=True)
-
-
-def is_plain_name(name: str) -> bool:
-    """Whether a property name can stand in a template without backticks."""
-    return _NAME.fullmatch(name) is not None
 
 
 class TemplateError(UsageError):

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.decode import decode_key
 from pkadvisor.design.infer import Inference, KeyShape, infer_keys
-from pkadvisor.design.infer_proof import Proof
-from pkadvisor.design.infer_shapes import Shape, classify, period_start
+from pkadvisor.design.infer.proof import Proof
+from pkadvisor.design.infer.shapes import Shape, classify, period_start
 from pkadvisor.design.scheme import key_expression, parse_key
 from pkadvisor.design.template import decoder, parse_template
 from pkadvisor.design.transforms import FORBIDDEN, Hash, Literal, ReverseTicks, Ticks, Time, Value, bucket

@@ -36,15 +36,15 @@ from pkadvisor.design.transforms.base import (
     Transform,
     Unary,
     Value,
-    canonical_expression,
-    canonical_text,
     escape,
     escape_expression,
     shown_name,
     unescape,
 )
+from pkadvisor.design.transforms.canonical import canonical_expression, canonical_text
 from pkadvisor.design.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
 from pkadvisor.design.transforms.numbers import WIDTH_MAX, Pad, ReversePad, Sortable
+from pkadvisor.design.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.transforms.texts import (
     Concat,
     Each,
@@ -57,15 +57,7 @@ from pkadvisor.design.transforms.texts import (
     Source,
     TextOf,
 )
-from pkadvisor.design.transforms.times import (
-    TICKS_DIGITS,
-    TIME_UNITS,
-    ReverseTicks,
-    Ticks,
-    Time,
-    check_pattern,
-    time_unit,
-)
+from pkadvisor.design.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
 from pkadvisor.table.edm import EdmType
 
 Part = (

@@ -11,7 +11,8 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value, over_distinct
+from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value
+from pkadvisor.design.transforms.columns import over_distinct
 from pkadvisor.design.transforms.texts import (
     Source,
     renamed_source,

@@ -16,14 +16,13 @@ from pkadvisor.design.transforms.base import (
     Transform,
     Unary,
     Value,
-    canonical_expression,
-    canonical_text,
     escape,
     escape_expression,
-    in_slices,
-    read_canonical,
     shown_name,
+    unescape,
 )
+from pkadvisor.design.transforms.canonical import canonical_expression, canonical_text, read_canonical
+from pkadvisor.design.transforms.columns import in_slices
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -199,7 +198,6 @@ class Reverse(TextOf):
         )
 
     def decode(self, text: str, context: Context) -> object:
-        from pkadvisor.design.transforms.base import unescape
 
         if text == MISSING:
             return None

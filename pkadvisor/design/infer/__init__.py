@@ -14,10 +14,10 @@ from math import log2
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from pkadvisor.design.infer_cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
-from pkadvisor.design.infer_names import Column, Named, name_key
-from pkadvisor.design.infer_proof import Proof
-from pkadvisor.design.infer_shapes import TEXT, allowed
+from pkadvisor.design.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
+from pkadvisor.design.infer.names import Column, Named, name_key
+from pkadvisor.design.infer.proof import Proof
+from pkadvisor.design.infer.shapes import TEXT, allowed
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.transforms import Field, Hash, Literal
 from pkadvisor.errors import UsageError

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from pkadvisor.design.decode import decode_part
-from pkadvisor.design.infer_shapes import period_start, ticks_of
+from pkadvisor.design.infer.shapes import period_start, ticks_of
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.template import decoder, separators
 from pkadvisor.design.transforms import (

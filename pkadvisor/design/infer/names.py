@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import Final
 
-from pkadvisor.design.infer_cut import Cut
-from pkadvisor.design.infer_proof import read_part
-from pkadvisor.design.infer_shapes import TEXT, Shape, allowed, classify
+from pkadvisor.design.infer.cut import Cut
+from pkadvisor.design.infer.proof import read_part
+from pkadvisor.design.infer.shapes import TEXT, Shape, allowed, classify
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.transforms import (
     MISSING,

@@ -1,0 +1,97 @@
+"""The canonical text of a value, and back."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.transforms.base import Value
+from pkadvisor.design.transforms.columns import in_slices
+from pkadvisor.design.transforms.periods import period_expression
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def canonical_text(value: Value, edm: EdmType) -> str:
+    """The canonical text of a value that is present; DateTime values are ticks."""
+    if edm is EdmType.DATETIME:
+        assert isinstance(value, int)
+        return format_ticks(value)
+    if edm is EdmType.BOOLEAN:
+        return "true" if value else "false"
+    if edm is EdmType.BINARY:
+        assert isinstance(value, bytes)
+        return value.hex()
+    if edm is EdmType.DOUBLE:
+        assert isinstance(value, int | float)
+        return format_double(float(value) + 0.0)  # -0.0 equals 0.0, so they share a text
+    if edm is EdmType.GUID:
+        return str(value).lower()
+    return str(value)
+
+
+def canonical_expression(name: str, edm: EdmType) -> pl.Expr:
+    """``canonical_text`` over a column; null stays null."""
+    import polars as pl
+
+    column = pl.col(name)
+    if edm is EdmType.DATETIME:
+        micros = column.dt.epoch("us") % 1_000_000
+        fraction = (micros + 1_000_000).cast(pl.String).str.slice(1)
+        return pl.concat_str(period_expression(column, "yyyy-MM-ddTHH:mm:ss"), pl.lit("."), fraction, pl.lit("0Z"))
+    if edm is EdmType.BOOLEAN:
+        return pl.when(column).then(pl.lit("true")).when(~column).then(pl.lit("false"))
+    if edm is EdmType.DOUBLE:
+        return column.map_batches(
+            lambda values: in_slices(values, _double_texts), return_dtype=pl.String, is_elementwise=True
+        )
+    if edm is EdmType.BINARY:
+        return column.bin.encode("hex")
+    if edm is EdmType.GUID:
+        return column.str.to_lowercase()
+    return column.cast(pl.String)
+
+
+def _double_texts(values: pl.Series) -> pl.Series:
+    """``format_double`` over doubles without nulls; polars itself writes some otherwise: 0.00001, inf."""
+    import polars as pl
+
+    write = repr if values.is_finite().all() else format_double  # which calls it for what is finite
+    return pl.Series([write(value + 0.0) for value in values.to_list()], dtype=pl.String)  # -0.0 + 0.0 is 0.0
+
+
+def read_canonical(text: str, edm: EdmType) -> object:
+    """The value behind canonical text, times as aware ``datetime``; ValueError where it is none of the type."""
+    if edm.integer:
+        return read_whole(text)
+    if edm is EdmType.DOUBLE:
+        if "_" in text:  # Python would read 1_0 as ten
+            raise ValueError(f"{text[:40]!r} is not a number")
+        return float(text)
+    if edm is EdmType.BOOLEAN:
+        if text not in ("true", "false"):
+            raise ValueError(f"{text[:40]!r} is neither true nor false")
+        return text == "true"
+    if edm is EdmType.BINARY:
+        return bytes.fromhex(text)
+    if edm is EdmType.DATETIME:
+        from pkadvisor.table.edm import parse_datetime_ticks
+
+        return moment_of(parse_datetime_ticks(text))
+    return text.lower() if edm is EdmType.GUID else text
+
+
+def read_whole(text: str) -> int:
+    """A whole number in ASCII digits: ``int`` alone would also read ``1_0``, blanks and other scripts."""
+    if not re.fullmatch("-?[0-9]{1,40}", text):
+        raise ValueError(f"{text[:40]!r} is not a whole number")
+    return int(text)
+
+
+def moment_of(ticks: int) -> object:
+    """The aware ``datetime`` of ticks, cut to microseconds; OverflowError outside the years 1 to 9999."""
+    from datetime import UTC, datetime, timedelta
+
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)

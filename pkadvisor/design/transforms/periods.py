@@ -1,0 +1,109 @@
+"""Patterns of time and the UTC periods that they name."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.transforms.base import FORBIDDEN
+from pkadvisor.design.transforms.columns import over_span
+
+if TYPE_CHECKING:
+    import polars as pl
+
+TIME_TOKENS = {
+    "yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "YYYY": "%G", "ww": "%V",
+}  # fmt: skip
+"""What a time pattern is made of, and what it is for strftime; ``YYYY`` and ``ww`` are year and week of ISO 8601."""
+TIME_UNITS = {"yyyy": "year", "MM": "month", "dd": "day", "HH": "hour", "mm": "minute", "ss": "second"}
+_WEEK = ("YYYY", "ww")
+PIECES = re.compile("|".join(TIME_TOKENS) + "|.", re.DOTALL)
+
+
+def tokens(pattern: str) -> tuple[str, ...]:
+    """The tokens of a time pattern in the order in which they stand."""
+    return tuple(piece for piece in PIECES.findall(pattern) if piece in TIME_TOKENS)
+
+
+def check_pattern(pattern: str) -> None:
+    """ValueError on a letter that is no token, on what a key must not contain, and where the tokens name no period.
+
+    A period has each unit from the year down to its finest once, in any order, or ``YYYY`` and ``ww``. The letters
+    ``T``, ``Z`` and a ``W`` before ``ww`` stand for themselves, as ISO 8601 has them: 20261101T12Z, 2026-W45.
+    """
+    for match in PIECES.finditer(pattern):
+        piece = match.group()
+        if piece in TIME_TOKENS or piece in ("T", "Z") or (piece == "W" and pattern.startswith("ww", match.end())):
+            continue
+        if piece.isalpha() or piece == "%":
+            raise ValueError(f"'{piece}' in time format '{pattern}' is none of {' '.join(TIME_TOKENS)}")
+        if piece in FORBIDDEN or piece in "~{}'" or piece.isdigit():
+            raise ValueError(f"{piece!r} in time format {pattern!r} is not allowed in a key")
+    found = tokens(pattern)
+    units = list(TIME_UNITS)
+    if sorted(found) == sorted(_WEEK):
+        return
+    if not found or not set(found) <= set(units) or sorted(found, key=units.index) != units[: len(found)]:
+        raise ValueError(
+            f"time format '{pattern}' is no period: it takes each of yyyy MM dd … down to its finest once, or YYYY-Www"
+        )
+
+
+def time_unit(pattern: str) -> str:
+    """The finest unit of a time pattern: ``'yyyyMMdd'`` → ``day``, ``'YYYY-Www'`` → ``week``."""
+    found = tokens(pattern)
+    if set(found) == set(_WEEK):
+        return "week"
+    return [unit for token, unit in TIME_UNITS.items() if token in found][-1]
+
+
+def descends(pattern: str) -> bool:
+    """Whether a pattern runs from the year down, so that its text order is time order."""
+    found = tokens(pattern)
+    return found in (_WEEK, tuple(TIME_UNITS)[: len(found)])
+
+
+_SECONDS = {"HH": 3600, "mm": 60, "ss": 1}
+"""The tokens of the time of day, and the seconds in one of each."""
+_DAY = 86_400
+
+
+def period_expression(moments: pl.Expr, pattern: str) -> pl.Expr:
+    """The periods of a DateTime column; null stays null.
+
+    A year has 365 days and a day 86 400 seconds: each is written once, and the rest is looking up.
+    """
+    import polars as pl
+
+    seconds = moments.dt.epoch("us") // 1_000_000
+    days = (seconds // _DAY).cast(pl.Int32)
+    of_day = (seconds - days.cast(pl.Int64) * _DAY).cast(pl.Int32)
+    out = []
+    for run, unit in _runs(pattern):
+        form = "".join(TIME_TOKENS.get(piece, piece) for piece in run)
+        out.append(_dates(days, form) if unit == _DAY else _times(of_day // unit, unit, form))
+    return pl.concat_str(out)
+
+
+def _dates(days: pl.Expr, form: str) -> pl.Expr:
+    import polars as pl
+
+    return over_span(days, lambda n: n.cast(pl.Date).dt.strftime(form))
+
+
+def _times(periods: pl.Expr, unit: int, form: str) -> pl.Expr:
+    import polars as pl
+
+    return over_span(periods, lambda n: (n.cast(pl.Int64) * (unit * 10**9)).cast(pl.Time).dt.strftime(form))
+
+
+def _runs(pattern: str) -> list[tuple[list[str], int]]:
+    """A pattern cut where it changes between date and time of day, and the finest unit of each piece in seconds."""
+    out: list[tuple[list[str], int]] = []
+    for piece in PIECES.findall(pattern):
+        unit = _SECONDS.get(piece, _DAY)
+        if not out or (piece in TIME_TOKENS and (unit == _DAY) != (out[-1][1] == _DAY)):
+            out.append(([piece], unit))
+        else:
+            out[-1] = ([*out[-1][0], piece], min(unit, out[-1][1]))
+    return out
