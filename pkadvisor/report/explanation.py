@@ -47,8 +47,11 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         page.record("request", text or "everything, without a $filter", 10)
     if document["top"] is not None:
         page.record("", f"$top={document['top']}", 10)
-    for position, work in enumerate(document["client_work"]):
-        page.record("" if position else "then", work, 10)
+    work = list(document["client_work"])
+    if query["operation"] in ("update", "upsert", "delete"):
+        work.append(f"{query['operation']} what was found, by its full key, in every row of the scheme")
+    for position, text in enumerate(work):
+        page.record("" if position else "then", text, 10)
     counts = document["counts"]
     if counts is None:
         page.record("reads", "not known: there is no data to count", 10)
@@ -59,10 +62,10 @@ def _query(page: Page, document: dict[str, Any]) -> None:
             if counts["entities_read_max"] > counts["entities_read"]
             else ""
         )
-        page.record("reads", f"{read} entities{most} for {returned} returned", 10)
+        page.record("reads", f"{read} {'entity' if read == '1' else 'entities'}{most} for {returned} returned", 10)
         requests, queries = counts["requests"], counts["fan_out"]
         pages = f": {_times(queries, 'query', 'queries')} of {_times(counts['pages_per_request'], 'page', 'pages')}"
-        text = f"{_times(requests, 'request', 'requests')}{pages if requests > 1 else ''} (means, {document['basis']})"
+        text = f"{_times(requests, 'request', 'requests')}{pages if amount(requests) != '1' else ''} (means, {document['basis']})"
         page.record("in", text, 10)
     page.line()
     page.line("The key, part by part", "head")
@@ -84,7 +87,8 @@ def _query(page: Page, document: dict[str, Any]) -> None:
 
 
 def _times(count: float, one: str, more: str) -> str:
-    return f"{amount(count)} {one if count == 1 else more}"
+    shown = amount(count)
+    return f"{shown} {one if shown == '1' else more}"
 
 
 def _key(page: Page, document: dict[str, Any]) -> None:
