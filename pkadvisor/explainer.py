@@ -17,6 +17,7 @@ from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, Remark, Violation
     from pkadvisor.design.explain import Explained
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Section
@@ -37,10 +38,13 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     """
     from pkadvisor.design.conditions import conditions
     from pkadvisor.design.explain import explain
-    from pkadvisor.design.judge import bench_for
+    from pkadvisor.design.judge import bench_for, check_classes
     from pkadvisor.design.key_terms import NOTHING_KNOWN
+    from pkadvisor.design.requests import multi_valued
 
     section, dataset, workload, current = _section_of(read_sections(request, progress), name)
+    if section.data is not None:
+        check_classes(workload, section)
     query = next(c for c in workload.classes if c.name.lower() == name.lower())
     limits = load_limits(request.limits) if request.limits else default_limits()
     bench = None
@@ -50,16 +54,41 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     types = dict(bench.population.types) if bench is not None else _declared_types(section)
     demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None
     wanted = demand.conditions if demand is not None else conditions(query.filter)
+    multi = multi_valued(current) if current is not None else {}
+    wanted = replace(wanted, multi=multi)
+    if demand is not None:
+        demand = replace(demand, conditions=wanted)
     known = bench.population if bench is not None else NOTHING_KNOWN
     found = explain(query, wanted, scheme, types, known, bench, demand)
     if request.redact:
         found = replace(found, examples=(), examples_total=0)
     document = _query_document(found, label)
     basis = None
-    if found.counts is not None and bench is not None:
+    if found.counts is not None and bench is not None and demand is not None:
         rows, total = bench.population.rows, bench.population.total
-        basis = f"counted over {rows:,} entities" + ("" if rows == total else f", scaled to {total:,}")
-    return {**_head("query", section), **document, "basis": basis}
+        stops = query.top is not None and found.chosen is not None and bool(found.chosen.unserved)
+        word = "estimated" if stops or demand.notes else "counted"
+        basis = f"{word} over {rows:,} entities" + ("" if rows == total else f", scaled to {total:,}")
+    why_not = "not known: there is no data to count"
+    if bench is not None and found.counts is None:
+        why_not = f"not counted: an entity has several values of {', '.join(multi or multi_valued(scheme))}"
+    more = {
+        "basis": basis,
+        "why_not_counted": why_not if found.counts is None else None,
+        "notes": list(demand.notes) if demand is not None else [],
+        "warnings": [] if bench is None else _warnings(scheme, bench, redact=request.redact),
+    }
+    return {**_head("query", section), **document, **more}
+
+
+def _warnings(scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
+    """What is wrong with the keys themselves: entities that share one, lengths, widths, separators."""
+    from pkadvisor.design.cost import estimate
+    from pkadvisor.design.key_findings import key_remarks
+
+    broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
+    found: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
+    return [f.hidden if redact and f.hidden else f.message for f in found]
 
 
 def _head(what: str, section: Section | None) -> dict[str, Any]:
@@ -110,6 +139,9 @@ def _scheme(
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else _declared_types(section)
         partition, _, row = which.partition("|")
+        if "|" in row:
+            fix = "a bar inside a key: put it into a design file"
+            raise UsageError("a scheme is PARTITIONKEY | ROWKEY, with one bar", where="--scheme", fix=fix)
         key = parse_key(_bare(partition), _bare(row), known=types or None, where="--scheme")
         check_types((*key.partition, *key.row), dict(types), "--scheme")
         if any(p.function == "each" for p in (*key.partition, *key.row)):
@@ -131,9 +163,11 @@ def _scheme(
     advice = judge(section, limits, dataset).advice
     if advice is None or not workload.classes:
         raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
-    if rank > len(advice.ranking):
-        raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(advice.ranking)}")
-    found = advice.recommended if rank == 1 else advice.ranking[rank - 1]
+    # Numbered as the page of the analysis numbers them: the keys in use have no number of their own.
+    ranking = [c for c in advice.ranking if c is advice.recommended or c is not advice.current]
+    if rank > len(ranking):
+        raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
+    found = ranking[rank - 1]
     return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), found.scheme
 
 
@@ -258,7 +292,8 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     from pkadvisor.design.template import decoder, separators
     from pkadvisor.design.transforms import Context, Literal
 
-    context = Context(dict(types), separators(parts))
+    known = {**_needed(parts), **types}
+    context = Context(known, separators(parts))
     match = decoder(parts, context).fullmatch(text) if reads(parts, text) else None
     if match is None:
         return None
@@ -276,6 +311,19 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     return {"pieces": pieces, "exact": exact}
 
 
+def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
+    """The type that a part needs of a property of which nothing is known."""
+    from pkadvisor.design.transforms import Pad, ReversePad, ReverseTicks, Ticks, Time
+
+    out: dict[str, EdmType] = {}
+    for part in parts:
+        if isinstance(part, Pad | ReversePad):
+            out[part.property] = EdmType.INT64
+        elif isinstance(part, Time | Ticks | ReverseTicks):
+            out[part.property] = EdmType.DATETIME
+    return out
+
+
 def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
     """(the value behind a piece, in words, whether the template would write the piece so)."""
     from pkadvisor.design.infer.proof import read_part
@@ -289,7 +337,7 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
         known = part.buckets_total > 10_000 or piece in part.buckets()
         return None, f"one of {part.buckets_total:,} buckets of {names}; a hash cannot be undone", known
     try:
-        value = read_part(part, piece, context.types)
+        value = _first_tick(part, piece, context) if isinstance(part, Time) else read_part(part, piece, context.types)
     except (ValueError, OverflowError) as error:
         return None, str(error) or "cannot be read", not part.decodes and not isinstance(part, Time)
     timed = isinstance(part, Time | Ticks | ReverseTicks) or context.edm(part.properties[0]) is EdmType.DATETIME
@@ -297,6 +345,17 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
     again = part.encode({part.properties[0]: value}, context)
     words = f"the period of {names} that begins then" if isinstance(part, Time) else names
     return shown, words, again == piece
+
+
+def _first_tick(part: Part, piece: str, context: Any) -> int:
+    """The first moment of a period in ticks."""
+    from datetime import UTC, datetime, timedelta
+
+    from pkadvisor.table.edm import TICKS_UNIX_EPOCH
+
+    start = part.decode(piece, context)
+    assert isinstance(start, datetime)
+    return (start - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 10 + TICKS_UNIX_EPOCH
 
 
 def _shape(value: str) -> dict[str, Any] | None:
@@ -320,6 +379,16 @@ def _shape(value: str) -> dict[str, Any] | None:
     return None if taken is None else {"template": "".join(map(str, parts)), **taken}
 
 
+def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
+    """A template; its letters and digits outside braces are values of the data where these are to be hidden."""
+    from pkadvisor.design.transforms import Literal
+
+    shown = [
+        "[text]" if redact and isinstance(p, Literal) and any(c.isalnum() for c in p.text) else str(p) for p in parts
+    ]
+    return "".join(shown)
+
+
 def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The templates that the keys in the data look like, with the share of rows that each explains."""
     from pkadvisor.design.sections import inferred
@@ -335,16 +404,16 @@ def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
             "complete": section.data.complete,
             "kinds": [
                 {
-                    "label": kind.label,
-                    "partition_key": "".join(map(str, kind.key.partition)),
-                    "row_key": "".join(map(str, kind.key.row)),
+                    "label": f"kind {number}" if request.redact else kind.label,
+                    "partition_key": _template(kind.key.partition, redact=request.redact),
+                    "row_key": _template(kind.key.row, redact=request.redact),
                     "types": {n: str(t) for n, t in dict(kind.types).items()},
                     "rows": kind.rows,
                     "explained": kind.explained,
                     "example": None if request.redact else list(kind.example),
                     "notes": [] if request.redact else list(kind.notes),
                 }
-                for kind in found.kinds
+                for number, kind in enumerate(found.kinds, 1)
             ],
         }
     raise InputError("the data has no PartitionKey and RowKey", fix="give data that was exported from a table")

@@ -48,7 +48,7 @@ def class_cost(
         read(p, demand, scheme, bench)
         for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
     ]
-    best = min(candidates, key=lambda r: (r.requests, r.entities, r.plan.access.rank, r.plan.via))
+    best = min(candidates, key=preference)
     demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
     peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
@@ -71,6 +71,16 @@ def class_cost(
             demand.notes,
         )
     return _write_cost(demand, scheme, best, bench, loads)
+
+
+ENTITIES_PER_REQUEST = 100.0
+"""Entities scanned that weigh as much as a request, where two rows of a scheme serve a query: assumed."""
+
+
+def preference(found: Read) -> tuple[float, float, int, int]:
+    """What the plans through the rows of one scheme are compared by; the least is sent."""
+    weight = found.requests + found.entities / ENTITIES_PER_REQUEST
+    return (weight, found.requests, found.plan.access.rank, found.plan.via)
 
 
 def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
@@ -186,7 +196,7 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
         clipped = np.clip(np.nan_to_num(moments, posinf=newest), -6e16, 2.5e17).astype(np.int64)
         return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
 
-    high = np.minimum(high, newest + 1)
+    high = np.where(np.isposinf(high), newest + 1, high)
     return np.asarray(np.maximum(periods(np.maximum(high - 1, low)) - periods(low) + 1, 1), dtype=np.float64)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.transforms import Each, Part
     from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant
 
@@ -58,6 +58,8 @@ class Conditions:
     derived: tuple[Dependency, ...] = ()
     prefixes: tuple[Dependency, ...] = ()
     inverse: tuple[Dependency, ...] = ()
+    multi: Mapping[str, Each] = field(default_factory=dict)
+    """Properties that hold several values: ``eq`` asks for any of them, and only rows for each value serve it."""
 
     @property
     def properties(self) -> tuple[str, ...]:

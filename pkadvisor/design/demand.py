@@ -78,8 +78,10 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         basis = Basis.COUNTED
     else:
         instances, weights = draw_weights(query.draw, population)
+        weights = _asked(query, population, weights)
         stated = query.draw.stated or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
+    notes += _strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
     bounds = {
         name: _bounds(name, bound, population, instances)
@@ -93,6 +95,34 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         )
     returned = _returned(wanted, population, instances, bounds, constants, masks, notes)
     return Demand(query, wanted, instances, weights, bounds, constants, masks, returned, basis, tuple(notes))
+
+
+def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats:
+    """The weights without entities that miss a parameter of the filter: nobody asks for a value that is not there."""
+    import numpy as np
+
+    from pkadvisor.table.odata import parameters
+
+    if query.filter is None:
+        return weights
+    there = np.ones(population.rows, dtype=bool)
+    for name in parameters(query.filter):
+        if population.has(name):
+            there &= population.frame.get_column(name)[: population.rows].is_not_null().to_numpy()
+    kept = np.where(there, weights, 0.0)
+    total = float(kept.sum())
+    return kept / total if total > 0 else weights
+
+
+def _strange_parameters(wanted: Conditions, population: Population) -> list[str]:
+    """Equalities with the value of another property, which the counting takes for one of the property's own."""
+    out = []
+    for name, operands in [*((n, (o,)) for n, o in wanted.equal.items()), *wanted.any_of.items()]:
+        for operand in operands:
+            other = getattr(operand, "name", name)
+            if other != name and population.has(other):
+                out.append(f"{name} is compared with {{{other}}}: counts take it for a value that {name} has")
+    return out
 
 
 def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:

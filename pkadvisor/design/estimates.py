@@ -64,6 +64,8 @@ class Violation:
     severity: float
     assumed: bool = False
     keys: tuple[str, ...] = ()
+    hidden: str = ""
+    """The message without values of the data, where it quotes some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class Remark:
 
     code: str
     message: str
+    hidden: str = ""
+    """The message without values of the data, where it quotes some."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
+    from pkadvisor.design.class_cost import Read
     from pkadvisor.design.conditions import Conditions
     from pkadvisor.design.demand import Demand
     from pkadvisor.design.estimates import Bench
@@ -91,21 +92,24 @@ def _stopping(
         if direction(part, parts, types, known):
             what = "whole periods that the range touches" if isinstance(part, Time) else "the range"
             return PartStory(shown, "range", f"bounded by {what} on {name}")
-        return PartStory(shown, "open", f"the range on {name} is no range of keys: {_disorder(part, types)}")
+        return PartStory(shown, "open", f"the range on {name} is no range of keys: {_disorder(part, types, known)}")
     if not name:
         return PartStory(shown, "open", "a number that only the application knows")
     missing = [n for n in part.properties if n not in wanted.equal]
     return PartStory(shown, "open", f"the query does not fix {', '.join(missing)}")
 
 
-def _disorder(part: Part, types: Mapping[str, EdmType]) -> str:
+def _disorder(part: Part, types: Mapping[str, EdmType], known: Known) -> str:
     """Why text order is not value order."""
     name = part.properties[0]
     edm = types.get(name, EdmType.STRING)
     if isinstance(part, Field) and edm.numeric:
         return f"{name} is a number without padding, and 10 sorts before 2"
     if isinstance(part, Pad | ReversePad):
-        return f"{name} has more digits than {part.width}, or is text"
+        if not edm.integer:
+            return f"{name} is {edm}"
+        below = isinstance(part, ReversePad) and known.fits(name, part.width)
+        return f"{name} goes below zero" if below else f"{name} has more digits than {part.width}"
     if isinstance(part, Hashed):
         return "a hash keeps no order"
     if isinstance(part, Time):
@@ -152,34 +156,41 @@ def explain(
             query, scheme, None, None, (), (), (), ("it is written by its key: nothing is searched",), (), (), 0
         )
     plans = plan(query, wanted, scheme, types, known)
-    counted = [_counts(p, scheme, bench, demand) for p in plans]
-    order = sorted(range(len(plans)), key=lambda i: (_cost(plans[i], counted[i]), plans[i].via))
+    reads = [_read(p, scheme, bench, demand) for p in plans]
+    counted = [_counts(r) for r in reads]
+    order = sorted(range(len(plans)), key=lambda i: _cost(plans[i], reads[i]))
     best = order[0]
     chosen, counts = plans[best], counted[best]
     key = list(scheme.each_key())[chosen.via][0]
     partition = stories(key.partition, wanted, types, known)
     row = stories(key.row, wanted, types, known)
-    examples, total = _examples(chosen, wanted, types, bench, demand)
+    examples, total = _examples(chosen, wanted, types, bench, demand, {**multi_valued(scheme), **wanted.multi})
     others = tuple((_row_name(i), _summary(plans[i], counted[i])) for i in order[1:])
     fan_out = counts["fan_out"] if counts else None
+    multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
-        query, scheme, chosen, counts, partition, row, tuple(client_work(chosen, fan_out, query.order_by)),
+        query, scheme, chosen, counts, partition, row,
+        tuple(client_work(chosen, fan_out, query.order_by, query.top, multi)),
         _why(chosen, key, partition, row, wanted, query, counts), others, examples, total,
     )  # fmt: skip
 
 
-def _counts(
-    found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None
-) -> dict[str, float] | None:
-    """Entities read and returned, requests and pages: means over the parameters. None where nothing can be counted."""
+def _read(found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None) -> Read | None:
+    """What a plan reads over all parameters; None where nothing can be counted."""
     from pkadvisor.design.class_cost import read
 
     if bench is None or demand is None:
         return None
-    multi = multi_valued(scheme)
-    if multi and set(demand.conditions.properties) & set(multi):
+    multi = {**multi_valued(scheme), **demand.conditions.multi}
+    if set(demand.conditions.properties) & set(multi):
         return None  # an entity with several values is not one row of one group
-    cost = read(found, demand, scheme, bench)
+    return read(found, demand, scheme, bench)
+
+
+def _counts(cost: Read | None) -> dict[str, float] | None:
+    """Entities read and returned, requests and pages: means over the parameters."""
+    if cost is None:
+        return None
     return {
         "entities_read": cost.entities,
         "entities_read_max": cost.entities_max,
@@ -190,11 +201,13 @@ def _counts(
     }
 
 
-def _cost(found: AccessPlan, counts: dict[str, float] | None) -> tuple[float, float, int]:
+def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
     """What plans are compared by, as the cost model does."""
-    if counts is None:
-        return (float(found.access.rank), float(found.buckets), found.pointer)
-    return (counts["requests"], counts["entities_read"], found.access.rank)
+    from pkadvisor.design.class_cost import preference
+
+    if read is None:
+        return (float(found.access.rank), float(found.buckets), int(found.pointer), found.via)
+    return preference(read)
 
 
 def _row_name(via: int) -> str:
@@ -206,8 +219,12 @@ def _summary(found: AccessPlan, counts: dict[str, float] | None) -> str:
     if found.several:
         text += " in several requests"
     if counts is not None:
-        text += f": reads {counts['entities_read']:,.4g} in {counts['requests']:,.3g} requests"
+        text += f": reads {_amount(counts['entities_read'])} in {_amount(counts['requests'])} requests"
     return text
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _why(
@@ -220,8 +237,14 @@ def _why(
     counts: dict[str, float] | None,
 ) -> tuple[str, ...]:
     """Why no better plan exists under this scheme."""
+    from pkadvisor.table.odata import Comparison, Operator
+
     out: list[str] = []
-    waste = counts is None or counts["entities_read"] > WASTE * max(1.0, counts["entities_returned"])
+    waste = (
+        counts is None
+        or bool(wanted.residual)
+        or counts["entities_read"] > WASTE * max(1.0, counts["entities_returned"])
+    )
     if not waste:
         out.append("only what is returned is read")
     open_states = ("open", "bucket", "choice", "behind") if waste else ("bucket", "choice")
@@ -240,8 +263,10 @@ def _why(
     strangers = [n for n in chosen.unserved if n not in in_keys]
     if strangers and waste:
         out.append(f"{', '.join(strangers)}: not in this key, so every row that is read is compared")
-    if wanted.residual:
+    if any(not isinstance(f, Comparison) or f.operator is Operator.NE for f in wanted.residual):
         out.append("ne, not, and an or over several properties select no range of keys")
+    elif wanted.residual:
+        out.append("a further condition on a property that is fixed or bounded already is compared row by row")
     if query.order_by and not chosen.order_served:
         names = ", ".join(o.property + (" descending" if o.descending else "") for o in query.order_by)
         out.append(f"the wanted order ({names}) is not that of the key: all rows are read, then sorted")
@@ -256,6 +281,7 @@ def _examples(
     types: Mapping[str, EdmType],
     bench: Bench | None,
     demand: Demand | None,
+    multi: Mapping[str, Each],
 ) -> tuple[tuple[str, ...], int]:
     """(the first requests for the parameters of one entity, how many there are)."""
     from pkadvisor.design.keyfacts import typed_values
@@ -268,6 +294,10 @@ def _examples(
     newest = _newest(found, bench)
     for row in demand.instances[:200]:
         values: dict[str, Constant] = typed_values(bench.population, int(row))
+        for name, part in multi.items():  # who asks, asks for one of the values
+            several = part.values_of(values.pop(name).value) if name in values else ()
+            if several:
+                values[name] = Constant(EdmType.STRING, several[0])
         if all(name in values for name in needed):
             try:
                 sent = list(requests(found, wanted, values, types, newest=newest))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
 from pkadvisor.design.heat import Fronts, LoadMap
 from pkadvisor.design.key_findings import key_remarks
-from pkadvisor.design.keyfacts import collision, key_surplus, longest
+from pkadvisor.design.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import atoms_of
 from pkadvisor.design.scheme import KeyScheme
@@ -74,18 +74,24 @@ def violations_of(
     over("account", "all requests together", requests_peak, limits.account_requests_per_s, "requests/s")
     if surplus:
         example, keys = collision(scheme.main, population)
+        plain = f"{surplus:,} of {population.rows:,} entities have a key that an earlier one has"
         out.append(
             Violation(
                 "not-unique",
-                f"{surplus:,} of {population.rows:,} entities share a key with another{example}",
+                plain + example,
                 float(surplus),
                 0.0,
                 "entities",
                 10.0 + surplus / max(1, population.rows),
                 keys=keys,
+                hidden=plain,
             )
         )
-    for row in scheme.index_rows:
+    for number, row in enumerate(scheme.index_rows, 1):
+        shared = rows_overwritten(scheme, number, population)
+        if shared:
+            message = f"index row {number} has the key of another row for {shared:,} of {population.rows:,} entities"
+            out.append(Violation("not-unique", message, float(shared), 0.0, "entities", 10.0))
         if not surplus and key_surplus(row.key, population):
             out.append(Violation("not-unique", f"index rows share a key: {row.key}", 1.0, 0.0, "entities", 10.0))
     for outcome in transactions:

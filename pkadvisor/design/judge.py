@@ -48,7 +48,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
-    _check_classes(workload, section)
+    check_classes(workload, section)
     from pkadvisor.design.search import advise
 
     bench, more = bench_for(section, workload, limits)
@@ -91,6 +91,19 @@ def keys_as_given(section: Section) -> KeyScheme | None:
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
 
 
+_HOW = {
+    EdmType.STRING: "'text' or '{x}'",
+    EdmType.INT32: "5 or {x}",
+    EdmType.INT64: "5L or {x}",
+    EdmType.DOUBLE: "5.0 or {x}",
+    EdmType.BOOLEAN: "true or {x}",
+    EdmType.DATETIME: "datetime'2026-01-31T00:00:00Z' or datetime'{x}'",
+    EdmType.GUID: "guid'…' or guid'{x}'",
+    EdmType.BINARY: "X'…' or X'{x}'",
+}
+"""How a filter writes a constant of each type."""
+
+
 def _looks(section: Section) -> list[str]:
     """What keys of unknown making look like: a design that says so lets their parts be judged."""
     assert section.data is not None
@@ -105,8 +118,11 @@ def _looks(section: Section) -> list[str]:
     ]
 
 
-def _check_classes(workload: Workload, section: Section) -> None:
-    """UsageError for declared classes that cannot be judged: filters over keys, weights that are no numbers."""
+def check_classes(workload: Workload, section: Section) -> None:
+    """UsageError for declared classes that cannot be judged: filters over keys or of other types, weights that are no
+    numbers."""
+    from pkadvisor.table.odata import format_filter, mismatches
+
     assert section.data is not None
     types = section.data.types
     where = section.design_path
@@ -117,6 +133,12 @@ def _check_classes(workload: Workload, section: Section) -> None:
             if name in ("PartitionKey", "RowKey") and name not in types:
                 what = f"the filter of '{query.name}' is over {name}, which changes with the key"
                 raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
+        for wrong in mismatches(query.filter, types) if query.filter is not None else ():
+            edm = types[wrong.property]
+            what = (
+                f"'{query.name}' compares {wrong.property}, which is {edm}, with {wrong.operand.type}: it never holds"
+            )
+            raise UsageError(what, where=where, fix=f"write it as {_HOW[edm]}, not as in {format_filter(wrong)}")
         if query.draw.by is DrawBy.WEIGHT and not types.get(query.draw.column, EdmType.STRING).numeric:
             what = f"'{query.name}' is drawn by the weight {query.draw.column}, which is no number"
             raise UsageError(what, where=where, fix="name a numeric property")

@@ -70,7 +70,8 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
         if population.fits(name, width):
             if reverse and not population.fits(name, width, below_zero=False):
                 least = population.coded(name).values[0]
-                yield Remark("width", f"{part} cannot order numbers below zero, such as {name} {least}: use pad")
+                what = f"{part} cannot order numbers below zero"
+                yield Remark("width", f"{what}, such as {name} {least}: use pad", f"{what}: use pad")
             continue
         column = population.frame.get_column(name).head(population.rows).cast(pl.Int128)
         wide = column.filter((column >= 10**width) | (column < -(10**width)))
@@ -79,11 +80,9 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
             continue
         example = int(wide.max())  # type: ignore[arg-type]
         needed = len(str(max(abs(example), population.sizes(name).largest)))
-        message = (
-            f"{part} is too narrow for {len(wide):,} of {population.rows:,} entities, such as {name} {example}: "
-            f"it needs {needed} digits; until then the order is wrong and ranges over {name} are not read by key"
-        )
-        yield Remark("width", message)
+        many = f"{part} is too narrow for {len(wide):,} of {population.rows:,} entities"
+        tail = f": it needs {needed} digits; until then the order is wrong and ranges over {name} are not read by key"
+        yield Remark("width", f"{many}, such as {name} {example}{tail}", many + tail)
 
 
 def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
@@ -108,11 +107,9 @@ def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Itera
         count, example = population.memo[memo]
         if count:
             shown = escape(str(example), between)
-            share = f"{count:,} of {population.rows:,} values of {name}"
-            yield Remark(
-                "separator",
-                f"{share} hold a separator of the key, such as {_quoted(str(example))}: written {_quoted(shown)}",
-            )
+            what = f"{name} holds a separator of the key in {count:,} of {population.rows:,} entities"
+            such = f", such as {_quoted(str(example))}: written {_quoted(shown)}"
+            yield Remark("separator", what + such, f"{what}: it is escaped there")
 
 
 def _tilde_remarks(parts: tuple[Part, ...]) -> Iterator[Remark]:
@@ -129,11 +126,9 @@ def _zone_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[R
             if isinstance(part, Time | Ticks | ReverseTicks | Field) and name in population.zoneless:
                 values = population.coded(name).values
                 example = f", such as {values[0]:%Y-%m-%dT%H:%M:%S}" if len(values) else ""
-                yield Remark(
-                    "time-zone",
-                    f"{name} has no time zone in the data{example}: it is taken as UTC; local time would repeat an "
-                    "hour each autumn and move every period",
-                )
+                what = f"{name} has no time zone in the data"
+                tail = ": it is taken as UTC; local time would repeat an hour each autumn and move every period"
+                yield Remark("time-zone", what + example + tail, what + tail)
 
 
 def _long_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
@@ -145,7 +140,7 @@ def _long_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
             if limits.key_units_warn < reach <= limits.key_units_max:
                 message = (
                     f"{name} {format_template(parts)} reaches {reach:,} UTF-16 units: more than "
-                    f"{limits.key_units_warn} are over 1 KiB, and stores refuse them"
+                    f"{limits.key_units_warn} are over 1 KiB, which the service's documents name as the limit"
                 )
                 yield Remark("key-long", message)
 
@@ -162,11 +157,11 @@ def _changing_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
                     example = ""
                     if population.has(name) and name not in population.hashed and len(population.coded(name).values):
                         example = f", such as {_quoted(str(population.coded(name).values[0]))}"
-                    message = (
-                        f"{part} hashes {name}{example}, which '{demand.query.name}' changes: the entity then belongs "
-                        "into another bucket, under another key"
+                    tail = (
+                        f", which '{demand.query.name}' changes: the entity then belongs into another bucket, under "
+                        "another key"
                     )
-                    yield Remark("mutable-hash", message)
+                    yield Remark("mutable-hash", f"{part} hashes {name}{example}{tail}", f"{part} hashes {name}{tail}")
 
 
 def _missing_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:

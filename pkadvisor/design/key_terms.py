@@ -164,6 +164,12 @@ class Hole:
             mine.setdefault(name, getattr(operand, "type", None) or EdmType.STRING)
         return self.part.encode(found, Context(mine, self.beside))
 
+    def constant_outside(self, types: Mapping[str, EdmType]) -> str:
+        """``outside`` where the bound is a constant; else empty."""
+        from pkadvisor.table.odata import Literal as Constant
+
+        return self.outside({}, types) if all(isinstance(o, Constant) for _, o in self.operands) else ""
+
     def outside(self, given: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
         """The text below or above every number of a padded part, for a bound that its width cannot hold; else empty."""
         part = self.part
@@ -239,7 +245,13 @@ class KeyText:
 
     def template(self, types: Mapping[str, EdmType]) -> str:
         """As printed: literal text with doubled braces, holes in braces."""
-        return "".join(braces(p) if isinstance(p, str) else p.template(types) for p in self.pieces)
+        out: list[str] = []
+        for piece in self.pieces:
+            end = piece.constant_outside(types) if isinstance(piece, Hole) else ""
+            if end:
+                return "".join([*out, end])
+            out.append(braces(piece) if isinstance(piece, str) else piece.template(types))
+        return "".join(out)
 
     def fill(self, filling: Filling, types: Mapping[str, EdmType]) -> str:
         """As sent."""

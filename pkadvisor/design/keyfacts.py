@@ -59,6 +59,35 @@ def key_surplus(key: Key, population: Population) -> int:
     return int(population.memo[memo])
 
 
+def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> int:
+    """Entities of which an index row has the key of a row of an earlier kind; looked for where nothing in the templates
+    keeps the kinds apart."""
+    mine = scheme.index_rows[number - 1].key
+    for key, _ in list(scheme.each_key())[:number]:
+        if key.partition != mine.partition or _labelled_apart(key.row, mine.row):
+            continue
+        memo = ("overwritten", key, mine)
+        if memo not in population.memo:
+            frame = population.frame.head(population.rows).with_row_index("#seq")
+            both = [
+                frame.select(
+                    key_expression(each.partition, population.types).alias("pk"),
+                    key_expression(each.row, population.types).alias("rk"),
+                ).unique()
+                for each in (key, mine)
+            ]
+            population.memo[memo] = both[0].join(both[1], on=["pk", "rk"]).height
+        if population.memo[memo]:
+            return int(population.memo[memo])
+    return 0
+
+
+def _labelled_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
+    """Whether two keys begin with texts of which neither begins the other."""
+    texts = [p[0].text if p and isinstance(p[0], Literal) else "" for p in (one, other)]
+    return bool(all(texts)) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
+
+
 def touching(parts: tuple[Part, ...], population: Population) -> bool:
     """Whether a part of varying width is followed by another part with no text between them."""
     return any(

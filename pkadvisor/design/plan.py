@@ -19,7 +19,7 @@ does not fit, what a pointer row does not carry, and what no server evaluates is
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -118,6 +118,8 @@ class AccessPlan:
     own_kind: bool
     filters: tuple[str, ...]
     """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
+    periods_open: bool = False
+    """Whether the periods go on to the present."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
 
@@ -204,7 +206,7 @@ def fixing(
     part: Part, wanted: Conditions
 ) -> tuple[Part, tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]] | None:
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
-    if not part.properties:
+    if not part.properties or (not isinstance(part, Each) and any(n in wanted.multi for n in part.properties)):
         return None
     fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
     if all(name in fixed for name in part.properties):
@@ -225,8 +227,6 @@ def fixing(
 
 def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
     """The part of a property that is a function of another, as a part of that other; None where there is none."""
-    from dataclasses import replace
-
     (name,) = part.properties if len(part.properties) == 1 else ("",)
     if isinstance(part, Field):
         return rules.get(name)
@@ -257,7 +257,8 @@ def plan(
     known: Known = NOTHING_KNOWN,
 ) -> tuple[AccessPlan, ...]:
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
-    planner = _Planner(query, wanted, scheme, types, known)
+    own = {p.property: p for key, _ in scheme.each_key() for p in (*key.partition, *key.row) if isinstance(p, Each)}
+    planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
     return tuple(planner.plan(via) for via in range(scheme.rows_per_entity))
 
 
@@ -306,7 +307,7 @@ class _Planner:
             served.add(range_atom[1])
         rest = self.rest(served)
         terms = self.terms(key, partition, row, access, periods)
-        multi = {p.property for k, _ in self.scheme.each_key() for p in (*k.partition, *k.row) if isinstance(p, Each)}
+        multi = set(wanted.multi)
         pointer = index_row is not None and index_row.copy == "pointer"
         sent, client = _divided(rest, len(terms), multi, pointer=pointer)
         own_kind = not all(
@@ -331,6 +332,7 @@ class _Planner:
             rest=sent,
             client=client,
             own_kind=own_kind,
+            periods_open=periods is not None and wanted.ranges[periods.property].high is None,
             filters=(self.text(terms, sent),),
             top=self.query.top if ordered and not client and not own_kind else None,
         )

@@ -8,15 +8,15 @@ requests into the wanted order and cuts them off. ``client_work`` says the same 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.key_terms import Choice, Filling, operand_value
+from pkadvisor.design.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.scheme import Key, KeyScheme, encode
-from pkadvisor.design.transforms import Each, Time, Value
+from pkadvisor.design.transforms import Each, Pad, ReversePad, Time, Value
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key, utf16_key
 from pkadvisor.table.edm import Literal as Constant
 
@@ -244,31 +244,65 @@ def _is_missing(row: Row, name: str) -> bool:
     return name not in row.properties
 
 
-def client_work(plan: AccessPlan, fan_out: float | None, order: Sequence[OrderBy] = ()) -> list[str]:
-    """What is left to the application, in words; ``fan_out`` is the mean number of requests where it is known."""
+def client_work(
+    plan: AccessPlan,
+    fan_out: float | None,
+    order: Sequence[OrderBy] = (),
+    top: int | None = None,
+    multi: Collection[str] = (),
+) -> list[str]:
+    """What is left to the application, in words; ``fan_out`` is the mean number of requests where it is known.
+
+    ``multi`` names the properties that hold several values.
+    """
     from pkadvisor.design.key_terms import shown_filter
-    from pkadvisor.table.odata import format_filter
+    from pkadvisor.table.odata import format_filter, properties
 
     out = []
     join = "merge the answers" if plan.order_served and order else "join the answers"
     if plan.buckets > 1:
         out.append(f"send one request for each of the {plan.buckets} buckets and {join}")
     if plan.choices:
-        out.append(f"send one request for each value of {', '.join(plan.choices)}")
+        out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
     if plan.periods is not None and (fan_out is None or fan_out > 1):
         mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
         out.append(f"send one request for each period{mean} and {join}")
+        if plan.periods_open:
+            out.append("go on to the present period: the range has no end")
     if plan.pointer:
         out.append(f"read the entity that each pointer names ({', '.join(TARGET_KEYS)})")
     if plan.own_kind:
         out.append("drop rows of other kinds: those whose own properties make another key")
     for condition in plan.client:
-        out.append(f"keep what satisfies: {shown_filter(format_filter(condition))}")
+        of_any = "" if not set(properties(condition)) & set(multi) else ", for any of its values"
+        out.append(f"keep what satisfies: {shown_filter(format_filter(condition))}{of_any}")
     if not plan.order_served:
         out.append("sort the answer")
+    if top is not None and (plan.several or plan.top is None):
+        out.append(f"keep the first {top:,}")
+    out += _beyond_the_padding(plan)
     if plan.access in ("partition-range scan", "table scan"):
         out.append("follow every continuation token, also from an empty page")
     return out
+
+
+def _beyond_the_padding(plan: AccessPlan) -> list[str]:
+    """What to write for a bound that may have more digits than its padding."""
+    from pkadvisor.table.odata import Parameter
+
+    out = []
+    for term in plan.terms:
+        for piece in term.text.pieces:
+            if isinstance(piece, Hole) and piece.bound and isinstance(piece.part, Pad | ReversePad):
+                (operand,) = (o for _, o in piece.operands)
+                if operand.offset if isinstance(operand, Parameter) else 0:
+                    below, beyond = ("':'", "'-'") if isinstance(piece.part, ReversePad) else ("'-'", "':'")
+                    name, width = piece.part.property, piece.part.width
+                    out.append(
+                        f"end the key with {beyond} in place of a bound on {name} of more than {width} digits, with "
+                        f"{below} of one below {'0' if isinstance(piece.part, ReversePad) else f'-{10**width}'}"
+                    )
+    return list(dict.fromkeys(out))
 
 
 def in_key_order(rows: Iterable[Row]) -> list[Row]:

@@ -33,9 +33,11 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         page.record("first", f"{query['top']:,}", 10)
     page.line()
     page.record("under", scheme["main"], 10)
-    for row in scheme["index_rows"]:
-        page.record("", f"+ {row}", 10)
+    for number, row in enumerate(scheme["index_rows"], 1):
+        page.record(f"+ row {number}", row, 10)
     page.record("", f"({scheme['which']})", 10)
+    for warning in document["warnings"]:
+        page.record("! ", warning, 10)
     page.line()
     if document["access"] is None:
         for reason in document["why_no_better"]:
@@ -54,7 +56,7 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         page.record("" if position else "then", text, 10)
     counts = document["counts"]
     if counts is None:
-        page.record("reads", "not known: there is no data to count", 10)
+        page.record("reads", document["why_not_counted"], 10)
     else:
         read, returned = amount(counts["entities_read"]), amount(counts["entities_returned"])
         most = (
@@ -65,8 +67,10 @@ def _query(page: Page, document: dict[str, Any]) -> None:
         page.record("reads", f"{read} {'entity' if read == '1' else 'entities'}{most} for {returned} returned", 10)
         requests, queries = counts["requests"], counts["fan_out"]
         pages = f": {_times(queries, 'query', 'queries')} of {_times(counts['pages_per_request'], 'page', 'pages')}"
-        text = f"{_times(requests, 'request', 'requests')}{pages if amount(requests) != '1' else ''} (means, {document['basis']})"
-        page.record("in", text, 10)
+        text = _times(requests, "request", "requests") + (pages if amount(requests) != "1" else "")
+        page.record("in", f"{text} (means, {document['basis']})", 10)
+    for note in document["notes"]:
+        page.record("note", note, 10)
     page.line()
     page.line("The key, part by part", "head")
     for part in document["parts"]:

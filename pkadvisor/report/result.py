@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
 from pkadvisor.design.scheme import Key, encode
@@ -60,6 +61,12 @@ class Shown:
         if not self.redact or not text:
             return text
         return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
+
+    def told(self, found: Violation | Remark) -> str:
+        """What is wrong or noteworthy, without values of the data where the result is redacted."""
+        if self.redact and found.hidden:
+            return found.hidden
+        return self.message(found.message, found.keys if isinstance(found, Violation) else ())
 
     def message(self, text: str, keys: Sequence[str] = ()) -> str:
         """A sentence; where the result is redacted, the key values in it and whatever else it quotes are hidden.
@@ -347,7 +354,7 @@ def _scheme(
             "note": found.fronts.note,
         },
         "violations": [_violation(v, shown) for v in found.violations],
-        "remarks": [{"code": r.code, "message": shown.message(r.message)} for r in found.remarks],
+        "remarks": [{"code": r.code, "message": shown.told(r)} for r in found.remarks],
         "loses": None
         if lost is None
         else {"goal": lost.goal, "unit": lost.unit, "value": number(lost.mine), "winner": number(lost.winner)},
@@ -373,7 +380,7 @@ def _scheme(
 def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
     return {
         "code": violation.code,
-        "message": shown.message(violation.message, violation.keys),
+        "message": shown.told(violation),
         "measured": number(violation.measured),
         "limit": number(violation.limit),
         "unit": violation.unit,
