@@ -243,6 +243,8 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict
             tried.append(f"{place}: {''.join(map(str, parts))}")
             if taken is not None:
                 fits.append({"table": section.table, "place": place, "template": "".join(map(str, parts)), **taken})
+    if any(fit["exact"] for fit in fits):
+        fits = [fit for fit in fits if fit["exact"]]
     shape = None if fits or tried else _shape(value)
     return {
         **_head("key", section if fits else None),

@@ -210,7 +210,11 @@ def remarks_of(
                 f"{count} partition{'s' if count > 1 else ''} in all: no more servers than that can share the load",
             )
         )
-    return tuple(out)
+    return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
+
+
+FIRST = ("unpadded", "ambiguous", "width", "key-long")
+"""Remarks that come before the others: a key of which one is true is not kept, or not for long."""
 
 
 def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:

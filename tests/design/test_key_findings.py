@@ -57,7 +57,7 @@ def test_a_width_too_small(row: str, bibs: list[int], says: str) -> None:
 def test_a_separator_inside_a_value() -> None:
     found = remarks(population(event=["a_b", "b", "c_"]), "{event}_{text}", "{pad(bib,3)}")
     assert found["separator"] == (
-        "2 of 3 values of event hold a separator of the key, such as 'a_b': written 'a~005Fb'"
+        "event holds a separator of the key in 2 of 3 entities, such as 'a_b': written 'a~005Fb'"
     )
     assert "separator" not in remarks(population(event=["a_b", "b", "c_"]), "{event}", "{pad(bib,3)}")
 
