@@ -197,7 +197,8 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
         return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), unit)
 
     high = np.where(np.isposinf(high), newest + 1, high)
-    return np.asarray(np.maximum(periods(np.maximum(high - 1, low)) - periods(low) + 1, 1), dtype=np.float64)
+    last = np.ceil(high) - 1  # an included bound is half a unit above itself
+    return np.asarray(np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1), dtype=np.float64)
 
 
 def _leads_with_text(parts: tuple[Part, ...]) -> bool:

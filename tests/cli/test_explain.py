@@ -272,3 +272,19 @@ def test_a_week_in_a_key_is_read(run: Run, tmp_path: Path) -> None:
     assert (fit["exact"], fit["pieces"][0]["value"]) == (True, "2024-12-23T00:00:00Z")
     (fit,) = explained(run, "key", "042", "--design", "d.yaml")["fits"]
     assert fit["pieces"][0]["value"] == "42"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "count"),
+    [
+        ("at gt datetime'2024-12-28T22:00:00Z' and at le datetime'2025-01-02T00:00:00Z'", 6),
+        ("at gt datetime'2024-12-28T22:00:00Z' and at lt datetime'2025-01-02T00:00:00Z'", 5),
+        ("at ge datetime'2025-01-09T00:00:00Z' and at lt datetime'2025-02-09T00:00:00Z'", 31),
+    ],
+)
+def test_periods_are_counted_as_they_are_sent(run: Run, tmp_path: Path, bounds: str, count: int) -> None:
+    design = "    partition_key: \"{time(at,'yyyyMMdd')}\"\n    row_key: '{reverse_ticks(at)}'\n    queries:\n"
+    rows = [{"id": n, "at": f"2024-12-{1 + n % 31:02d}T0{n % 10}:00:00Z"} for n in range(60)]
+    _posts(tmp_path, f'{design}      - {{name: q, filter: "{bounds}", rate: 1/s}}\n', rows)
+    found = explained(run, "query:q", "p.jsonl", "--design", "d.yaml")
+    assert (found["examples_total"], found["counts"]["requests"]) == (count, count)
