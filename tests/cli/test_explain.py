@@ -287,4 +287,5 @@ def test_periods_are_counted_as_they_are_sent(run: Run, tmp_path: Path, bounds: 
     rows = [{"id": n, "at": f"2024-12-{1 + n % 31:02d}T0{n % 10}:00:00Z"} for n in range(60)]
     _posts(tmp_path, f'{design}      - {{name: q, filter: "{bounds}", rate: 1/s}}\n', rows)
     found = explained(run, "query:q", "p.jsonl", "--design", "d.yaml")
-    assert (found["examples_total"], found["counts"]["requests"]) == (count, count)
+    assert found["examples_total"] == count
+    assert found["counts"]["requests"] == pytest.approx(count)
