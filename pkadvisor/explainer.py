@@ -362,17 +362,18 @@ def _first_tick(part: Part, piece: str, context: Any) -> int:
 
 def _shape(value: str) -> dict[str, Any] | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
+    from pkadvisor.design.infer.cut import key_text
     from pkadvisor.design.infer.shapes import GUID_TEXT, classify
     from pkadvisor.design.transforms import Literal
 
     whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)
-    pieces = [value] if whole else re.split(r"([^0-9A-Za-z~]+)", value)
+    pieces, between = ((value,), ()) if whole else key_text(value).masked
     parts: list[Part] = []
     types: dict[str, EdmType] = {}
     for number, piece in enumerate(pieces):
-        if number % 2:
-            parts.append(Literal(piece))
-        elif piece:
+        if number:
+            parts.append(Literal(between[number - 1]))
+        if piece:
             shape = classify([piece])
             name = f"p{len(types) + 1}"
             types[name] = shape.edm

@@ -28,10 +28,11 @@ _RUN: Final = rf"(?P<run>[{_CLASS}]+?(?=-[0-9]|[^{_CLASS}]|$))"
 _DATE: Final = (
     r"(?<![0-9])[0-9]{4}(?P<s>[-_.])[0-9]{2}(?:(?P=s)[0-9]{2})?"
     r"(?:[-_ T][0-9]{2}(?:[:_-][0-9]{2}){0,2}(?:\.[0-9]+)?Z?)?(?![0-9])"
+    r"|(?<![0-9])[0-9]{4}-W[0-9]{2}(?![0-9])"
 )
 _GUID: Final = rf"(?<![0-9a-fA-F]){GUID_TEXT}(?![0-9a-fA-F])"
 _PLAIN = re.compile(rf"{_KEEP}|{_RUN}")
-_MASKED = re.compile(rf"{_GUID}|{_DATE}|{_KEEP}|{_RUN}")
+_MASKED = re.compile(rf"{_GUID}|(?:{_DATE})|{_KEEP}|{_RUN}")
 _ESCAPE = re.compile("~-|~[0-9A-F]{4}")
 _MAX_LISTED: Final = 32
 _MAX_RUNS: Final = 100

@@ -71,7 +71,7 @@ def value_of(value: object) -> Value:
 def _exactness(part: Part) -> int:
     """How much of its property a part tells: nothing (0), a period (1 to 6), all (9)."""
     if isinstance(part, Time):
-        return sum(token in part.format for token in TIME_UNITS)
+        return sum(token in part.format for token in TIME_UNITS) or 2  # a week tells more than a year
     return 9 if isinstance(part, Field | Pad | ReversePad | Ticks | ReverseTicks) else 0
 
 

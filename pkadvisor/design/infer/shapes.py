@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from functools import lru_cache
 from typing import Final
 
@@ -53,15 +53,20 @@ _CLOCKS = ("HH", "HHmm", "HHmmss", "HH:mm", "HH:mm:ss", "HH-mm", "HH-mm-ss", "HH
 PATTERNS: Final = (
     *("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH", "yyyyMMddHHmm", "yyyyMMddHHmmss"),
     *("yyyy-MM", "yyyy_MM", "yyyy.MM", *_DATES[:3], "dd.MM.yyyy", "dd-MM-yyyy", "MM-dd-yyyy"),
-    *(f"{date}{between}{clock}" for date in _DATES for between in "-_ " for clock in _CLOCKS),
+    *("YYYY-Www", "YYYYWww"),
+    *(f"{day}{between}{clock}" for day in _DATES for between in "-_ " for clock in _CLOCKS),
 )
 """Periods that are recognised, in order of preference."""
+
+
+WEEK: Final = ("YYYY", "ww")
+"""Year and week of ISO 8601, as a pattern writes them."""
 
 
 @lru_cache(maxsize=256)
 def _period(pattern: str) -> re.Pattern[str]:
     shape = re.escape(pattern)
-    for token in TIME_UNITS:
+    for token in (*TIME_UNITS, *WEEK):
         shape = shape.replace(token, f"(?P<{token}>[0-9]{{{len(token)}}})")
     return re.compile(shape)
 
@@ -72,6 +77,12 @@ def period_start(text: str, pattern: str) -> int | None:
     if match is None:
         return None
     shown = match.groupdict()
+    if WEEK[0] in shown:
+        try:
+            monday = date.fromisocalendar(int(shown[WEEK[0]]), int(shown[WEEK[1]]), 1)
+        except ValueError:  # a 53rd week in a year of 52
+            return None
+        return ticks_of(datetime(monday.year, monday.month, monday.day))
     units = [int(shown.get(token) or (1 if token in ("MM", "dd") else 0)) for token in TIME_UNITS]
     try:
         return ticks_of(datetime(*units))  # type: ignore[arg-type]
@@ -118,6 +129,8 @@ class Shape:
             case "pad":
                 return 3.4 * self.width + 2
             case "time":
+                if WEEK[0] in self.pattern:
+                    return 14
                 return {"year": 7, "month": 11, "day": 16, "hour": 20, "minute": 26, "second": 32}[
                     [unit for token, unit in TIME_UNITS.items() if token in self.pattern][-1]
                 ]
