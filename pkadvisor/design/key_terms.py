@@ -55,6 +55,9 @@ class Known(Protocol):
     def begins(self, name: str, text: str) -> bool:
         """Whether some value begins with a text."""
 
+    def always_there(self, name: str) -> bool:
+        """Whether no entity misses a property."""
+
 
 class NothingKnown:
     """Without data nothing is known about texts, and widths are taken as chosen well."""
@@ -68,11 +71,17 @@ class NothingKnown:
     def begins(self, name: str, text: str) -> bool:
         return False
 
+    def always_there(self, name: str) -> bool:
+        return False
+
 
 class KeysThemselves(NothingKnown):
     """Where the keys are the properties, they sort as they stand."""
 
     def keeps_order(self, name: str, following: str) -> bool:
+        return True
+
+    def always_there(self, name: str) -> bool:
         return True
 
 

@@ -66,6 +66,10 @@ def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> 
     for key, _ in list(scheme.each_key())[:number]:
         if key.partition != mine.partition or _labelled_apart(key.row, mine.row):
             continue
+        if key != mine and population.hashed & {*key.properties, *mine.properties}:
+            continue  # hidden values have no text
+        if key == mine:
+            return population.rows
         memo = ("overwritten", key, mine)
         if memo not in population.memo:
             frame = population.frame.head(population.rows).with_row_index("#seq")

@@ -304,7 +304,10 @@ class _Planner:
             served = {*partition.exact, *(row.exact if exact else ())}
         bounded = row.range_part if exact and range_atom and row.range_part else partition.range_part
         if range_atom and range_atom[0] == "p" and bounded is not None and not isinstance(bounded, Prefix):
-            served.add(range_atom[1])
+            # A missing value stands above ASCII and below other letters: a range of texts may take it in.
+            texts = self.types.get(range_atom[1], EdmType.STRING) is EdmType.STRING
+            if not texts or self.known.always_there(range_atom[1]):
+                served.add(range_atom[1])
         rest = self.rest(served)
         terms = self.terms(key, partition, row, access, periods)
         multi = set(wanted.multi)

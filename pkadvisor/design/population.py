@@ -481,6 +481,10 @@ class Population:
             return False
         return self.sizes(name).largest < int(10**width)
 
+    def always_there(self, name: str) -> bool:
+        """Whether every row at hand has a property."""
+        return self.has(name) and not self.coded(name).has_missing
+
     def begins(self, name: str, text: str) -> bool:
         """Whether some text at hand begins with another."""
         import polars as pl

@@ -216,3 +216,18 @@ def test_a_planted_mistake_is_caught(
     assert wrongs(key, query("q", text)) == []
     plant(monkeypatch)
     assert wrongs(key, query("q", text)) != []
+
+
+@pytest.mark.parametrize("text", ["name gt {name}", "name lt 'é'", "event eq {event} and name ge {name}"])
+def test_a_range_of_texts_leaves_out_entities_without_one(text: str) -> None:
+    for partition, row in (("{name}_{event}", "{bib}"), ("all", "{name}|{bib}")):
+        rows_with_plain_names = [{**r, "name": (None, "a", "b", "ö")[n % 4]} for n, r in enumerate(rows())]
+        population = population_of({n: [r[n] for r in rows_with_plain_names] for n in TYPES}, TYPES)
+        assert population.keeps_order("name", "_")
+        scheme = KeyScheme(parse_key(partition, row, known=TYPES))
+        entities = tuple(constants(r, TYPES) for r in rows_with_plain_names)
+        case = Case("missing", bench_of(population, query("q", text)), entities, (scheme,), 1)
+        place = layout(scheme, case.entities, case.types)
+        found = list(prove(case, scheme, PlainTable(place.rows), place, instances=6))
+        assert [p for p in found if p.wrong] == []
+        assert any(p.entities for p in found)
