@@ -339,7 +339,7 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
         known = part.buckets_total > 10_000 or piece in part.buckets()
         return None, f"one of {part.buckets_total:,} buckets of {names}; a hash cannot be undone", known
     try:
-        value = _first_tick(part, piece, context) if isinstance(part, Time) else read_part(part, piece, context.types)
+        value = read_part(part, piece, context.types)
     except (ValueError, OverflowError) as error:
         return None, str(error) or "cannot be read", not part.decodes and not isinstance(part, Time)
     timed = isinstance(part, Time | Ticks | ReverseTicks) or context.edm(part.properties[0]) is EdmType.DATETIME
@@ -347,17 +347,6 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
     again = part.encode({part.properties[0]: value}, context)
     words = f"the period of {names} that begins then" if isinstance(part, Time) else names
     return shown, words, again == piece
-
-
-def _first_tick(part: Part, piece: str, context: Any) -> int:
-    """The first moment of a period in ticks."""
-    from datetime import UTC, datetime, timedelta
-
-    from pkadvisor.table.edm import TICKS_UNIX_EPOCH
-
-    start = part.decode(piece, context)
-    assert isinstance(start, datetime)
-    return (start - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1) * 10 + TICKS_UNIX_EPOCH
 
 
 def _shape(value: str) -> dict[str, Any] | None:

@@ -16,7 +16,7 @@ from itertools import combinations, permutations
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Atom, Population, atoms_of
+from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.transforms import (
     Field,
@@ -515,11 +515,6 @@ def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
         main = labelled
     pattern = "intra-partition index rows" if inside else "inter-partition index rows"
     return KeyScheme(main, rows, f"{scheme.pattern} + {pattern}")
-
-
-def identity_atoms(key: Key) -> tuple[Atom, ...]:
-    """What must be unique."""
-    return atoms_of((*key.partition, *key.row))
 
 
 __all__ = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from pkadvisor.design.template import decoder, separators
 from pkadvisor.design.transforms import Context, Literal, Part, Time, time_unit
@@ -19,19 +20,30 @@ def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:
 
 
 def reads(parts: tuple[Part, ...], text: str) -> bool:
-    """Whether the literal texts of a template stand in a key in their order.
+    """Whether the literal texts of a template stand in a key in their order."""
+    return in_order(fixed_texts(parts), text)
 
-    Where they do not, a pattern would try every way to place the others: too long with hundreds of separators.
-    """
+
+@lru_cache(maxsize=256)
+def fixed_texts(parts: tuple[Part, ...]) -> tuple[str, ...]:
+    """The literal texts before, between and behind the variable parts of a template; empty where there is none."""
     fixed = [""]
     for part in parts:
         if isinstance(part, Literal):
             fixed[-1] += part.text
         else:
             fixed.append("")
-    first, *between, last = fixed if len(fixed) > 1 else (*fixed, "")
+    return tuple(fixed)
+
+
+def in_order(fixed: tuple[str, ...], text: str) -> bool:
+    """Whether a key begins with the first text, ends with the last, and has the others between them in their order.
+
+    Where it does not, a pattern would try every way to place the others: too long with hundreds of separators.
+    """
     if len(fixed) == 1:
-        return text == first
+        return text == fixed[0]
+    first, *between, last = fixed
     if not (text.startswith(first) and text.endswith(last)):
         return False
     at, end = len(first), len(text) - len(last)

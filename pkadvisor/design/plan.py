@@ -126,10 +126,7 @@ class AccessPlan:
     @property
     def buckets(self) -> int:
         """Requests for the buckets of one choice and period."""
-        count = 1
-        for part in self.fans:
-            count *= part.buckets_total
-        return count
+        return _product(self.fans)
 
     @property
     def several(self) -> bool:
@@ -232,7 +229,6 @@ def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
         return rules.get(name)
     if isinstance(part, Hashed | TextOf) and getattr(part, "source", None) == name and name in rules:
         rule = rules[name]
-        assert isinstance(part, Hashed | TextOf)
         return replace(part, source=rule.property if isinstance(rule, Field) else rule)  # type: ignore[arg-type]
     return None
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.scheme import Key, KeyScheme, encode
 from pkadvisor.design.transforms import Each, Pad, ReversePad, Time, Value
-from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key, utf16_key
+from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
@@ -220,9 +220,7 @@ def keys_of(
     return out
 
 
-def arranged(
-    plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row], types: Mapping[str, EdmType]
-) -> list[Row]:
+def arranged(plan: AccessPlan, order: Sequence[OrderBy], top: int | None, rows: Iterable[Row]) -> list[Row]:
     """The rows of all requests in the wanted order, cut off at ``top``; entities without the property come last.
 
     One request that answers in order is taken as it is; several are merged, and anything else is sorted.
@@ -305,11 +303,6 @@ def _beyond_the_padding(plan: AccessPlan) -> list[str]:
     return list(dict.fromkeys(out))
 
 
-def in_key_order(rows: Iterable[Row]) -> list[Row]:
-    """Rows as a table returns them: by PartitionKey, then RowKey, in UTF-16 code units."""
-    return sorted(rows, key=lambda row: (utf16_key(row.partition_key), utf16_key(row.row_key)))
-
-
 __all__ = [
     "PERIODS_MAX",
     "TARGET_KEYS",
@@ -319,7 +312,6 @@ __all__ = [
     "arranged",
     "client_work",
     "holds",
-    "in_key_order",
     "keys_of",
     "multi_valued",
     "next_period",

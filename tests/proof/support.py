@@ -251,7 +251,7 @@ def answer(
             if admits(found, place.scheme, row, values, types):
                 rows.append(row)
     order = [o for o in asked.order_by if o.property in types]
-    return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows, types)]
+    return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows)]
 
 
 def newest_of(found: AccessPlan, entities: Sequence[Properties]) -> int | None:

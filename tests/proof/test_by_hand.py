@@ -9,7 +9,7 @@ import pytest
 
 from pkadvisor.design import key_terms
 from pkadvisor.design.plan import Access, plan
-from pkadvisor.design.requests import multi_valued
+from pkadvisor.design.requests import client_work, multi_valued
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.transforms import Pad, texts
 from pkadvisor.observe.workload import QueryClass
@@ -231,3 +231,21 @@ def test_a_range_of_texts_leaves_out_entities_without_one(text: str) -> None:
         found = list(prove(case, scheme, PlainTable(place.rows), place, instances=6))
         assert [p for p in found if p.wrong] == []
         assert any(p.entities for p in found)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("{pad(age,2)}_{bib}", "with ':' in place of a bound on age of more than 2 digits, with '-' of one below -100"),
+        ("{reverse_pad(bib,3)}", "with '-' in place of a bound on bib of more than 3 digits, with ':' of one below 0"),
+    ],
+)  # fmt: skip
+def test_the_client_is_told_how_a_bound_beyond_the_padding_ends(row: str, says: str) -> None:
+    name = "age" if "age" in row else "bib"
+    asked = query("q", f"event eq {{event}} and {name} lt {{{name}+500}}")
+    (case, scheme) = (case_of((), asked), KeyScheme(parse_key("{event}", row)))
+    (found,) = plan(asked, case.bench.demands[0].conditions, scheme, TYPES, case.bench.population)
+    assert client_work(found, None) == [f"end the key {says}"]
+    plain = query("q", f"event eq {{event}} and {name} lt {{{name}}}")
+    (found,) = plan(plain, case_of((), plain).bench.demands[0].conditions, scheme, TYPES, case.bench.population)
+    assert client_work(found, None) == []

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pkadvisor.design.decode import decode_part
 from pkadvisor.design.infer.shapes import period_start, ticks_of
+from pkadvisor.design.keyreader import decode_part, fixed_texts, in_order
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.template import decoder, separators
 from pkadvisor.design.transforms import (
@@ -18,7 +18,6 @@ from pkadvisor.design.transforms import (
     Context,
     Field,
     Hash,
-    Literal,
     Pad,
     Part,
     ReversePad,
@@ -126,7 +125,7 @@ class _Half:
         self.types = types
         self.pattern = decoder(parts)
         self.special = FORBIDDEN | {"~"} | set(self.context.separators)
-        self.fixed = [p.text if isinstance(p, Literal) else "" for p in parts]
+        self.fixed = fixed_texts(parts)
         self.variable = [p for p in parts if isinstance(p, _Property)]
         self.sources: list[tuple[int, _Property, dict[str, object]]] = []
         self.checks: list[tuple[int, Part]] = []
@@ -149,7 +148,7 @@ class _Half:
 
     def read_once(self, text: str) -> Told | None:
         """What a key text tells; None where it does not come back from what it tells."""
-        match = self.pattern.fullmatch(text) if self._could(text) else None
+        match = self.pattern.fullmatch(text) if in_order(self.fixed, text) else None
         if match is None:
             return None
         values: dict[str, Value] = {}
@@ -162,24 +161,6 @@ class _Half:
                 return None
             values[part.property] = value  # type: ignore[assignment]
         return values, [(part, match[index]) for index, part in self.checks]
-
-    def _could(self, text: str) -> bool:
-        """Whether the fixed texts stand in the key in their order.
-
-        Where they do not, the pattern would try every way to place the others: too long with hundreds of separators.
-        """
-        if not self.fixed:
-            return not text
-        at = len(self.fixed[0])
-        end = len(text) - len(self.fixed[-1]) if len(self.fixed) > 1 else len(text)
-        if not (text.startswith(self.fixed[0]) and text.endswith(self.fixed[-1])):
-            return False
-        for fixed in self.fixed[1:-1]:
-            at = text.find(fixed, at)
-            if at < 0:
-                return False
-            at += len(fixed)
-        return at <= end
 
     def _value(self, part: _Property, shown: str) -> object:
         if isinstance(part, Field) and self.special.isdisjoint(shown):
