@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.resources import resource
 
-LimitBasis = Literal["published", "derived", "assumed"]
+LimitBasis = Literal["published", "derived", "assumed", "measured"]
 _BASES: tuple[str, ...] = get_args(LimitBasis)
 _FILE_BYTES_MAX = 1 << 20
 _NUMBER_MAX = 1e18
@@ -49,20 +49,30 @@ class Limits:
     server_entities_per_s: float
     account_requests_per_s: float
     scan_weight: float
+    scan_weight_low: float
+    capacity_entity_bytes: int
+    account_counts_entities: int
+    range_bytes_per_s: float
+    burst_s: float
     headroom_share: float
     headroom_warn_share: float
 
     t_eval_s: float
     t_sustain_s: float
     t_move_s: float
+    splits_per_pass: int
+    lasting_s: float
 
     page_entities: int
     page_bytes: int
     query_execution_s: float
     filter_comparisons: int
+    scan_boundary_requests: float
+    fan_out_parallel: int
 
     group_transaction_entities: int
     group_transaction_bytes: int
+    group_transaction_speedup: float
 
     entity_bytes: int
     properties: int
@@ -75,6 +85,10 @@ class Limits:
     write_latency_ms_p50: float
     write_latency_ms_p99: float
     page_latency_ms: float
+    scan_ms_per_entity: float
+    latency_goal_ms_p99: float
+    retry_attempts: int
+    retry_wait_ms: float
 
     price_per_gb_month: float
     price_per_10k_transactions: float
@@ -97,13 +111,24 @@ class Limits:
             (low, f"{low} ({getattr(self, low):g}) must not be above {high} ({getattr(self, high):g})")
             for low, high in _ORDERED
             if getattr(self, low) > getattr(self, high)
-        ) + tuple((name, f"{name} is a share and cannot exceed 1") for name in _SHARES if getattr(self, name) > 1)
+        ) + tuple((name, f"{name} cannot exceed 1") for name in _SHARES if getattr(self, name) > 1)
 
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(Limits) if f.name not in ("store", "entries"))
 _WHOLE = frozenset(f.name for f in fields(Limits) if f.type == "int")
-_MAY_BE_ZERO = frozenset({"price_per_gb_month", "price_per_10k_transactions", "page_latency_ms"})
-_SHARES = ("headroom_share", "headroom_warn_share")
+_MAY_BE_ZERO = frozenset(
+    {
+        "price_per_gb_month",
+        "price_per_10k_transactions",
+        "page_latency_ms",
+        "account_counts_entities",
+        "burst_s",
+        "scan_boundary_requests",
+        "scan_ms_per_entity",
+        "retry_attempts",
+    }
+)
+_SHARES = ("headroom_share", "headroom_warn_share", "scan_weight_low", "account_counts_entities")
 _ORDERED = (
     ("key_units_warn", "key_units_max"),
     ("headroom_warn_share", "headroom_share"),

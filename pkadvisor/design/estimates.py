@@ -10,7 +10,7 @@ from pkadvisor.design.heat import Fronts
 from pkadvisor.design.plan import AccessPlan
 from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.observe.workload import GrowthOf, Operation, Workload
+from pkadvisor.observe.workload import Basis, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -18,6 +18,37 @@ if TYPE_CHECKING:
 
 DEFAULT_HORIZON_FACTOR = 3.0
 """Growth that a design must survive where none is declared: assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One number of a cost: its unit, where it comes from, and the interval that holds it with 95 % where it was
+    estimated."""
+
+    name: str
+    value: float
+    unit: str
+    basis: Basis
+    source: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """Where growth ends: ``factor`` times today's peak passes a limit, ``factor_comfort`` its head-room line.
+
+    ``resource`` is what binds: entity, partition, range, server or account. ``by``: the kinds of growth that raise it.
+    """
+
+    cause: str
+    resource: str
+    measured: float
+    limit: float
+    unit: str
+    factor: float
+    factor_comfort: float
+    by: tuple[GrowthOf, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +72,9 @@ class ClassCost:
     fan_out: float
     analytic: bool = False
     notes: tuple[str, ...] = ()
+    latency_ms_p50: float = 0.0
+    latency_ms_p99: float = 0.0
+    latency_goal_ms_p99: float = 0.0
 
     @property
     def entities_per_s(self) -> float:
@@ -124,6 +158,10 @@ class CostEstimate:
     surplus: int
     inversions: int = 0
     """Pairs of key properties in another order than the filters name them, the heaviest query first."""
+    terms: tuple[Term, ...] = ()
+    breaks: tuple[Break, ...] = ()
+    latency_excess: float = 0.0
+    """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
 
     @property
     def feasible(self) -> bool:

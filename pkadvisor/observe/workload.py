@@ -38,6 +38,8 @@ class Basis(StrEnum):
     SKETCHED = "sketched"
     DECLARED = "declared"
     PUBLISHED = "published"
+    DERIVED = "derived"
+    MEASURED = "measured"
     ESTIMATED = "estimated"
     ASSUMED = "assumed"
     UNKNOWN = "unknown"
