@@ -48,6 +48,7 @@ class AnalyzeRequest:
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
     from pkadvisor.design.judge import judge
+    from pkadvisor.design.judge_kinds import judge_kinds
     from pkadvisor.design.sections import sections_of
     from pkadvisor.report.result import build_result
 
@@ -67,8 +68,10 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         dataset = next((source for found, source in data if found is section.data), None)
         judged.append(judge(section, limits, dataset))
     _check_rates(judged, sections)
+    judged, arranged = judge_kinds(judged, limits)
     return build_result(
         judged,
+        arranged=arranged,
         limits=limits,
         traffic=traffic,
         documents=documents,

@@ -89,6 +89,8 @@ def digits(population: Population, name: str) -> int:
 
     Numbers that identify entities grow with the table; others keep a head-room of a quarter at least.
     """
+    if name in population.digits:
+        return population.digits[name]
     sizes = population.sizes(name)
     if not population.types.get(name, EdmType.STRING).integer:
         return max(1, sizes.characters_max)

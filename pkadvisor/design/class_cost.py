@@ -52,9 +52,9 @@ def class_cost(
     demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
     peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
-    if not query.analytic:
-        _spread(best, demand, key, bench.population, loads, peak)
     if query.operation is Operation.QUERY:
+        if not query.analytic:
+            _spread(best, demand, key, bench.population, loads, peak)
         return ClassCost(
             query.name,
             query.operation,
@@ -347,6 +347,9 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
     guesses = any(set(row.key.properties) - known for row in touched)
     locate = not knows_key or query.read_modify_write or guesses
+    if locate and not query.analytic:
+        key = list(scheme.each_key())[plan_.via][0]
+        _spread(located, demand, key, bench.population, loads, query.rate.sustained_per_s)
     # A changed key is a delete and an insert: two rows written where one stood.
     rows, away = (2 if moves else 1), 0
     for row in touched:

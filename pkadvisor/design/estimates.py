@@ -100,6 +100,8 @@ class Violation:
     keys: tuple[str, ...] = ()
     hidden: str = ""
     """The message without values of the data, where it quotes some."""
+    subject: str = ""
+    """Which of several constraints of a kind: the name of a transaction or of a budget."""
 
 
 @dataclass(frozen=True, slots=True)

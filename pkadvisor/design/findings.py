@@ -100,7 +100,11 @@ def violations_of(
                 f"{outcome.too_large:,} of {outcome.groups:,} sets of '{outcome.name}' do not fit one group transaction"
             )
             limit = float(limits.group_transaction_entities)
-            out.append(Violation("transaction-too-large", message, float(outcome.too_large), limit, "sets", 8.0))
+            out.append(
+                Violation(
+                    "transaction-too-large", message, float(outcome.too_large), limit, "sets", 8.0, subject=outcome.name
+                )
+            )
         if outcome.required and not outcome.kept:
             out.append(
                 Violation(
@@ -110,6 +114,7 @@ def violations_of(
                     0.0,
                     "transaction",
                     20.0,
+                    subject=outcome.name,
                 )
             )
     isolation = bench.workload.isolation

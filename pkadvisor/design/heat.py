@@ -176,6 +176,11 @@ class LoadMap:
         factor = self._population.share_factor(atoms_of(parts))
         vector += factor * np.bincount(ids[:rows], weights=per_row, minlength=len(vector))
 
+    def of(self, parts: tuple[Part, ...]) -> Floats:
+        """Entities per second at the peak for each group of a PartitionKey template, as ``Population.groups`` numbers
+        them."""
+        return self._vector(parts)[0]
+
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most, with its template; ties go to the first template."""
         import numpy as np

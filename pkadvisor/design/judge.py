@@ -49,7 +49,8 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     check_classes(workload, section)
-    from pkadvisor.design.search import advise
+    from pkadvisor.design.conflicts import conflicts_among
+    from pkadvisor.design.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits)
     current = scheme if scheme is not None else keys_as_given(section)
@@ -57,7 +58,8 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         more += _looks(section)
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
-    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
+    conflicts = conflicts_among(advice.ranking, best_of)
+    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, conflicts)
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:

@@ -181,6 +181,8 @@ class Population:
         self._ranges: dict[tuple[tuple[Atom, ...], Atom], tuple[Ints, Ints]] = {}
         self._masks: list[Bools] = []
         self._numbers_of: dict[Atom, Ints] = {}
+        self.digits: dict[str, int] = {}
+        """Digits that keys give a number, where several kinds must write it alike."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
 

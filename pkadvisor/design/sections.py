@@ -11,6 +11,7 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from pkadvisor.design.conflicts import Conflict
     from pkadvisor.design.estimates import Bench
     from pkadvisor.design.infer import Inference
     from pkadvisor.design.scheme import KeyScheme
@@ -48,6 +49,8 @@ class Judged:
     notes: tuple[str, ...]
     why_not: str
     verified_rows: int
+    conflicts: tuple[Conflict, ...] = ()
+    """Where no design holds every constraint: which of them contradict each other."""
 
 
 def sections_of(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.report.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.page import Page, amount, breaks, percent, plural, ratio
 
 _HEADLINES = {
@@ -32,6 +33,8 @@ def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: 
     _account(page, result)
     for table in result["tables"]:
         _table(page, result, table, verbose)
+    for arranged in result["arrangements"]:
+        arranged_text(page, arranged)
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -135,6 +138,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
             for message in broken:
                 page.wrapped(message, "  - ", "    ", style_of)
             page.line()
+    conflicts_text(page, table["conflicts"])
     if table["gives_up"]:
         page.line("What it gives up", "head")
         for sentence in table["gives_up"]:

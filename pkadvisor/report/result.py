@@ -22,10 +22,12 @@ from pkadvisor.design.scheme import Key, encode
 from pkadvisor.design.search import Loss, better, loss
 from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.report.arrangement import arranged_json, conflict_json
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
@@ -83,6 +85,7 @@ class Shown:
 def build_result(
     judged: Sequence[Judged],
     *,
+    arranged: Sequence[Arranged],
     limits: Limits,
     traffic: Traffic | None,
     documents: Sequence[tuple[str, ProfileDocument]],
@@ -93,8 +96,8 @@ def build_result(
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
     covered_s = traffic.clock.covered_s if traffic is not None else 0.0
-    tables = [_table(j, shown, top, covered_s) for j in judged]
-    failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"]
+    tables = [_table(j, shown, top, covered_s, limits) for j in judged]
+    failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"] or [a.table for a in arranged if a.conflicts]
     return {
         "document": "pkadvisor result",
         "schema_version": SCHEMA_VERSION,
@@ -108,6 +111,7 @@ def build_result(
         },
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,
+        "arrangements": [arranged_json(a, limits, number, lambda v: _violation(v, shown)) for a in arranged],
         "limits": {
             "store": limits.store,
             "values": [
@@ -193,7 +197,7 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, 
 # -- one table ---------------------------------------------------------------------------------------------------------
 
 
-def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str, Any]:
+def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> dict[str, Any]:
     section, advice = judged.section, judged.advice
     out: dict[str, Any] = {
         "table": section.table,
@@ -208,6 +212,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "alternatives": [],
         "examined": 0,
         "gives_up": [],
+        "conflicts": [conflict_json(c, limits, number, lambda v: _violation(v, shown)) for c in judged.conflicts],
         "cannot_be_known": unknowns(judged),
         "notes": [shown.message(n) for n in judged.notes],
     }

@@ -19,6 +19,7 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.result import SCHEMA_VERSION
 from pkadvisor.table.edm import EdmType
+from tests import kinds_cases
 from tests.report.support import SAMPLES, profile_text, request, result, schema
 
 
@@ -72,6 +73,11 @@ def unsatisfied(folder: Path) -> dict[str, Any]:
     )
     asked = AnalyzeRequest(data=(str(folder / "data.csv"),), design=str(folder / "design.yaml"))
     return analyze(asked, SilentProgress())
+
+
+def test_a_result_of_several_kinds_keeps_to_the_schema(tmp_path: Path) -> None:
+    for case in (kinds_cases.shop, kinds_cases.bank):
+        assert complaints(case(tmp_path), "result") == []
 
 
 def test_a_result_without_a_design_that_holds_keeps_to_the_schema(tmp_path: Path) -> None:
@@ -155,7 +161,7 @@ def promised(found: dict[str, Any], node: Any, path: str = "") -> Iterator[str]:
 
 def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) -> None:
     occurring = {name for s in SAMPLES for name in members(result(s))}
-    occurring |= {*members(log_only()), *members(unsatisfied(tmp_path))}
+    occurring |= {*members(log_only()), *members(unsatisfied(tmp_path)), *members(kinds_cases.bank(tmp_path))}
     found = schema("result")
     rare = {
         "/log/skipped/reason",
@@ -164,6 +170,12 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
         "/tables/current/index_rows",
         "/tables/current/index_examples",
         "/tables/recommended/loses",  # the winner loses by nothing
+        *(f"/tables/{scheme}/violations/kind" for scheme in ("recommended", "current", "alternatives")),
+        "/tables/conflicts/relaxed/scheme/kind",
+        "/tables/conflicts/relaxed/scheme/index_rows",
+        "/tables/conflicts/relaxed/violations/kind",
+        "/arrangements/rivals/shared",
+        *(f"/arrangements/{a}/schemes/index_rows" for a in ("chosen", "rivals", "conflicts/relaxed/arrangement")),
         # Ranked schemes are told in short.
         *(f"/tables/alternatives/{name}" for name in ("examples", "index_examples", "classes", "transactions")),
     }

@@ -1,0 +1,312 @@
+"""Which kinds of a table share a PartitionKey: every set of transactions that could be kept is laid out and weighed.
+
+Sharing keeps a transaction atomic and saves requests; it adds the kinds' load on each partition. Kinds that no kept
+transaction joins are laid out apart, each in the way that suits it best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.conflicts import Constraint, conflicts_in
+from pkadvisor.design.estimates import Bench, CostEstimate, Violation
+from pkadvisor.design.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.population import atoms_of
+from pkadvisor.design.template import format_template
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+
+PARTITIONS_ADDED = 2_000
+"""The hottest partitions of each kind whose loads are added up; what lies beyond is colder than any of them."""
+BONDS_MAX = 6
+"""Transactions across kinds of which every subset is weighed; more are kept or lost together."""
+
+Ranking = Callable[[str, tuple[Bond, ...]], Sequence[CostEstimate]]
+"""The schemes of a kind, best first, where these transactions must be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindPool:
+    """What one kind offers: the bench it is measured on, and its schemes where no transaction crosses kinds, best
+    first."""
+
+    kind: str
+    bench: Bench
+    apart: tuple[CostEstimate, ...]
+
+
+def arrange(
+    table: str,
+    bonds: Sequence[Bond],
+    pools: Mapping[str, KindPool],
+    ranking: Ranking,
+    limits: Limits,
+) -> Arranged:
+    """Choose which transactions are kept, and lay out the kinds for that."""
+    able = [b for b in bonds if not b.missing]
+    found = [_apart_or_shared(chosen, bonds, pools, ranking, limits) for chosen in _subsets(able)]
+    arrangements = [a for options in found for a in options]
+    best = _best(arrangements)
+    rivals = []
+    for options in found:
+        if options and best not in options:
+            rivals.append(_best(options))
+    conflicts = []
+    for constraints in conflicts_in([a.broken() for a in arrangements]):
+        relaxed = []
+        for dropped in constraints:
+            rest = frozenset(constraints) - {dropped}
+            left = [a for a in arrangements if not a.broken() & rest]
+            if left:
+                relaxed.append(Relaxation(dropped, _best(left, besides=dropped)))
+        conflicts.append(Contradiction(constraints, tuple(relaxed)))
+    return Arranged(table, tuple(bonds), best, tuple(rivals), tuple(conflicts))
+
+
+def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
+    if len(bonds) > BONDS_MAX:
+        yield ()
+        yield tuple(bonds)
+        return
+    for size in range(len(bonds) + 1):
+        yield from combinations(bonds, size)
+
+
+def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None) -> Arrangement:
+    """By the goals in their order: constraints, requests within a tenth, break factor, entities; then text order."""
+    from pkadvisor.design.search import REQUESTS_TOLERANCE
+
+    def severity(a: Arrangement) -> float:
+        return max(
+            (v.severity for _, v in a.violations if besides is None or Constraint(v.code, v.subject) != besides),
+            default=0.0,
+        )
+
+    least = min(severity(a) for a in arrangements)
+    left = [a for a in arrangements if severity(a) <= least + 1e-6]
+    cheapest = min(a.requests_per_s for a in left)
+    left = [a for a in left if a.requests_per_s <= cheapest * (1 + REQUESTS_TOLERANCE)]
+    # Of equally cheap ones the one that keeps more transactions, then the one that leaves more head-room; a constant
+    # PartitionKey can never be spread, so what the transaction has in common goes before it.
+    return min(
+        left,
+        key=lambda a: (
+            -len(a.kept),
+            sum(1 for text, _ in a.shared if "{" not in text),
+            a.hottest_per_s,
+            a.entities_per_s,
+            tuple(found.scheme.text for _, found in a.schemes),
+        ),
+    )
+
+
+def _components(bonds: Sequence[Bond]) -> list[tuple[str, ...]]:
+    """Kinds joined by transactions, directly or through others."""
+    groups: list[set[str]] = []
+    for bond in bonds:
+        joined = set(bond.kinds)
+        for group in [g for g in groups if g & joined]:
+            groups.remove(group)
+            joined |= group
+        groups.append(joined)
+    return [tuple(sorted(g)) for g in sorted(groups, key=sorted)]
+
+
+def _apart_or_shared(
+    kept: tuple[Bond, ...],
+    bonds: Sequence[Bond],
+    pools: Mapping[str, KindPool],
+    ranking: Ranking,
+    limits: Limits,
+) -> list[Arrangement]:
+    """Every layout that keeps exactly these transactions: one for each PartitionKey that all kinds of a component
+    have."""
+    options: list[dict[str, CostEstimate]] = [{}]
+    shared: list[list[tuple[str, tuple[str, ...]]]] = [[]]
+    for kinds in _components(kept):
+        offers = _common(kinds, kept, pools, ranking)
+        if not offers:
+            return []
+        options = [{**option, **offer} for option in options for _, offer in offers]
+        shared = [[*before, (text, kinds)] for before in shared for text, _ in offers]
+    lone = [k for k in pools if not any(k in b.kinds for b in kept)]
+    out = []
+    for option, groups in zip(options, shared, strict=True):
+        schemes = {**option, **{k: pools[k].apart[0] for k in lone}}
+        ordered = tuple((k, schemes[k]) for k in pools)
+        out.append(_arrangement(kept, bonds, tuple(groups), ordered, pools, limits))
+    return out
+
+
+def _common(
+    kinds: tuple[str, ...],
+    kept: tuple[Bond, ...],
+    pools: Mapping[str, KindPool],
+    ranking: Ranking,
+) -> list[tuple[str, dict[str, CostEstimate]]]:
+    """For each PartitionKey template that every kind has a lawful scheme under, the best scheme of each."""
+    from pkadvisor.design.cost import estimate
+
+    by_kind: dict[str, dict[str, CostEstimate]] = {}
+    for kind in kinds:
+        offered: dict[str, CostEstimate] = {}
+        for found in ranking(kind, tuple(b for b in kept if kind in b.kinds)):
+            if not any(v.code in ("transaction-broken", "not-unique", "isolation") for v in found.violations):
+                offered.setdefault(format_template(found.scheme.main.partition), found)
+        by_kind[kind] = offered
+    common = [t for t in by_kind[kinds[0]] if all(t in by_kind[k] for k in kinds)]
+    out = []
+    for text in common:
+        offer = {}
+        for kind in kinds:
+            found = by_kind[kind][text]
+            alone = pools[kind].bench
+            # Judged with its own transactions only: what crosses kinds is judged for all of them together.
+            offer[kind] = estimate(labelled(found.scheme, kind), alone)
+        out.append((text, offer))
+    return out
+
+
+def _arrangement(
+    kept: tuple[Bond, ...],
+    bonds: Sequence[Bond],
+    shared: tuple[tuple[str, tuple[str, ...]], ...],
+    schemes: tuple[tuple[str, CostEstimate], ...],
+    pools: Mapping[str, KindPool],
+    limits: Limits,
+) -> Arrangement:
+    saved = sum(b.rate_per_s * _saved(b, limits) for b in kept)
+    saved_peak = sum(b.peak_per_s * _saved(b, limits) for b in kept)
+    violations = [(kind, v) for kind, found in schemes for v in found.violations]
+    horizon = max(found.horizon_factor for _, found in schemes)
+    hottest, where = max(
+        ((found.hot.entities_per_s, found.hot.partition_key) for _, found in schemes if found.hot is not None),
+        default=(0.0, ""),
+    )
+    for _, kinds in shared:
+        load, text = joint_load([(pools[k].bench, dict(schemes)[k]) for k in kinds])
+        if load > hottest:
+            hottest, where = load, text
+        if load * horizon > limits.partition_entities_per_s:
+            violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
+            violations.append(("", _hot(text, load, kinds, limits, horizon, pools)))
+    requests_peak = sum(found.requests_per_s_peak for _, found in schemes) - saved_peak
+    if requests_peak * horizon > limits.account_requests_per_s and not any(v.code == "account" for _, v in violations):
+        message = f"all kinds together: {requests_peak:,.0f} requests/s at the peak; target "
+        message += f"{limits.account_requests_per_s:,.0f}"
+        account = limits.account_requests_per_s
+        violations.append(
+            ("", Violation("account", message, requests_peak, account, "requests/s", requests_peak * horizon / account))
+        )
+    names = {b.name for b in kept}
+    for bond in bonds:
+        if bond.name not in names and bond.required:
+            violations.append(("", _lost(bond)))
+        elif bond.name in names and bond.required and bond.entities > limits.group_transaction_entities:
+            violations.append(("", _too_large(bond, limits)))
+    return Arrangement(
+        tuple(b.name for b in kept),
+        shared,
+        schemes,
+        tuple(violations),
+        sum(found.requests_per_s for _, found in schemes) - saved,
+        requests_peak,
+        sum(found.entities_per_s for _, found in schemes),
+        hottest,
+        where,
+    )
+
+
+def _saved(bond: Bond, limits: Limits) -> float:
+    """Requests that one group transaction saves against one request for each entity that it writes."""
+    needed = max(1, math.ceil(bond.entities / limits.group_transaction_entities))
+    return max(0.0, bond.entities - needed)
+
+
+def _hot(
+    text: str,
+    load: float,
+    kinds: tuple[str, ...],
+    limits: Limits,
+    horizon: float,
+    pools: Mapping[str, KindPool],
+) -> Violation:
+    target = limits.partition_entities_per_s
+    declared = any(pools[k].bench.workload.growth is not None for k in kinds)
+    message = f"partition '{text}' takes the load of {', '.join(kinds)}: {load:,.0f} entities/s at the peak"
+    if load <= target:
+        message += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
+    message += f"; target {target:,.0f} ({load / target:.3g}x of it)"
+    plain = message.replace(f"'{text}' ", "")
+    return Violation(
+        "hot-partition",
+        message,
+        load,
+        target,
+        "entities/s",
+        load * horizon / target,
+        load <= target and not declared,
+        (text,) if text else (),
+        plain,
+    )
+
+
+def _lost(bond: Bond) -> Violation:
+    if bond.missing:
+        lacks = "; ".join(f"{kind} has no {name}" for kind, name in bond.missing)
+        why = (
+            f"no key can make '{bond.name}' one group transaction ({', '.join(m.name for m in bond.members)}): {lacks}"
+        )
+    else:
+        why = f"transaction '{bond.name}' is not one group transaction: its kinds have PartitionKeys of their own"
+    return Violation("transaction-broken", why, 1.0, 0.0, "transaction", 20.0, subject=bond.name)
+
+
+def _too_large(bond: Bond, limits: Limits) -> Violation:
+    message = f"'{bond.name}' writes {bond.entities:,.3g} entities on average: more than one group transaction holds"
+    limit = float(limits.group_transaction_entities)
+    return Violation("transaction-too-large", message, bond.entities, limit, "entities", 8.0, subject=bond.name)
+
+
+def joint_load(found: Sequence[tuple[Bench, CostEstimate]]) -> tuple[float, str]:
+    """(entities per second at the peak, PartitionKey) of the hottest partition of kinds that share one.
+
+    Of each kind the hottest partitions are added up by their key; a colder one counts as the coldest that was added.
+    """
+    totals: dict[str, float] = {}
+    for bench, each in found:
+        for text, load in _hottest_partitions(bench, each).items():
+            totals[text] = totals.get(text, 0.0) + load
+    if not totals:
+        return 0.0, ""
+    text = max(totals, key=lambda t: (totals[t], t))
+    return totals[text], text
+
+
+def _hottest_partitions(bench: Bench, found: CostEstimate) -> dict[str, float]:
+    import numpy as np
+
+    from pkadvisor.design.class_cost import class_cost
+    from pkadvisor.design.heat import LoadMap
+    from pkadvisor.design.keyfacts import encode_row
+
+    population, parts = bench.population, found.scheme.main.partition
+    loads = LoadMap(population)
+    for demand in bench.demands:
+        class_cost(demand, found.scheme, bench, found.transactions, loads)
+    vector = loads.of(parts)
+    ids, _ = population.groups(atoms_of(parts))
+    hottest = np.argsort(-vector, kind="stable")[:PARTITIONS_ADDED]
+    first = np.full(len(vector), -1, dtype=np.int64)
+    first[ids[: population.rows][::-1]] = np.arange(population.rows - 1, -1, -1)
+    out: dict[str, float] = {}
+    for group in hottest.tolist():
+        if vector[group] > 0 and first[group] >= 0:
+            text = encode_row(parts, population, int(first[group]))
+            out[text] = out.get(text, 0.0) + float(vector[group])
+    return out

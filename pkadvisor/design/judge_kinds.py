@@ -1,0 +1,87 @@
+"""Judging the kinds of a table together, where transactions cross them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.arrange import KindPool, arrange
+from pkadvisor.design.kinds import Arranged, Bond, bonds_of, bound
+from pkadvisor.design.sections import Judged
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.limits import Limits
+
+
+def judge_kinds(judged: Sequence[Judged], limits: Limits) -> tuple[list[Judged], tuple[Arranged, ...]]:
+    """The kinds of each table with the schemes of their best arrangement, and those arrangements.
+
+    Tables of one kind, and kinds that no transaction joins to another, are left as they are.
+    """
+    out = list(judged)
+    arranged = []
+    for table in dict.fromkeys(j.section.table for j in judged):
+        places = [i for i, j in enumerate(judged) if j.section.table == table and j.section.kind and j.advice]
+        found = _arranged(table, [judged[i] for i in places], limits) if len(places) > 1 else None
+        if found is None:
+            continue
+        arranged.append(found)
+        for i in places:
+            out[i] = _in_place(judged[i], found)
+    return out, tuple(arranged)
+
+
+def _arranged(table: str, judged: Sequence[Judged], limits: Limits) -> Arranged | None:
+    from pkadvisor.design.search import advise
+
+    declared = judged[0].section.declared
+    if declared is None:
+        return None
+    by_kind = {j.section.kind or "": j for j in judged}
+    properties = {k: j.bench.population.types.keys() for k, j in by_kind.items() if j.bench is not None}
+    bonds = tuple(b for b in bonds_of(declared.workload, properties) if set(b.kinds) <= by_kind.keys())
+    if not bonds:
+        return None
+    benches = {kind: j.bench for kind, j in by_kind.items() if j.bench is not None}
+    _write_alike(benches, bonds)
+    pools = {
+        kind: KindPool(kind, benches[kind], j.advice.ranking) for kind, j in by_kind.items() if j.advice is not None
+    }
+    kept: dict[tuple[str, tuple[str, ...]], Sequence[CostEstimate]] = {}
+
+    def ranking(kind: str, chosen: tuple[Bond, ...]) -> Sequence[CostEstimate]:
+        memo = (kind, tuple(b.name for b in chosen))
+        if memo not in kept:
+            bench = benches[kind]
+            workload = bound(bench.workload, chosen, kind)
+            kept[memo] = advise(replace(bench, workload=workload), None).ranking
+        return kept[memo]
+
+    return arrange(table, bonds, pools, ranking, limits)
+
+
+def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
+    """Give a number that kinds have in common the same digits in all of their keys."""
+    from pkadvisor.design.candidates import digits
+
+    for name in dict.fromkeys(n for b in bonds for n in b.group_by):
+        sharing = list(dict.fromkeys(k for b in bonds if name in b.group_by for k in b.kinds))
+        populations = [benches[k].population for k in sharing if benches[k].population.has(name)]
+        if populations and all(p.types[name].integer for p in populations):
+            most = max(digits(p, name) for p in populations)
+            for population in populations:
+                population.digits[name] = most
+
+
+def _in_place(judged: Judged, found: Arranged) -> Judged:
+    """A kind with the scheme that the arrangement gives it."""
+    advice, kind = judged.advice, judged.section.kind or ""
+    assert advice is not None
+    chosen = found.chosen.scheme_of(kind)
+    if chosen is advice.recommended:
+        return judged
+    ranking = (chosen, *(c for c in advice.ranking if c.scheme.text != chosen.scheme.text))
+    keep = advice.current is not None and advice.current.scheme.text == chosen.scheme.text
+    return replace(judged, advice=replace(advice, recommended=chosen, ranking=ranking, keep=keep))

@@ -1,0 +1,183 @@
+"""Several entity kinds of one table: the transactions that cross them, and what an arrangement of the kinds is.
+
+A group transaction reaches one PartitionKey of one table. Writes of several kinds are atomic only where the kinds lie
+under the same PartitionKey, made of what the transaction's entities have in common; their rows are then told apart by a
+prefix of the RowKey. ``arrange`` weighs which transactions are worth that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pkadvisor.design.conflicts import Constraint
+from pkadvisor.design.estimates import CostEstimate, Violation
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.transforms import Literal, Part
+from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A class of writes in a transaction: its kind, and how many of its entities one transaction writes."""
+
+    name: str
+    kind: str
+    entities: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A transaction whose writes are of several kinds.
+
+    ``rate_per_s`` is transactions per second (mean and peak), ``missing`` the (kind, property) pairs that keep it from
+    ever being one group transaction: a kind that lacks what the set has in common.
+    """
+
+    name: str
+    required: bool
+    group_by: tuple[str, ...]
+    members: tuple[Member, ...]
+    rate_per_s: float
+    peak_per_s: float
+    missing: tuple[tuple[str, str], ...]
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds written, in order."""
+        return tuple(dict.fromkeys(m.kind for m in self.members))
+
+    @property
+    def entities(self) -> float:
+        """Entities that one transaction writes, index rows not counted."""
+        return sum(m.entities for m in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """One way to lay out the kinds of a table: which transactions stay atomic, and a scheme for each kind.
+
+    ``shared`` maps nothing away: (PartitionKey template, its kinds) for each group of kinds that share one.
+    ``violations`` are those of the kinds, of the shared partitions, and of the required transactions that are lost.
+    """
+
+    kept: tuple[str, ...]
+    shared: tuple[tuple[str, tuple[str, ...]], ...]
+    schemes: tuple[tuple[str, CostEstimate], ...]
+    violations: tuple[tuple[str, Violation], ...]
+    requests_per_s: float
+    requests_per_s_peak: float
+    entities_per_s: float
+    hottest_per_s: float
+    hottest_key: str
+
+    @property
+    def severity(self) -> float:
+        """The worst factor by which a hard constraint is missed; 0 where all hold."""
+        return max((v.severity for _, v in self.violations), default=0.0)
+
+    def broken(self) -> frozenset[Constraint]:
+        """The constraints missed at the declared load."""
+        return frozenset(Constraint(v.code, v.subject) for _, v in self.violations if not v.assumed)
+
+    def scheme_of(self, kind: str) -> CostEstimate:
+        """The estimate of one kind."""
+        return dict(self.schemes)[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxation:
+    """The best arrangement where one of the constraints in conflict does not count."""
+
+    dropped: Constraint
+    arrangement: Arrangement
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Constraints that no arrangement holds together, and the best arrangement without each."""
+
+    constraints: tuple[Constraint, ...]
+    relaxed: tuple[Relaxation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """The answer for the kinds of one table. ``rivals`` are the best arrangements that keep other transactions."""
+
+    table: str
+    bonds: tuple[Bond, ...]
+    chosen: Arrangement
+    rivals: tuple[Arrangement, ...]
+    conflicts: tuple[Contradiction, ...]
+
+
+def bonds_of(workload: Workload, properties: Mapping[str, Iterable[str]]) -> tuple[Bond, ...]:
+    """The transactions of a table that write more than one kind; ``properties`` are those of each kind."""
+    by_name = {c.name: c for c in workload.classes}
+    return tuple(
+        bond
+        for bond in (_bond(t, by_name, {k: frozenset(v) for k, v in properties.items()}) for t in workload.transactions)
+        if bond is not None
+    )
+
+
+def _bond(
+    declared: Transaction, by_name: Mapping[str, QueryClass], properties: Mapping[str, frozenset[str]]
+) -> Bond | None:
+    classes = [by_name[name] for name in declared.together if name in by_name]
+    kinds = {c.kind for c in classes}
+    if len(kinds) < 2 or None in kinds:
+        return None
+    # One transaction has one request of its rarest class: an order of many lines has one header.
+    mean = min(c.rate.mean_per_s * c.entities_per_request for c in classes)
+    peak = min(c.rate.sustained_per_s * c.entities_per_request for c in classes)
+    members = tuple(
+        Member(c.name, c.kind or "", c.rate.mean_per_s * c.entities_per_request / mean if mean else 1.0)
+        for c in classes
+    )
+    missing = tuple(
+        (kind, name)
+        for kind in dict.fromkeys(m.kind for m in members)
+        for name in declared.group_by
+        if name not in properties.get(kind, frozenset())
+    )
+    return Bond(declared.name, declared.required, declared.group_by, members, mean, peak, missing)
+
+
+def bound(workload: Workload, bonds: Sequence[Bond], kind: str) -> Workload:
+    """The workload of one kind with each bond as a required transaction among its own writes."""
+    added = tuple(
+        Transaction(
+            b.name,
+            tuple(m.name for m in b.members if m.kind == kind),
+            b.group_by,
+            True,
+            max(1.0, sum(m.entities for m in b.members if m.kind == kind)),
+        )
+        for b in bonds
+        if kind in b.kinds
+    )
+    return replace(workload, transactions=(*workload.transactions, *added))
+
+
+def labelled(scheme: KeyScheme, kind: str) -> KeyScheme:
+    """The scheme with the kind before the RowKey of every row in the shared partition, so that kinds interleave."""
+    label = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] + ":"
+
+    def marked(row: tuple[Part, ...]) -> tuple[Part, ...]:
+        if row and isinstance(row[0], Literal):
+            return (Literal(label + row[0].text), *row[1:])
+        return (Literal(label), *row)
+
+    rows = tuple(
+        IndexRow(Key(r.key.partition, marked(r.key.row)), r.copy) if scheme.same_partition(r) else r
+        for r in scheme.index_rows
+    )
+    return KeyScheme(Key(scheme.main.partition, marked(scheme.main.row)), rows, f"{scheme.pattern} + kinds interleaved")
+
+
+def written_by(bond: Bond, classes: Sequence[QueryClass]) -> tuple[str, ...]:
+    """The statements of a transaction in words: operation and class."""
+    operations = {c.name: c.operation for c in classes}
+    return tuple(f"{operations.get(m.name, Operation.UPDATE)} {m.name}" for m in bond.members)

@@ -1,0 +1,78 @@
+"""Tables of several kinds with transactions across them, small enough to reckon by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.advisor import AnalyzeRequest, analyze
+from pkadvisor.progress import SilentProgress
+
+
+def _analyzed(folder: Path, files: dict[str, str], design: str) -> dict[str, Any]:
+    for kind, text in files.items():
+        (folder / f"{kind}.csv").write_text(text)
+    (folder / "design.yaml").write_text(design)
+    data = tuple(f"{kind}={folder / f'{kind}.csv'}" for kind in files)
+    return analyze(AnalyzeRequest(data=data, design=str(folder / "design.yaml")), SilentProgress())
+
+
+def shop(folder: Path, *, required: bool = True) -> dict[str, Any]:
+    """400 orders of three lines each, written together: a header and its lines, 25 orders a second."""
+    files = {
+        "Orders": "order_id,customer\n" + "".join(f"o{i:05d},c{i % 50}\n" for i in range(400)),
+        "Lines": "order_id,line,sku\n" + "".join(f"o{i:05d},{n},s{i % 9}\n" for i in range(400) for n in range(3)),
+    }
+    return _analyzed(
+        folder,
+        files,
+        f"""schema: 1
+tables:
+  Shop:
+    kinds:
+      Orders: {{properties: {{order_id: string, customer: string}}}}
+      Lines: {{properties: {{order_id: string, line: int32, sku: string}}}}
+    queries:
+      - {{name: header, kind: Orders, filter: "order_id eq '{{order_id}}'", rate: 40/s, draw: entities}}
+      - {{name: lines-of, kind: Lines, filter: "order_id eq '{{order_id}}'", rate: 40/s, draw: {{by: distinct, of: [order_id]}}}}
+    writes:
+      - {{name: place, kind: Orders, operation: insert, rate: 25/s}}
+      - {{name: add-line, kind: Lines, operation: insert, rate: 75/s}}
+    transactions:
+      - {{name: whole-order, together: [place, add-line], group_by: [order_id], required: {str(required).lower()}}}
+    growth: {{rate: 0 %/month, of: rate}}
+""",
+    )
+
+
+def bank(folder: Path) -> dict[str, Any]:
+    """Payments of 900 a second over one branch: two kinds that must change together, and a third that cannot."""
+    files = {
+        "Accounts": "account,branch,balance\n" + "".join(f"a{i:05d},b1,0\n" for i in range(600)),
+        "Entries": "entry,branch,amount\n" + "".join(f"e{i:05d},b1,{i}\n" for i in range(600)),
+        "Alerts": "alert,text\n" + "".join(f"x{i:05d},t{i}\n" for i in range(300)),
+    }
+    return _analyzed(
+        folder,
+        files,
+        """schema: 1
+tables:
+  Bank:
+    kinds:
+      Accounts: {properties: {account: string, branch: string, balance: int32}}
+      Entries: {properties: {entry: string, branch: string, amount: int32}}
+      Alerts: {properties: {alert: string, text: string}}
+    queries:
+      - {name: balance, kind: Accounts, filter: "account eq '{account}' and branch eq '{branch}'", rate: 900/s, draw: entities}
+      - {name: alert, kind: Alerts, filter: "alert eq '{alert}'", rate: 1/s, draw: entities}
+      - {name: entry, kind: Entries, filter: "entry eq '{entry}' and branch eq '{branch}'", rate: 1/s, draw: entities}
+    writes:
+      - {name: pay, kind: Accounts, operation: update, key: [account, branch], sets: [balance], rate: 900/s, draw: entities}
+      - {name: enter, kind: Entries, operation: insert, rate: 900/s}
+      - {name: warn, kind: Alerts, operation: insert, rate: 1/s}
+    transactions:
+      - {name: payment, together: [pay, enter], group_by: [branch], required: true}
+      - {name: payment-and-warning, together: [enter, warn], group_by: [branch]}
+    growth: {rate: 0 %/month, of: rate}
+""",
+    )

@@ -1,0 +1,105 @@
+"""Several kinds of one table: what shares a PartitionKey, what it saves, what no key can make atomic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.design.kinds import bonds_of, labelled
+from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
+from pkadvisor.report.console import render_text
+from tests.kinds_cases import bank, shop
+
+
+def write(name: str, kind: str, rate: float) -> QueryClass:
+    return QueryClass(name, Operation.INSERT, None, Rate(rate, rate), kind=kind)
+
+
+def test_one_to_many_rows_interleave_under_one_partition_key(tmp_path: Path) -> None:
+    found = shop(tmp_path)
+    (arranged,) = found["arrangements"]
+    chosen = arranged["chosen"]
+    assert chosen["kept"] == ["whole-order"]
+    assert chosen["shared"] == [{"partition_key": "{order_id}", "kinds": ["Lines", "Orders"]}]
+    keys = {s["kind"]: (s["partition_key"], s["row_key"]) for s in chosen["schemes"]}
+    assert keys == {"Orders": ("{order_id}", "ORDERS:"), "Lines": ("{order_id}", "LINES:{pad(line,1)}")}
+    assert {t["kind"]: t["recommended"]["row_key"] for t in found["tables"]} == {k: rk for k, (_, rk) in keys.items()}
+    assert found["outcome"] == "done"
+
+
+def test_a_shared_partition_saves_the_requests_of_the_transaction(tmp_path: Path) -> None:
+    """Apart: 40 + 40 reads, 25 headers and 75 lines one by one: 180/s. Together each order is one request of
+    its lines: 105/s."""
+    (arranged,) = shop(tmp_path)["arrangements"]
+    (apart,) = arranged["rivals"]
+    assert arranged["chosen"]["requests_per_s"] == pytest.approx(105)
+    assert apart["kept"] == []
+    assert apart["requests_per_s"] == pytest.approx(180)
+
+
+def test_a_list_of_one_kind_reads_that_kind_alone(tmp_path: Path) -> None:
+    lines = next(t for t in shop(tmp_path)["tables"] if t["kind"] == "Lines")["recommended"]["classes"]
+    listed = next(c for c in lines if c["name"] == "lines-of")
+    assert listed["entities_read"] == pytest.approx(3)
+    assert listed["filters"] == ["PartitionKey eq '{order_id}' and RowKey ge 'LINES:' and RowKey lt 'LINES;'"]
+
+
+def test_a_wish_is_kept_where_it_is_cheaper(tmp_path: Path) -> None:
+    (arranged,) = shop(tmp_path, required=False)["arrangements"]
+    assert arranged["chosen"]["kept"] == ["whole-order"]
+
+
+def test_atomicity_and_spread_that_exclude_each_other_are_both_shown(tmp_path: Path) -> None:
+    found = bank(tmp_path)
+    assert found["outcome"] == "constraint-unsatisfied"
+    (arranged,) = found["arrangements"]
+    (conflict,) = arranged["conflicts"]
+    assert [(c["code"], c["subject"]) for c in conflict["constraints"]] == [
+        ("hot-partition", None),
+        ("transaction-broken", "payment"),
+    ]
+    together, apart = (way["arrangement"] for way in conflict["relaxed"])
+    # Reads, updates and inserts of 900/s each, and one look-up, lie in the one partition 'b1'.
+    assert together["kept"] == ["payment"]
+    assert together["hottest_partition_per_s"] == pytest.approx(900 + 900 + 900 + 1, rel=0.01)
+    assert apart["kept"] == []
+    assert apart["hottest_partition_per_s"] < 10
+    assert together["requests_per_s"] == pytest.approx(apart["requests_per_s"] - 900)
+
+
+def test_what_no_key_can_make_atomic_is_said_with_its_statements(tmp_path: Path) -> None:
+    found = bank(tmp_path)
+    (arranged,) = found["arrangements"]
+    lost = next(t for t in arranged["transactions"] if t["name"] == "payment-and-warning")
+    assert lost["impossible_because"] == "Alerts has no branch"
+    assert lost["writes"] == ["enter", "warn"]
+    assert not lost["kept"]
+    page = render_text(found, width=80, color=False, ascii_only=False, verbose=False)
+    assert "no key can change that: Alerts has no branch" in page
+    assert "no key looked at holds these 2 together:" in page
+
+
+def test_kinds_that_no_transaction_joins_are_left_as_they_are(tmp_path: Path) -> None:
+    found: dict[str, Any] = bank(tmp_path)
+    alerts = next(t for t in found["tables"] if t["kind"] == "Alerts")["recommended"]
+    assert (alerts["partition_key"], alerts["row_key"]) == ("{alert}", "")
+
+
+def test_a_transaction_has_the_rate_of_its_rarest_write() -> None:
+    workload = Workload(
+        "Shop",
+        (write("place", "Orders", 25.0), write("add-line", "Lines", 75.0), write("other", "Orders", 1.0)),
+        (Transaction("order", ("place", "add-line"), ("id",)), Transaction("alone", ("place", "other"), ("id",))),
+    )
+    (bond,) = bonds_of(workload, {"Orders": ["id"], "Lines": ["id", "line"]})
+    assert (bond.name, bond.kinds, bond.rate_per_s, bond.entities) == ("order", ("Orders", "Lines"), 25.0, 4.0)
+    assert bond.missing == ()
+
+
+def test_labels_stand_before_every_row_of_the_shared_partition_and_nowhere_else() -> None:
+    inside, away = IndexRow(parse_key("{a}", "BY:{c}")), IndexRow(parse_key("{c}", "{a}"))
+    found = labelled(KeyScheme(parse_key("{a}", "{b}"), (inside, away)), "Order-Lines")
+    assert [str(key) for key, _ in found.each_key()] == ["{a} | ORDERLINES:{b}", "{a} | ORDERLINES:BY:{c}", "{c} | {a}"]
