@@ -34,7 +34,8 @@ tables:
       Lines: {{properties: {{order_id: string, line: int32, sku: string}}}}
     queries:
       - {{name: header, kind: Orders, filter: "order_id eq '{{order_id}}'", rate: 40/s, draw: entities}}
-      - {{name: lines-of, kind: Lines, filter: "order_id eq '{{order_id}}'", rate: 40/s, draw: {{by: distinct, of: [order_id]}}}}
+      - {{name: lines-of, kind: Lines, filter: "order_id eq '{{order_id}}'", rate: 40/s,
+         draw: {{by: distinct, of: [order_id]}}}}
     writes:
       - {{name: place, kind: Orders, operation: insert, rate: 25/s}}
       - {{name: add-line, kind: Lines, operation: insert, rate: 75/s}}
@@ -63,11 +64,13 @@ tables:
       Entries: {properties: {entry: string, branch: string, amount: int32}}
       Alerts: {properties: {alert: string, text: string}}
     queries:
-      - {name: balance, kind: Accounts, filter: "account eq '{account}' and branch eq '{branch}'", rate: 900/s, draw: entities}
+      - {name: balance, kind: Accounts, filter: "account eq '{account}' and branch eq '{branch}'", rate: 900/s,
+         draw: entities}
       - {name: alert, kind: Alerts, filter: "alert eq '{alert}'", rate: 1/s, draw: entities}
       - {name: entry, kind: Entries, filter: "entry eq '{entry}' and branch eq '{branch}'", rate: 1/s, draw: entities}
     writes:
-      - {name: pay, kind: Accounts, operation: update, key: [account, branch], sets: [balance], rate: 900/s, draw: entities}
+      - {name: pay, kind: Accounts, operation: update, key: [account, branch], sets: [balance],
+         rate: 900/s, draw: entities}
       - {name: enter, kind: Entries, operation: insert, rate: 900/s}
       - {name: warn, kind: Alerts, operation: insert, rate: 1/s}
     transactions:
