@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.conditions import Operand, Range
+    from pkadvisor.design.exact import GroupCounts
     from pkadvisor.design.population import Atom, Population
     from pkadvisor.table.odata import Filter
 
@@ -135,6 +136,9 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
         atoms: tuple[Atom, ...] = tuple(("p", p) for p in draw.of if population.has(p))
         ids, size = population.groups(atoms)
         counts = population.counts(atoms)
+        exact = population.exact(p for _, p in atoms) if atoms else None
+        if exact is not None:
+            return instances, _drawn_by_groups(draw, population, exact)
         mass = seen_weights(counts, population, atoms)
         if draw.by is DrawBy.ZIPF:
             order = np.argsort(-counts, kind="stable")
@@ -152,6 +156,29 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
     if total <= 0:
         weights, total = np.ones(rows), float(rows)
     return instances, weights / max(total, 1e-300)
+
+
+def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> Floats:
+    """Weights of the rows at hand where the size of every group is known, which sum to 1.
+
+    Each row at hand stands for as many others of the table: a group's share, divided by its rows, falls on each of them
+    (Horvitz and Thompson 1952), so that means over groups have no bias toward those that a sample shows.
+    """
+    import numpy as np
+
+    rows = population.exact_rows(exact.names)
+    assert rows is not None
+    own = np.maximum(rows[: population.rows], 1).astype(np.float64)
+    mass = np.ones(population.rows)
+    if draw.by is DrawBy.ZIPF:
+        rising = exact.sizes[::-1]
+        larger = len(rising) - np.searchsorted(rising, own, side="right")
+        alike = len(rising) - np.searchsorted(rising, own, side="left") - larger
+        # Groups of one size share the ranks that they take: which of them is asked for more, nobody knows.
+        ranks = np.cumsum(np.concatenate([[0.0], np.arange(1, len(rising) + 1, dtype=np.float64) ** -draw.exponent]))
+        mass = (ranks[larger + alike] - ranks[larger]) / np.maximum(alike, 1)
+    weights = mass / own
+    return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
 
 def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) -> Floats:
@@ -442,7 +469,9 @@ def group_sizes(transaction: Transaction, population: Population, most: int) -> 
     """(mean entities, groups of more than ``most``, groups) of the sets that a transaction changes together."""
     import numpy as np
 
-    counts = population.counts([("p", p) for p in transaction.group_by if population.has(p)])
+    names = [p for p in transaction.group_by if population.has(p)]
+    exact = population.exact(names)
+    counts = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
     counts = counts[counts > 0]
     if not len(counts):
         return 1.0, 0, 0

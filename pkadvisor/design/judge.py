@@ -15,6 +15,7 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.demand import Demand
     from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.exact import GroupCounts
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
     from pkadvisor.limits import Limits
@@ -52,7 +53,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     from pkadvisor.design.conflicts import conflicts_among
     from pkadvisor.design.search import advise, best_of
 
-    bench, more = bench_for(section, workload, limits)
+    bench, more = bench_for(section, workload, limits, dataset)
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
         more += _looks(section)
@@ -146,8 +147,13 @@ def check_classes(workload: Workload, section: Section) -> None:
             raise UsageError(what, where=where, fix="name a numeric property")
 
 
-def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Bench, list[str]]:
-    """(the bench that every scheme of a section is measured on, notes)."""
+def bench_for(
+    section: Section, workload: Workload, limits: Limits, dataset: Dataset | None = None
+) -> tuple[Bench, list[str]]:
+    """(the bench that every scheme of a section is measured on, notes).
+
+    With ``dataset``, the groups that the workload names are counted over every row where only a sample was kept.
+    """
     import polars as pl
 
     from pkadvisor.design.demand import demands
@@ -197,6 +203,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
         drawn_from=data.rows,
         token=token_maker(data),
         zoneless=frozenset(p.column.name for p in data.properties if p.column.zoneless),
+        counted=_counted_groups(workload, data, dataset),
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
@@ -206,6 +213,21 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
     del pl
     return bench, notes
+
+
+def _counted_groups(
+    workload: Workload, data: DataProfile, dataset: Dataset | None
+) -> dict[tuple[str, ...], GroupCounts]:
+    """Group sizes over every row for what the workload draws, sets apart or asks for by equality."""
+    if data.complete or dataset is None or data.rows > EXACT_ROWS_MAX:
+        return {}
+    from pkadvisor.design.exact import count_groups
+
+    wanted: list[tuple[str, ...]] = [t.group_by for t in workload.transactions if t.logged_entities is None]
+    wanted += [c.draw.of for c in workload.classes if c.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF)]
+    wanted += [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
+    known = set(data.types)
+    return count_groups(dataset, [names for names in wanted if names and known >= set(names)])
 
 
 def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]:

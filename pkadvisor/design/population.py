@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.design.exact import GroupCounts
+
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -142,6 +144,7 @@ class Population:
         drawn_from: int | None = None,
         token: Callable[[str], str] | None = None,
         zoneless: frozenset[str] = frozenset(),
+        counted: Mapping[tuple[str, ...], GroupCounts] | None = None,
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -153,6 +156,7 @@ class Population:
         was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one
         from a
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
+        ``counted`` holds the groups of some property sets over every row of the data set.
         """
         import numpy as np
         import polars as pl
@@ -180,6 +184,8 @@ class Population:
         self._counts: dict[tuple[Atom, ...], Ints] = {}
         self._ranges: dict[tuple[tuple[Atom, ...], Atom], tuple[Ints, Ints]] = {}
         self._masks: list[Bools] = []
+        self._exact = dict(counted or {}) if self.total == self.drawn_from else {}
+        self._exact_rows: dict[tuple[str, ...], Ints] = {}
         self._numbers_of: dict[Atom, Ints] = {}
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
@@ -342,11 +348,26 @@ class Population:
             return True
         return self.distinct((*left, *right)) == self.distinct(left)
 
+    def exact(self, names: Iterable[str]) -> GroupCounts | None:
+        """The groups of a property set over every row, where they were counted."""
+        return self._exact.get(tuple(sorted(set(names))))
+
+    def exact_rows(self, names: Iterable[str]) -> Ints | None:
+        """For each row at hand (ghosts too) the rows of its group in the whole table, where they were counted."""
+        key = tuple(sorted(set(names)))
+        if key in self._exact and key not in self._exact_rows:
+            self._exact_rows[key] = self._exact[key].of_rows(self.frame)
+        return self._exact_rows.get(key)
+
     def matching(self, atoms: Iterable[Atom], instances: Ints) -> Floats:
         """For each instance row: data rows that agree with it on the atoms, scaled to the whole population."""
         import numpy as np
 
         atoms = tuple(atoms)
+        if atoms and all(a[0] == "p" for a in atoms):
+            rows = self.exact_rows(a[1] for a in atoms)
+            if rows is not None:
+                return rows[instances].astype(np.float64)
         ids, _ = self.groups(atoms)
         counts = self.counts(atoms)
         if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:

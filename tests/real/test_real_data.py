@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import pytest
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import CostEstimate
+from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.judge import judge
 from pkadvisor.design.scheme import Key, KeyScheme, parse_key
 from pkadvisor.design.search import better
@@ -27,6 +27,7 @@ from pkadvisor.design.sections import Judged
 from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import Literal, Part
 from pkadvisor.limits import default_limits
+from pkadvisor.observe.workload import Growth, Rate
 from pkadvisor.progress import SilentProgress
 
 DESIGNS = Path(__file__).parent / "designs"
@@ -151,3 +152,41 @@ def test_the_log_of_requests_gives_one_group_transaction() -> None:
     assert (table.groups.transactions, table.groups.entities) == (1, 2)
     assert [c.requests for c in table.classes if c.op == "insert"] == [2]
     assert sum(n for reason, n, _ in traffic.skipped if "service" in reason) == 11
+
+
+def test_invoices_of_more_than_a_hundred_lines_are_named_as_not_atomic() -> None:
+    """667 of 25,900 invoices have more lines than one group transaction holds, whatever the key."""
+    (case,) = cases("retail")
+    said = [r.message for r in case.best.remarks if r.code == "transaction-too-large"]
+    assert any("667 of 25,900" in message and "whole-invoice" in message for message in said), said
+
+
+def only(bench: Bench, name: str, rate_per_s: float) -> Bench:
+    """The bench with one class left, at a rate of its own."""
+    demands = tuple(
+        replace(d, query=replace(d.query, rate=Rate(rate_per_s, rate_per_s)))
+        for d in bench.demands
+        if d.query.name == name
+    )
+    return replace(bench, demands=demands, workload=replace(bench.workload, classes=tuple(d.query for d in demands)))
+
+
+def test_one_partition_is_fine_for_ingest_and_breaks_at_the_tracking_rate_that_is_computed() -> None:
+    """71 inserts a second into one partition of the event are far below the target; look-ups break it."""
+    splits = next(c for c in cases("chicago") if c.judged.section.table == "Splits")
+    bench = splits.judged.bench
+    assert bench is not None
+    key = parse_key("{event}", "{bib}_{split}_{seq(1)}", known=bench.population.types)
+    ingest = estimate(KeyScheme(key), only(bench, "pass", 71.0))
+    assert not ingest.violations
+    assert ingest.break_factor == pytest.approx(2000 / 71, rel=0.01)
+
+    tracking = estimate(KeyScheme(key), only(bench, "of-runner", 100.0))
+    breaks_at = 100.0 * tracking.break_factor
+    # A runner has ten splits (one has twenty): the partition's 2,000 entities/s are about 200 look-ups a second.
+    assert breaks_at == pytest.approx(200, rel=0.05)
+    growing = replace(bench.workload, growth=Growth(1.0))
+    for rate, hot in ((breaks_at * 0.99, False), (breaks_at * 1.01, True)):
+        still = only(replace(bench, workload=growing), "of-runner", rate)
+        found = estimate(KeyScheme(key), still)
+        assert any(v.code == "hot-partition" for v in found.violations) is hot

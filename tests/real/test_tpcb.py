@@ -22,7 +22,8 @@ from pkadvisor.progress import SilentProgress
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "tpcb-sql-log"
 DESIGN = Path(__file__).parent / "designs" / "tpcb.yaml"
 RECORDED = re.compile(
-    r"^\w+ +\d+ ([\d:]+) .*INSERT INTO pgbench_history \(tid, bid, aid, delta, mtime\) VALUES \((\d+), (\d+), (\d+), (-?\d+)"
+    r"^\w+ +\d+ ([\d:]+) .*INSERT INTO pgbench_history \(tid, bid, aid, delta, mtime\) "
+    r"VALUES \((\d+), (\d+), (\d+), (-?\d+)"
 )
 TRANSACTIONS = 8_552
 PER_S_PEAK = 891
@@ -92,7 +93,7 @@ def test_one_group_transaction_and_spread_cannot_both_hold() -> None:
     assert together["kept"] == ["payment"]
     assert len(together["shared"]) == 1
     assert "bid" in together["shared"][0]["partition_key"]
-    # Each payment reads and writes three balances, reads one more, and inserts one row: eight entities of one partition.
+    # Each payment reads and writes three balances, reads one more, and inserts one row: eight entities.
     assert together["hottest_partition_per_s"] == pytest.approx(8 * PER_S_PEAK, rel=0.01)
     assert apart["kept"] == []
     accounts = next(s for s in apart["schemes"] if s["kind"] == "Accounts")

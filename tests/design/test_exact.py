@@ -1,0 +1,115 @@
+"""Groups counted over every row, and what they mend: means over groups that a sample of rows gets wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from pkadvisor.design.demand import draw_weights, group_sizes
+from pkadvisor.design.exact import GroupCounts, count_groups
+from pkadvisor.design.population import Population
+from pkadvisor.observe.dataset import Dataset, open_datasets
+from pkadvisor.observe.workload import Draw, DrawBy, Transaction
+from pkadvisor.table.edm import EdmType
+
+TYPES = {"tenant": EdmType.STRING, "device": EdmType.STRING, "n": EdmType.INT32}
+SIZES = {f"t{i:03d}": 1 + i % 40 for i in range(400)}
+"""Rows of each tenant: 1 to 40, ten tenants of each size."""
+
+
+def rows() -> list[tuple[str, str, int]]:
+    return [(tenant, f"d{n % 3}", n) for tenant, size in SIZES.items() for n in range(size)]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Dataset:
+    path = tmp_path / "rows.csv"
+    path.write_text("tenant,device,n\n" + "".join(f"{t},{'' if n == 2 else d},{n}\n" for t, d, n in rows()))
+    (found,) = open_datasets([str(path)])
+    return found
+
+
+def sampled(data: Dataset, share: int, counted: dict[tuple[str, ...], GroupCounts]) -> Population:
+    """Every ``share``-th row in a shuffled order."""
+    frame = pl.concat(list(data.batches()))
+    chosen = np.random.default_rng(5).permutation(frame.height)[: frame.height // share]
+    kept = frame[np.sort(chosen).tolist()]
+    return Population(
+        kept,
+        TYPES,
+        total=frame.height,
+        complete=False,
+        sampling="random-rows",
+        drawn_from=frame.height,
+        counted=counted,
+    )
+
+
+def test_groups_are_those_of_all_rows_missing_values_included(data: Dataset) -> None:
+    found = count_groups(data, [("device", "tenant"), ("tenant",), ("tenant", "device")])
+    assert list(found) == [("device", "tenant"), ("tenant",)]
+    expected = Counter((t, None if n == 2 else d) for t, d, n in rows())
+    both = found[("device", "tenant")]
+    both.check()
+    assert both.sizes.tolist() == sorted(expected.values(), reverse=True)
+    frame = pl.DataFrame({"tenant": ["t001", "t002", "nobody"], "device": ["d0", None, "d0"]})
+    assert both.of_rows(frame).tolist() == [expected[("t001", "d0")], expected[("t002", None)], 0]
+
+
+def test_batches_add_up_whatever_their_cut(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = count_groups(data, [("tenant",)])[("tenant",)]
+    small = Dataset.batches
+
+    def in_pieces(self: Dataset, columns: object = None, rows: int = 7) -> object:
+        return small(self, columns, 7)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Dataset, "batches", in_pieces)
+    assert count_groups(data, [("tenant",)])[("tenant",)].groups.equals(whole.groups)
+
+
+def test_a_draw_by_groups_is_right_where_a_sample_of_rows_leans(data: Dataset) -> None:
+    """Each tenant equally likely: 20.5 rows on average. A twentieth of the rows alone says something else."""
+    draw = Draw(DrawBy.DISTINCT, of=("tenant",))
+    means = []
+    for counted in (count_groups(data, [("tenant",)]), {}):
+        population = sampled(data, 20, counted)
+        instances, weights = draw_weights(draw, population)
+        means.append(float((population.matching([("p", "tenant")], instances) * weights).sum()))
+    truth = sum(SIZES.values()) / len(SIZES)
+    assert means[0] == pytest.approx(truth, rel=0.12)
+    assert abs(means[1] - truth) > 2 * abs(means[0] - truth)
+
+
+def test_a_zipf_draw_gives_each_rank_its_share(data: Dataset) -> None:
+    counted = count_groups(data, [("tenant",)])
+    whole = sampled(data, 1, counted)
+    _, weights = draw_weights(Draw(DrawBy.ZIPF, of=("tenant",), exponent=1.0), whole)
+    tenants = whole.frame.get_column("tenant").to_list()
+    mass: Counter[str] = Counter()
+    for tenant, weight in zip(tenants, weights.tolist(), strict=True):
+        mass[tenant] += weight
+    harmonic = sum(1 / rank for rank in range(1, len(SIZES) + 1))
+    # The ten tenants of 40 rows share the first ten ranks.
+    largest = [t for t, size in SIZES.items() if size == 40]
+    assert sum(mass[t] for t in largest) == pytest.approx(sum(1 / r for r in range(1, 11)) / harmonic)
+    assert mass[largest[0]] == pytest.approx(mass[largest[-1]])
+    assert sum(mass.values()) == pytest.approx(1)
+
+
+def test_sets_are_counted_over_every_row(data: Dataset) -> None:
+    population = sampled(data, 10, count_groups(data, [("tenant",)]))
+    mean, over, groups = group_sizes(Transaction("t", (), ("tenant",)), population, 30)
+    assert (mean, over, groups) == (pytest.approx(20.5), 100, 400)
+
+
+def test_a_file_that_is_itself_a_sample_has_no_exact_counts(data: Dataset) -> None:
+    frame = pl.concat(list(data.batches()))
+    counted = count_groups(data, [("tenant",)])
+    population = Population(
+        frame, TYPES, total=10 * frame.height, complete=False, drawn_from=frame.height, counted=counted
+    )
+    assert population.exact(("tenant",)) is None
