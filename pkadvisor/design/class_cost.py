@@ -21,6 +21,7 @@ from pkadvisor.design.transforms import (
     Part,
     ReversePad,
 )
+from pkadvisor.design.walk_back import note_of, walk_back
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def class_cost(
     ]
     best = min(candidates, key=preference)
     demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
+    if best.plan.back and (note := note_of(walk_back(best.plan, demand, bench.population))):
+        demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
     if query.operation is Operation.QUERY:
@@ -126,7 +129,11 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
         if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not _leads_with_text(key.row):
             scanned = scanned * shared
-    if found.periods is not None:
+    if found.back:
+        way = walk_back(found, demand, population)
+        fan_out *= way.periods
+        scanned = np.minimum(scanned, way.rows)
+    elif found.periods is not None:
         fan_out *= _period_count(found, demand, population)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     if demand.query.top is not None:

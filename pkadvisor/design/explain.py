@@ -165,7 +165,7 @@ def explain(
     partition = stories(key.partition, wanted, types, known)
     row = stories(key.row, wanted, types, known)
     examples, total = _examples(chosen, wanted, types, bench, demand, {**multi_valued(scheme), **wanted.multi})
-    others = tuple((_row_name(i), _summary(plans[i], counted[i])) for i in order[1:])
+    others = tuple((_row_name(plans[i]), _summary(plans[i], counted[i])) for i in order[1:])
     fan_out = counts["fan_out"] if counts else None
     multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
@@ -210,8 +210,9 @@ def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]
     return preference(read)
 
 
-def _row_name(via: int) -> str:
-    return "the main key" if via == 0 else f"index row {via}"
+def _row_name(found: AccessPlan) -> str:
+    name = "the main key" if found.via == 0 else f"index row {found.via}"
+    return f"{name}, going back" if found.back else name
 
 
 def _summary(found: AccessPlan, counts: dict[str, float] | None) -> str:
@@ -291,7 +292,7 @@ def _examples(
     if bench is None or demand is None or bench.population.hashed or demand.query.filter is None:
         return (), 0
     needed = parameters(demand.query.filter)
-    newest = _newest(found, bench)
+    oldest, newest = _ends(found, bench)
     for row in demand.instances[:200]:
         values: dict[str, Constant] = typed_values(bench.population, int(row))
         for name, part in multi.items():  # who asks, asks for one of the values
@@ -300,18 +301,18 @@ def _examples(
                 values[name] = Constant(EdmType.STRING, several[0])
         if all(name in values for name in needed):
             try:
-                sent = list(requests(found, wanted, values, types, newest=newest))
+                sent = list(requests(found, wanted, values, types, newest=newest, oldest=oldest))
             except (UsageError, ValueError):
                 return (), 0
             return tuple(r.filter for r in sent[:EXAMPLE_REQUESTS]), len(sent)
     return (), 0
 
 
-def _newest(found: AccessPlan, bench: Bench) -> int | None:
-    """The last moment at hand of the time whose periods are enumerated."""
+def _ends(found: AccessPlan, bench: Bench) -> tuple[int | None, int | None]:
+    """The first and the last moment at hand of the time whose periods are enumerated."""
     from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
     if found.periods is None:
-        return None
-    last = bench.population.coded(found.periods.property).values.dt.epoch("us").max()
-    return None if last is None else int(last) * 10 + TICKS_UNIX_EPOCH  # type: ignore[arg-type]
+        return None, None
+    moments = bench.population.coded(found.periods.property).values.dt.epoch("us").to_list()
+    return (moments[0] * 10 + TICKS_UNIX_EPOCH, moments[-1] * 10 + TICKS_UNIX_EPOCH) if moments else (None, None)

@@ -120,6 +120,8 @@ class AccessPlan:
     """The ``$filter`` texts, one per kind of request, with template holes where the values go."""
     periods_open: bool = False
     """Whether the periods go on to the present."""
+    back: bool = False
+    """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
 
@@ -255,7 +257,10 @@ def plan(
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
     own = {p.property: p for key, _ in scheme.each_key() for p in (*key.partition, *key.row) if isinstance(p, Each)}
     planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
-    return tuple(planner.plan(via) for via in range(scheme.rows_per_entity))
+    plans = [planner.plan(via) for via in range(scheme.rows_per_entity)]
+    # The newest n of an order that periods follow can also be had by going back period by period.
+    backward = [planner.plan(via, periods) for via in range(scheme.rows_per_entity) if (periods := planner.back(via))]
+    return (*plans, *backward)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,14 +271,30 @@ class _Planner:
     types: Mapping[str, EdmType]
     known: Known
 
-    def plan(self, via: int) -> AccessPlan:
-        """The plan through one row."""
+    def back(self, via: int) -> Time | None:
+        """The periods at the end of a PartitionKey that hold the newest rows first, where a query asks for the first
+        few of exactly that order and fixes everything before them."""
+        key, _ = list(self.scheme.each_key())[via]
+        order = [o for o in self.query.order_by if o.property not in self.wanted.equal]
+        if self.query.top is None or not order or not order[0].descending:
+            return None
+        found = walk(key.partition, self.wanted, self.types)
+        part = next((p for p in key.partition[::-1] if not isinstance(p, Literal)), None)
+        before = [p for p in key.partition if not isinstance(p, Literal)][:-1]
+        if not isinstance(part, Time) or part.properties != (order[0].property,) or found.fixed != len(before):
+            return None
+        if found.complete or found.buckets or found.choices or not self.known.always_there(part.property):
+            return None
+        return part if part.order(Context(dict(self.types))) == 1 else None
+
+    def plan(self, via: int, back: Time | None = None) -> AccessPlan:
+        """The plan through one row; with ``back``, going back by these periods."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
         partition = walk(key.partition, wanted, self.types)
         left = FAN_OUT_MAX // max(1, _product(partition.buckets))
         row = walk(key.row, wanted, self.types, fan_out_max=left)
-        periods = _enumerable(key.partition, partition, wanted)
+        periods = back or _enumerable(key.partition, partition, wanted)
         exact = partition.complete or periods is not None
         range_atom: Atom | None = None
         equal_atoms = partition.atoms
@@ -331,7 +352,9 @@ class _Planner:
             rest=sent,
             client=client,
             own_kind=own_kind,
-            periods_open=periods is not None and wanted.ranges[periods.property].high is None,
+            periods_open=periods is not None
+            and (periods.property not in wanted.ranges or wanted.ranges[periods.property].high is None),
+            back=back is not None,
             filters=(self.text(terms, sent),),
             top=self.query.top if ordered and not client and not own_kind else None,
         )

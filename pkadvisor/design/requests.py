@@ -14,6 +14,7 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.conditions import Range
 from pkadvisor.design.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.scheme import Key, KeyScheme, encode
 from pkadvisor.design.transforms import Each, Pad, ReversePad, Time, Value
@@ -21,6 +22,8 @@ from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from pkadvisor.design.conditions import Conditions
     from pkadvisor.design.plan import AccessPlan
     from pkadvisor.observe.workload import OrderBy
@@ -48,10 +51,12 @@ def requests(
     types: Mapping[str, EdmType],
     *,
     newest: int | None = None,
+    oldest: int | None = None,
 ) -> Iterator[Request]:
     """Every request that answers one query, each once.
 
-    ``values`` are the parameters by name. ``newest`` (ticks) ends an enumeration of periods that has no upper bound.
+    ``values`` are the parameters by name. ``newest`` and ``oldest`` (ticks) end an enumeration of periods that has no
+    bound there. A plan that goes back is asked from the newest period on, until ``top`` rows are found.
     Raises UsageError where a parameter has no value, ValueError where periods have no end.
     """
     from pkadvisor.table.odata import MAX_COMPARISONS, Or, bind, comparison_count, format_filter
@@ -60,7 +65,7 @@ def requests(
     fans = list(dict.fromkeys(plan.fans))
     for numbers in product(*(part.buckets() for part in fans)):
         for chosen in _choices(plan, wanted, values):
-            for moment in _moments(plan, wanted, chosen, newest):
+            for moment in _moments(plan, wanted, chosen, newest, oldest):
                 filling = Filling(chosen, dict(zip(fans, numbers, strict=True)), moment)
                 shown = [term.fill(filling, types) for term in plan.terms]
                 for condition in plan.rest:
@@ -99,42 +104,61 @@ def _constant(operand: Any, values: Mapping[str, Constant]) -> Constant:
 
 
 def _moments(
-    plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant], newest: int | None
+    plan: AccessPlan,
+    wanted: Conditions,
+    values: Mapping[str, Constant],
+    newest: int | None,
+    oldest: int | None,
 ) -> Iterator[int | None]:
     """One moment (ticks) of each period between the bounds."""
     if plan.periods is None:
         yield None
         return
-    span = wanted.ranges[plan.periods.property]
-    assert span.low is not None
-    low = operand_value(span.low, values)
+    span = wanted.ranges.get(plan.periods.property, Range())
+    low = oldest if span.low is None else operand_value(span.low, values)
     high = newest if span.high is None else operand_value(span.high, values)
-    if high is None:
-        raise ValueError(f"the periods of {plan.periods.property} have no end")
+    if high is None or low is None:
+        raise ValueError(f"the periods of {plan.periods.property} have no {'beginning' if low is None else 'end'}")
     if span.high is not None and not span.high_inclusive:
         high -= 1
     part, count = plan.periods, 0
-    moment = int(low)
-    while moment <= high:
+    moment: int | None = int(high if plan.back else low)
+    while moment is not None and (previous_end(low, part) < moment if plan.back else moment <= high):
         yield moment
         count += 1
         if count > PERIODS_MAX:
             raise ValueError(f"more than {PERIODS_MAX:,} periods of {part.format}")
-        following = next_period(moment, part)
-        if following is None:
-            return
-        moment = following
+        moment = previous_end(moment, part) if plan.back else next_period(moment, part)
+
+
+def _start(moment: int, part: Time) -> datetime:
+    """The first moment of the period that a tick falls into."""
+    from datetime import datetime
+
+    from pkadvisor.design.transforms import Context
+
+    context = Context({part.property: EdmType.DATETIME})
+    start = part.value_of(part.text_of(moment, context), context)
+    assert isinstance(start, datetime)
+    return start
+
+
+def previous_end(moment: int, part: Time) -> int:
+    """The last tick before the period that a moment falls into; -1 before the year 1."""
+    from datetime import datetime, timedelta
+
+    start = _start(moment, part)
+    seconds = (start - datetime(1970, 1, 1, tzinfo=start.tzinfo)) // timedelta(seconds=1)
+    return seconds * 10_000_000 + TICKS_UNIX_EPOCH - 1
 
 
 def next_period(moment: int, part: Time) -> int | None:
     """The first tick of the period after the one that a moment falls into; None after the year 9999."""
     from datetime import datetime, timedelta
 
-    from pkadvisor.design.transforms import Context, time_unit
+    from pkadvisor.design.transforms import time_unit
 
-    context = Context({part.property: EdmType.DATETIME})
-    start = part.value_of(part.text_of(moment, context), context)
-    assert isinstance(start, datetime)
+    start = _start(moment, part)
     unit = time_unit(part.format)
     try:
         if unit == "year":
@@ -262,7 +286,11 @@ def client_work(
         out.append(f"send one request for each of the {plan.buckets} buckets and {join}")
     if plan.choices:
         out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
-    if plan.periods is not None and (fan_out is None or fan_out > 1):
+    if plan.back:
+        mean = "" if fan_out is None else f" ({fan_out:.3g} periods on average)"
+        out.append(f"begin with the newest period and go back one by one until {top or plan.top} are found{mean}")
+        out.append("stop at the first period that the table has")
+    elif plan.periods is not None and (fan_out is None or fan_out > 1):
         mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
         out.append(f"send one request for each period{mean} and {join}")
         if plan.periods_open:

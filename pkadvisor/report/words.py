@@ -36,7 +36,9 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
             out.append(f"{cost.name} becomes {cost.plan.buckets} requests, one for each bucket")
         if cost.plan is not None and cost.plan.access in ("table scan", "partition-range scan"):
             out.append(f"{cost.name} still scans: {cost.entities_read:,.0f} entities for {cost.entities_returned:,.0f}")
-        if cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
+        if cost.plan is not None and cost.plan.back:
+            out.append(f"{cost.name} goes back {cost.fan_out:.3g} periods on average, one request after the other")
+        elif cost.plan is not None and cost.plan.periods is not None and cost.fan_out > 1.05:
             out.append(f"{cost.name} asks {cost.fan_out:.3g} periods on average")
     for outcome in best.transactions:
         if not outcome.kept:

@@ -238,11 +238,14 @@ def expected(
 
 def answer(
     found: AccessPlan, asked: QueryClass, demand: Demand, place: Layout, store: Store, values: Mapping[str, Literal],
-    entities: Sequence[Properties], types: Mapping[str, EdmType], newest: int | None,
+    entities: Sequence[Properties], types: Mapping[str, EdmType], ends: tuple[int | None, int | None],
 ) -> list[int]:  # fmt: skip
     """Entity numbers that a plan's requests bring, after the client's part, in the order of the answer."""
-    rows = []
-    for request in requests(found, demand.conditions, values, types, newest=newest):
+    rows: list[Row] = []
+    oldest, newest = ends
+    for request in requests(found, demand.conditions, values, types, newest=newest, oldest=oldest):
+        if found.back and asked.top is not None and len(rows) >= asked.top:
+            break
         keys = store.query(request.filter, request.top)
         if request.point is not None:
             assert store.get(*request.point) == bool(keys), (request.point, keys)
@@ -254,12 +257,13 @@ def answer(
     return [place.entity_of[r.partition_key, r.row_key] for r in arranged(found, order, asked.top, rows)]
 
 
-def newest_of(found: AccessPlan, entities: Sequence[Properties]) -> int | None:
-    """The last moment in the table of the property whose periods a plan enumerates."""
+def ends_of(found: AccessPlan, entities: Sequence[Properties]) -> tuple[int | None, int | None]:
+    """The first and the last moment in the table of the property whose periods a plan enumerates."""
     if found.periods is None:
-        return None
+        return None, None
     moments = [e[found.periods.property].value for e in entities if found.periods.property in e]
-    return max((m for m in moments if isinstance(m, int)), default=0)
+    ticks = [m for m in moments if isinstance(m, int)]
+    return min(ticks, default=0), max(ticks, default=0)
 
 
 def difference(
@@ -322,13 +326,13 @@ def prove(case: Case, scheme: KeyScheme, store: Store, place: Layout, *, instanc
     for asked, demand in case.classes():
         assert asked.filter is not None
         for found in plan(asked, demand.conditions, scheme, case.types, case.bench.population):
-            newest = newest_of(found, case.entities)
+            ends = ends_of(found, case.entities)
             for number, values in enumerate(case.instances(demand, instances)):
                 memo = (asked.name, number)
                 if memo not in case.memo:
                     case.memo[memo] = expected(bind(asked.filter, values), case.entities)
                 wanted = case.memo[memo]
-                got = answer(found, asked, demand, place, store, values, case.entities, case.types, newest)
+                got = answer(found, asked, demand, place, store, values, case.entities, case.types, ends)
                 order = [o for o in asked.order_by if o.property in case.types]
                 wrong = difference(got, wanted, order, asked.top, case.entities)
                 yield Proved(f"{case.name}: {asked.name}", scheme.text, found.via, len(got), wrong)

@@ -85,6 +85,9 @@ QUERIES = [
     query("event first by bib", "event eq {event}", order=("bib",), top=3),
     query("event last by bib", "event eq {event}", order=("-bib",), top=3),
     query("event newest", "event eq {event}", order=("-at",), top=4),
+    query("newest of all", None, order=("-at", "bib"), top=3),
+    query("event newest with a filter", "event eq {event} and age gt 3", order=("-at",), top=2),
+    query("event newest before", "event eq {event} and at lt {at}", order=("-at",), top=2),
     query("event by age, bib", "event eq {event}", order=("age", "bib"), top=5),
     query("event by name", "event eq {event}", order=("name",), top=5),
     query("event by score", "event eq {event}", order=("score",)),
@@ -174,7 +177,7 @@ def test_a_row_for_each_value(text: str, partition: str, row: str, access: Acces
         for values in case.instances(demand, 9):
             assert asked.filter is not None
             wanted = expected(bind(asked.filter, values), case.entities, multi)
-            got = answer(made, asked, demand, place, table, values, case.entities, case.types, None)
+            got = answer(made, asked, demand, place, table, values, case.entities, case.types, (None, None))
             assert difference(got, wanted, (), None, case.entities) == ""
             found += len(got)
     assert made.access is access
