@@ -135,6 +135,8 @@ def test_above_the_target_the_throttle_and_the_retries_decide() -> None:
 
 def test_a_scan_over_its_partitions_target_is_worse_than_a_slow_one() -> None:
     assert of(pages=5, utilisation=1.5).ms_p99 > of(pages=5, utilisation=0.5).ms_p99 + 10_000
+    # Each of its pages meets the throttle.
+    assert of(pages=5, utilisation=1.5).ms_p50 == pytest.approx(5 * of(utilisation=1.5).ms_p50, rel=0.01)
 
 
 @given(STEPS, SPEEDS, st.floats(0, 2))
