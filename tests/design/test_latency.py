@@ -116,6 +116,9 @@ def test_waiting_grows_toward_the_target_and_is_bounded_by_the_burst() -> None:
     assert wait == pytest.approx(10.96, abs=0.01)
     busy = of(utilisation=0.8)
     assert wait < busy.ms_p99 < 11.3 + wait
+    # Nine pages: nine times the mean of 2 ms, and three times the way from it to the median of 2.5 ln 1.6.
+    pages = of(pages=9, utilisation=0.8).ms_p50 - of(pages=9).ms_p50
+    assert pages == pytest.approx(9 * 2 + 3 * (2.5 * math.log(1.6) - 2), abs=0.01)
     assert of(utilisation=1.0).ms_p50 == pytest.approx(3.5 + 1000 * LIMITS.burst_s)
     nearly, just_over = of(utilisation=1 - 1e-9), of(utilisation=1 + 1e-15)
     assert nearly.ms_p99 == pytest.approx(of(utilisation=1.0).ms_p99, rel=0.01)
@@ -128,7 +131,9 @@ def test_above_the_target_the_throttle_and_the_retries_decide() -> None:
     assert over.lost_share == pytest.approx(0.231, abs=0.001)
     # A request is served after 12.6 rejections with 99 %: 0.8 + 1.6 + 3.2 s, then 3.2 s each.
     rejections = math.log(0.01) / math.log(over.throttled_share)
-    assert over.ms_p99 == pytest.approx(5600 + (rejections - 3) * 3200, rel=0.04)
+    # The queue is as long as the burst allowance, and each rejection is a round trip.
+    retries = 5600 + (rejections - 3) * 3200 + rejections * 3.5
+    assert over.ms_p99 == pytest.approx(11.3 + 1000 + retries, rel=1e-4)
     assert of(utilisation=1.05).ms_p99 > LIMITS.latency_goal_ms_p99
     assert of(utilisation=50).ms_p99 > 1e6
 
