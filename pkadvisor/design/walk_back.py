@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.demand import free_atoms, rows_of_constants
 from pkadvisor.design.population import Population, period_index
 from pkadvisor.design.transforms import time_unit
 
@@ -51,9 +52,11 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     column = population.frame.get_column(part.property)[:rows]
     period = period_index(column, time_unit(part.format))
     newest, oldest = int(period.max()), int(period.min())
-    ids, groups = population.groups(found.equal_atoms)
-    order = np.lexsort((-period, ids[:rows]))
-    sorted_ids, sorted_periods = ids[:rows][order], period[order]
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    ids, groups = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    among = np.arange(rows) if keep is None else np.flatnonzero(keep)
+    order = among[np.lexsort((-period[among], ids[among]))]
+    sorted_ids, sorted_periods = ids[order], period[order]
     start = np.searchsorted(sorted_ids, np.arange(groups), side="left")
     count = np.searchsorted(sorted_ids, np.arange(groups), side="right") - start
 
@@ -64,7 +67,7 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     place = wanted / density * share
     there = place <= count[asked]
     at = np.clip(np.ceil(place).astype(np.int64) - 1, 0, np.maximum(count[asked] - 1, 0))
-    last = sorted_periods[np.minimum(start[asked] + at, rows - 1)]
+    last = np.append(sorted_periods, oldest)[np.minimum(start[asked] + at, len(order))]
     gap = (newest - last) * np.minimum(1.0, place)
     periods = 1.0 + np.where(there & (count[asked] > 0), gap, newest - oldest)
     behind = np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest)

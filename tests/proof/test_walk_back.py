@@ -117,7 +117,6 @@ def test_rare_keys_are_named_as_without_bound() -> None:
         ("{device}_{time(at,'yyyyMM')}", "device eq {device}", ("-at",), None),  # all of them: nothing ends it
         ("{device}_{time(at,'yyyyMM')}", None, ("-at",), 1),  # the device is not known
         ("{time(at,'yyyyMM')}_{device}", "device eq {device}", ("-at",), 1),  # the period is not last
-        ("{device}_{time(at,'MM')}", "device eq {device}", ("-at",), 1),  # months do not follow each other
     ],
 )
 def test_it_is_proposed_only_where_it_is_right(
