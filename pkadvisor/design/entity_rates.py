@@ -1,0 +1,111 @@
+"""How often one entity is changed: read-modify-write under If-Match has a ceiling that no key lifts.
+
+Who loses the race reads again and tries again. With exponential gaps between commits of one entity, an attempt that
+takes R seconds meets no other commit with probability e^(-λR): e^(λR) attempts per commit, and no more than 1 ÷ R
+commits per second however many clients there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import Bench, Violation
+from pkadvisor.observe.workload import DrawBy, GrowthOf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.demand import Demand
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRate:
+    """Read-modify-writes of one class.
+
+    ``hottest_per_s``: of the entity that all such classes together change most, at the peak; ``attempts``: attempts per
+    commit, for each instance of the class.
+    """
+
+    hottest_per_s: float
+    attempts: Floats
+
+
+def entity_rates(bench: Bench) -> dict[str, EntityRate]:
+    """Rates per entity of every class that reads, modifies and writes; no key scheme changes them.
+
+    Entities are told apart by what a class names by equality; classes that name the same properties change the same
+    entities. Instances are rows at hand, and a share of a sample is scaled to the table.
+    """
+    changing = [d for d in bench.demands if d.query.read_modify_write and not d.query.analytic]
+    if not changing:
+        return {}
+    limits = bench.limits
+    memo = ("entity rates", tuple(d.query for d in changing), limits.read_latency_ms_p50, limits.write_latency_ms_p50)
+    if memo not in bench.population.memo:
+        bench.population.memo[memo] = _entity_rates(changing, bench)
+    found: dict[str, EntityRate] = bench.population.memo[memo]
+    return found
+
+
+def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
+    import numpy as np
+
+    population, seconds = bench.population, attempt_s(bench)
+    by_identity: dict[tuple[str, ...], list[Demand]] = {}
+    for demand in changing:
+        names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))
+        by_identity.setdefault(names, []).append(demand)
+    out = {}
+    for names, found in by_identity.items():
+        atoms = [("p", name) for name in names]
+        ids, size = population.groups(atoms)
+        per_s = np.zeros(size)
+        for demand in found:
+            # What a log asks for is what was asked for; shares of a sample of the data are scaled.
+            factor = 1.0 if demand.query.draw.by is DrawBy.LOG else population.share_factor(atoms)
+            rate = demand.weights * demand.query.rate.sustained_per_s * factor
+            per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
+        hottest = float(per_s.max(initial=0.0))
+        for demand in found:
+            busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
+            out[demand.query.name] = EntityRate(hottest, np.exp(busy))
+    return out
+
+
+def attempt_s(bench: Bench) -> float:
+    """Seconds from the read to the answer of the write: medians, one after the other."""
+    return (bench.limits.read_latency_ms_p50 + bench.limits.write_latency_ms_p50) / 1000
+
+
+SHARD_BUSY_SHARE = 0.5
+"""How busy each row of a sharded counter may be: 1.65 attempts per commit. Assumed."""
+
+
+def contended(bench: Bench) -> tuple[Violation, ...]:
+    """The classes that change one entity more often than it can commit, under whatever key."""
+    import math
+
+    seconds = attempt_s(bench)
+    growth = bench.workload.growth
+    grows = growth is None or growth.of is GrowthOf.RATE
+    horizon = bench.horizon_factor if grows else 1.0
+    out = []
+    for name, found in entity_rates(bench).items():
+        rate, most = found.hottest_per_s, 1 / seconds
+        if rate * horizon <= most:
+            continue
+        rows = math.ceil(rate * horizon * seconds / SHARD_BUSY_SHARE)
+        when = f"{rate:,.3g} times a second at the peak"
+        assumed = rate <= most and growth is None
+        if rate <= most:
+            when += f", x{horizon:.3g} at the horizon" + (" (assumed)" if assumed else "")
+        message = (
+            f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
+            f"(1 / {seconds * 1000:.3g} ms): shard the counter over {rows} rows and add them up when reading"
+        )
+        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", rate * horizon / most, assumed))
+    return tuple(out)
