@@ -171,29 +171,33 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     asked = np.maximum(fan_out, 1)
     pages = np.maximum(_pages(scanned / asked, returned / asked, bench), 1)
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
-    fetched = returned if found.pointer else np.zeros(len(instances))
-    requests = fan_out * pages + boundaries + fetched
-    read = np.maximum(scanned + fetched, 1.0)
+    requests = fan_out * pages + boundaries
+    fetched, read = 0.0, np.maximum(scanned, 1.0)
+    counted = np.maximum(read * limits.scan_weight, asked)
     size = capacity_weights(scheme, bench)
-    toward = np.maximum(np.maximum(scanned, 1.0) * limits.scan_weight, asked)
-    counted = toward * size[found.via] + fetched * size[0] if bench.count_bytes else toward + fetched
-    by_bytes = np.maximum(scanned, 1.0) * size[found.via] + fetched * size[0]
-    waits = np.ceil(asked / limits.fan_out_parallel) * pages + boundaries
-    waits = waits + np.ceil(fetched / limits.fan_out_parallel)
-    some = bool(len(read))
+    weigh = size if bench.count_bytes else (1.0,) * len(size)
+    if weigh[found.via] != 1:
+        counted = counted * weigh[found.via]
+    if found.pointer:
+        fetched = demand.mean(returned)
+        requests, read, counted = requests + returned, read + returned, counted + returned * weigh[0]
+    if not len(read):
+        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
+    entities = demand.mean(read)
+    rounds = np.ceil(asked / limits.fan_out_parallel) if asked.max() > limits.fan_out_parallel else 1.0
     return Read(
         plan=found,
         per_instance=read,
-        entities=demand.mean(read) if some else 1.0,
-        entities_max=float(read.max(initial=1.0)),
-        returned=demand.mean(returned) if some else 0.0,
-        requests=demand.mean(requests) if some else 1.0,
-        fan_out=demand.mean(fan_out) if some else 1.0,
+        entities=entities,
+        entities_max=float(read.max()),
+        returned=demand.mean(returned),
+        requests=demand.mean(requests),
+        fan_out=demand.mean(fan_out),
         counted=counted,
         requests_each=requests,
-        by_bytes=demand.mean(by_bytes) if some else 1.0,
-        round_trips=demand.mean(waits) if some else 1.0,
-        continuations=demand.mean(fan_out * (pages - 1) + boundaries) if some else 0.0,
+        by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
+        round_trips=demand.mean(rounds * pages) + boundaries + math.ceil(fetched / limits.fan_out_parallel),
+        continuations=demand.mean(fan_out * (pages - 1)) + boundaries,
     )
 
 
