@@ -1,0 +1,143 @@
+"""The laws between load and time at one partition: group transactions, throttling, retries, closed loops, waiting.
+
+Pure functions of plain numbers in seconds and entities per second. Each states its source; the figures that the papers
+measured are in the tests.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+def group_cost(entities: float, speedup: float, group_entities: int) -> float:
+    """The service time of a group transaction of k entities, in single writes: S(k)/S(1) with S(k) = s0 + k·s1.
+
+    ``speedup`` is the published gain in entities/s of groups of ``group_entities`` against single writes (3 for 100:
+    Windows Azure Storage, SOSP 2011, section 6); it fixes s0/s1 (2.06). No group costs more than its writes one by one
+    or less than one of them.
+    """
+    if speedup >= group_entities:
+        return 1.0
+    if speedup <= 1:
+        return entities
+    single = speedup * (group_entities - 1) / (group_entities - speedup)  # S(1) / s1
+    return (single - 1 + entities) / single
+
+
+def group_gain(entities: float, speedup: float, group_entities: int) -> float:
+    """Entities/s in groups of k against entities/s one by one: k·S(1)/S(k)."""
+    return entities / group_cost(entities, speedup, group_entities)
+
+
+def rejected_share(offered: float, capacity: float) -> float:
+    """The share that a token bucket turns away in the long run, without retries: max(0, 1 − r/λ) (fluid limit)."""
+    return max(0.0, 1 - capacity / offered) if offered > 0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RetryEquilibrium:
+    """Where retries against a full partition settle; shares of 0 to 1.
+
+    ``rejected_share``: of all attempts. ``lost_share``: of the operations, after their last retry. ``amplification``:
+    attempts per operation.
+    """
+
+    rejected_share: float
+    lost_share: float
+    amplification: float
+    goodput: float
+
+
+def retry_equilibrium(offered: float, capacity: float, retries: int) -> RetryEquilibrium:
+    """The steady state of operations offered at λ that are tried at most 1 + K times against a capacity C.
+
+    λ_eff = λ (1 − p^(K+1))/(1 − p) and (1 − p) λ_eff = C, hence p = (1 − C/λ)^(1/(K+1)): derived, every attempt meeting
+    the same rejection. Goodput is min(λ, C) whatever K is: retries multiply requests, never what is served.
+    """
+    lost = rejected_share(offered, capacity)
+    if lost == 0:
+        return RetryEquilibrium(0.0, 0.0, 1.0, offered)
+    # 1 − p through expm1: far above capacity p is nearly 1.
+    served = -math.expm1(math.log1p(-capacity / offered) / (retries + 1)) if capacity < offered else 1.0
+    rejected = lost ** (1 / (retries + 1))
+    return RetryEquilibrium(rejected, lost, capacity / offered / served, capacity)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """What threads that wait for their answers get: entities per second served, and the share of attempts rejected."""
+
+    entities_per_s: float
+    rejected_share: float
+
+
+def closed_loop(
+    threads: float,
+    group_entities: float,
+    response_s: float,
+    capacity: float,
+    *,
+    wait_s: float,
+    rejection_s: float,
+) -> ClosedLoop:
+    """N threads that each send groups of k entities and, after a rejection (``rejection_s``), wait ``wait_s``.
+
+    X = N (1 − p) k / ((1 − p) R + p (Rf + Zf)); p = 0 while that is at most C, else the p at which it is C. The
+    response time law (Lazowska et al., 1984) with a second path; the root is explicit in the odds p/(1 − p).
+    """
+    free = threads * group_entities / response_s
+    if free <= capacity:
+        return ClosedLoop(free, 0.0)
+    odds = (threads * group_entities / capacity - response_s) / (rejection_s + wait_s)
+    return ClosedLoop(capacity, odds / (1 + odds))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseCurve:
+    """R = floor_s + 1/(rate_per_s − X): response time in seconds at a throughput X below ``rate_per_s``."""
+
+    floor_s: float
+    rate_per_s: float
+
+    def response_s(self, throughput_per_s: float) -> float:
+        if throughput_per_s >= self.rate_per_s:
+            return math.inf
+        return self.floor_s + 1 / (self.rate_per_s - throughput_per_s)
+
+
+def response_curve(first: tuple[float, float], second: tuple[float, float]) -> ResponseCurve:
+    """The curve through two measured points (throughput per s, response s); nothing is left over to judge it by.
+
+    Both must rise from the first to the second, or ValueError: no such curve falls.
+    """
+    (x1, r1), (x2, r2) = first, second
+    more, longer = x2 - x1, r2 - r1
+    if not (more > 0 and longer > 0):
+        raise ValueError("throughput and response time must both rise from the first point to the second")
+    # 1/y − 1/(y + more) = longer, for y = rate − x2.
+    gap = (math.sqrt(more * more + 4 * more / longer) - more) / 2
+    return ResponseCurve(r2 - 1 / gap, x2 + gap)
+
+
+def waiting_mean(utilisation: float, service: float, cs2: float, ca2: float = 1.0) -> float:
+    """Mean time in the queue, in the unit of ``service``: ρ/(1 − ρ) · (ca² + cs²)/2 · E[S]; inf from ρ = 1 on.
+
+    Exact for Poisson arrivals, ca² = 1 (Pollaczek 1930, Khinchine 1932); else an approximation (Kingman 1961). ``cs2``
+    and ``ca2`` are squared coefficients of variation.
+    """
+    if utilisation >= 1:
+        return math.inf
+    return max(0.0, utilisation) / (1 - utilisation) * (ca2 + cs2) / 2 * service
+
+
+def waiting_quantile(p: float, utilisation: float, service: float, cs2: float, ca2: float = 1.0) -> float:
+    """The p-quantile of the time in the queue: P(W > t) ≈ ρ exp(−2 (1 − ρ) t / ((ca² + cs²) E[S])); inf from ρ = 1 on.
+
+    The heavy-traffic tail (Kingman 1961), exact for Poisson arrivals and exponential service.
+    """
+    if utilisation >= 1:
+        return math.inf
+    if utilisation <= 1 - p:
+        return 0.0
+    return math.log(utilisation / (1 - p)) * (ca2 + cs2) * service / (2 * (1 - utilisation))
