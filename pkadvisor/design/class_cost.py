@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.class_latency import spread
 from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
 from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
@@ -58,6 +59,7 @@ def class_cost(
     if not query.analytic and (query.operation is Operation.QUERY or _locates(demand, scheme, best.plan)):
         _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
+        middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
             name=query.name,
             operation=query.operation,
@@ -75,6 +77,8 @@ def class_cost(
             entities_by_bytes=best.by_bytes,
             round_trips=best.round_trips,
             continuations=best.continuations,
+            entities_read_p50=middle,
+            entities_read_p99=high,
         )
     return _write_cost(demand, scheme, best, bench, loads)
 
@@ -331,7 +335,8 @@ def _insert_cost(
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         elsewhere += share if row is not None and not scheme.same_partition(row) else 0.0
-    requests = 1 + elsewhere
+    # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
+    requests, first, after, group = 1 + elsewhere, 1.0, elsewhere, query.entities_per_request
     limit = set_entities_most(scheme, bench)
     together = next(
         (
@@ -343,12 +348,12 @@ def _insert_cost(
     )
     if query.entities_per_request > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
         if together is None or not together[0].kept:
-            requests = query.entities_per_request * (
-                1 + elsewhere
-            )  # they lie in as many partitions, as far as is known
+            # They lie in as many partitions, as far as is known.
+            first, group = query.entities_per_request, 1.0
+            requests, after = first * (1 + elsewhere), first * elsewhere
     elif query.entities_per_request == 1 and together is not None and together[0].kept:
         outcome, declared = together
-        fits = max(1.0, min(outcome.mean_entities, float(limit)))
+        group = fits = max(1.0, min(outcome.mean_entities, float(limit)))
         alone = _grouped(scheme, declared, bench.population, together=False)
         requests = (1 + _grouped(scheme, declared, bench.population)) / fits + alone
     return ClassCost(
@@ -369,6 +374,9 @@ def _insert_cost(
         entities_by_bytes=query.entities_per_request * by_bytes,
         bytes_written=query.entities_per_request * stored,
         round_trips=1.0 + (1.0 if elsewhere else 0.0),
+        requests_write=first,
+        requests_after=after,
+        group_entities=group * sum(1 for _, row in scheme.each_key() if row is None or scheme.same_partition(row)),
     )
 
 
@@ -458,6 +466,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     found = located if locate else None
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
     each = demand.mean(changed)
+    middle, high = spread(located.per_instance, demand.weights) if found else (0.0, 0.0)
     locating = demand.mean(located.requests_each * attempts) if found else 0.0
     reads = demand.mean(located.per_instance * attempts) if found else 0.0
     return ClassCost(
@@ -481,6 +490,10 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
         round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if away else 0.0),
         continuations=found.continuations if found else 0.0,
         requests_locate=locating,
+        requests_write=first * each,
+        requests_after=away * each,
+        entities_read_p50=middle,
+        entities_read_p99=high,
         attempts=mean_attempts,
     )
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_cost import class_cost, has_row, set_entities_most
+from pkadvisor.design.class_latency import latency_excess, with_latency
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.entity_rates import contended
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
@@ -37,6 +38,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     loads = LoadMap(population)
     costs = tuple(class_cost(demand, scheme, bench, transactions, loads) for demand in bench.demands)
     hot = _hot(loads, scheme, population)
+    busy = hot.entities_per_s / limits.partition_entities_per_s if hot is not None else 0.0
+    costs = tuple(with_latency(c, d.query, bench, busy) for c, d in zip(costs, bench.demands, strict=True))
     inserted = sum(
         d.query.rate.sustained_per_s * d.query.entities_per_request
         for d in bench.demands
@@ -76,6 +79,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         inversions=_inversions(scheme, bench),
         retention=retention(scheme, bench),
         erasure=erasure(scheme, bench),
+        latency_excess=latency_excess(costs),
     )
     return replace(found, terms=terms_of(found, bench))
 

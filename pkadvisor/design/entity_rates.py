@@ -1,15 +1,11 @@
-"""How often one entity is changed: read-modify-write under If-Match has a ceiling that no key lifts.
-
-Who loses the race reads again and tries again. With exponential gaps between commits of one entity, an attempt that
-takes R seconds meets no other commit with probability e^(-λR): e^(λR) attempts per commit, and no more than 1 ÷ R
-commits per second however many clients there are.
-"""
+"""How often one entity is changed: read-modify-write under If-Match has a ceiling that no key lifts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.contention import contention, sharded_counter
 from pkadvisor.design.estimates import Bench, Violation
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
@@ -44,7 +40,7 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     if not changing:
         return {}
     limits = bench.limits
-    memo = ("entity rates", tuple(d.query for d in changing), limits.read_latency_ms_p50, limits.write_latency_ms_p50)
+    memo = ("entity rates", tuple(d.query for d in changing), contention(0.0, limits).cycle_ms)
     if memo not in bench.population.memo:
         bench.population.memo[memo] = _entity_rates(changing, bench)
     found: dict[str, EntityRate] = bench.population.memo[memo]
@@ -54,7 +50,7 @@ def entity_rates(bench: Bench) -> dict[str, EntityRate]:
 def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
     import numpy as np
 
-    population, seconds = bench.population, attempt_s(bench)
+    population, seconds = bench.population, contention(0.0, bench.limits).cycle_ms / 1000
     by_identity: dict[tuple[str, ...], list[Demand]] = {}
     for demand in changing:
         names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))
@@ -71,41 +67,34 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))
         for demand in found:
+            # As in contention(): e^load attempts; at a load of 1 and above only what can commit is counted.
             busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
             out[demand.query.name] = EntityRate(hottest, np.exp(busy))
     return out
 
 
-def attempt_s(bench: Bench) -> float:
-    """Seconds from the read to the answer of the write: medians, one after the other."""
-    return (bench.limits.read_latency_ms_p50 + bench.limits.write_latency_ms_p50) / 1000
-
-
-SHARD_BUSY_SHARE = 0.5
-"""How busy each row of a sharded counter may be: 1.65 attempts per commit. Assumed."""
-
-
 def contended(bench: Bench) -> tuple[Violation, ...]:
     """The classes that change one entity more often than it can commit, under whatever key."""
-    import math
-
-    seconds = attempt_s(bench)
     growth = bench.workload.growth
     grows = growth is None or growth.of is GrowthOf.RATE
     horizon = bench.horizon_factor if grows else 1.0
     out = []
     for name, found in entity_rates(bench).items():
-        rate, most = found.hottest_per_s, 1 / seconds
-        if rate * horizon <= most:
+        now = contention(found.hottest_per_s, bench.limits)
+        if now.load * horizon < 1:
             continue
-        rows = math.ceil(rate * horizon * seconds / SHARD_BUSY_SHARE)
+        rate, most = now.rate_per_s, now.commits_per_s_max
+        rows, later = (sharded_counter(rate * factor, bench.limits).shards for factor in (1, horizon))
         when = f"{rate:,.3g} times a second at the peak"
-        assumed = rate <= most and growth is None
-        if rate <= most:
+        assumed = now.load < 1 and growth is None
+        if now.load < 1:
             when += f", x{horizon:.3g} at the horizon" + (" (assumed)" if assumed else "")
+        over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
         message = (
             f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
-            f"(1 / {seconds * 1000:.3g} ms): shard the counter over {rows} rows and add them up when reading"
+            f"(a read and a write take {now.cycle_ms:.3g} ms): shard the counter over {over}, and add them up "
+            "when it is read"
         )
-        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", rate * horizon / most, assumed))
+        severity = now.load * horizon
+        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed))
     return tuple(out)

@@ -86,6 +86,14 @@ class ClassCost:
     """Of ``requests``, those that only go on where an answer ended: at a page, or at a server boundary."""
     requests_locate: float = 0.0
     """Those of ``requests`` that find what is then written."""
+    requests_write: float = 0.0
+    """Write requests that are sent at once, and those for index rows elsewhere that follow (``requests_after``)."""
+    requests_after: float = 0.0
+    group_entities: float = 1.0
+    """Rows of one write request."""
+    entities_read_p50: float = 0.0
+    entities_read_p99: float = 0.0
+    """Entities read for the parameters in the middle, and for those that read more than 99 in 100."""
     attempts: float = 1.0
     """Read-modify-writes sent for one that commits."""
 

@@ -7,6 +7,7 @@ and name it in ``COST_TERMS`` (more rows, more skew, more fan-out or higher rate
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,9 @@ def attempts(found: CostEstimate, bench: Bench) -> Term | None:
     if not any(d.query.read_modify_write for d in bench.demands):
         return None
     worst = max((c.attempts for c in _live(found)), default=1.0)
-    source = "e^(rate x cycle) under If-Match; " + _from(bench.limits, "read_latency_ms_p50", "write_latency_ms_p50")
+    source = "e^(rate of an entity x read and write) under If-Match, the class that repeats most; " + _from(
+        bench.limits, "read_latency_ms_p50", "write_latency_ms_p50"
+    )
     return Term("attempts", worst, "attempts/commit", Basis.DERIVED, source)
 
 
@@ -193,6 +196,18 @@ def consistency_window(found: CostEstimate, bench: Bench) -> Term | None:
 def break_factor(found: CostEstimate, bench: Bench) -> Term:
     """Growth until a limit is passed."""
     return Term("break factor", found.break_factor, "x", Basis.ESTIMATED, found.break_cause)
+
+
+def warm_up(found: CostEstimate, bench: Bench) -> Term:
+    """Ranges that a cold table, which starts as one, must be split into before its peak holds."""
+    peak = sum(c.peak_per_s * (c.entities_read * bench.limits.scan_weight + c.entities_written) for c in _live(found))
+    limits = bench.limits
+    ranges = max(1, math.ceil(peak / limits.range_entities_per_s))
+    rounds = math.ceil(math.log2(ranges))
+    seconds = rounds * (limits.t_sustain_s + limits.t_eval_s + limits.t_move_s)
+    source = f"peak load / target of a range; each round of splits doubles them: about {seconds / 60:,.0f} minutes; "
+    names = ("range_entities_per_s", "t_sustain_s", "t_eval_s", "t_move_s")
+    return Term("warm-up", float(ranges), "ranges", Basis.ASSUMED, source + _from(limits, *names))
 
 
 def horizon(found: CostEstimate, bench: Bench) -> Term:
@@ -346,6 +361,7 @@ COST_TERMS: tuple[TermOf, ...] = (
     stored,
     entity_size,
     hottest_partition,
+    warm_up,
     latency_excess,
     consistency_window,
     atomicity_lost,
