@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.class_cost import class_cost, has_row, set_entities_most
 from pkadvisor.design.class_latency import latency_excess, with_latency
 from pkadvisor.design.demand import group_sizes
-from pkadvisor.design.entity_rates import contended
+from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
@@ -53,6 +53,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     entities = sum(c.entities_per_s for c in live)
     surplus = key_surplus(scheme.main, population)
     pairs = _break_pairs(hot, fronts, inserts_peak, account_peak, loads, limits)
+    pairs += [(found.factor, found.cause) for found in entity_breaks(bench)]
     factor, cause = min(((f, c) for f, c in pairs), default=(float("inf"), "nothing measured binds"))
     violations = violations_of(scheme, bench, hot, fronts, inserts_peak, account_peak, loads, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.contention import contention, sharded_counter
-from pkadvisor.design.estimates import Bench, Violation
+from pkadvisor.design.contention import COMFORTABLE_LOAD, contention, sharded_counter
+from pkadvisor.design.estimates import Bench, Break, Violation
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
@@ -97,4 +97,19 @@ def contended(bench: Bench) -> tuple[Violation, ...]:
         )
         severity = now.load * horizon
         out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed))
+    return tuple(out)
+
+
+def entity_breaks(bench: Bench) -> tuple[Break, ...]:
+    """Where growth of the rate ends for one entity: at the commits that it can take, and at the load of a comfortable
+    sharded counter."""
+    out = []
+    for name, found in entity_rates(bench).items():
+        now = contention(found.hottest_per_s, bench.limits)
+        if now.load > 0:
+            cause = f"commits of one entity by {name}"
+            most = now.commits_per_s_max
+            comfort = COMFORTABLE_LOAD / now.load
+            kinds = (GrowthOf.RATE,)
+            out.append(Break(cause, "entity", now.rate_per_s, most, "commits/s", 1 / now.load, comfort, kinds))
     return tuple(out)
