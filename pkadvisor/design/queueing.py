@@ -50,7 +50,7 @@ class RetryEquilibrium:
 
 
 def retry_equilibrium(offered: float, capacity: float, retries: int) -> RetryEquilibrium:
-    """The steady state of operations offered at λ that are tried at most 1 + K times against a capacity C.
+    """The steady state of operations offered at λ that are tried at most 1 + K times against a capacity C > 0.
 
     λ_eff = λ (1 − p^(K+1))/(1 − p) and (1 − p) λ_eff = C, hence p = (1 − C/λ)^(1/(K+1)): derived, every attempt meeting
     the same rejection. Goodput is min(λ, C) whatever K is: retries multiply requests, never what is served.
@@ -59,7 +59,7 @@ def retry_equilibrium(offered: float, capacity: float, retries: int) -> RetryEqu
     if lost == 0:
         return RetryEquilibrium(0.0, 0.0, 1.0, offered)
     # 1 − p through expm1: far above capacity p is nearly 1.
-    served = -math.expm1(math.log1p(-capacity / offered) / (retries + 1)) if capacity < offered else 1.0
+    served = -math.expm1(math.log1p(-capacity / offered) / (retries + 1))
     rejected = lost ** (1 / (retries + 1))
     return RetryEquilibrium(rejected, lost, capacity / offered / served, capacity)
 
