@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_latency import spread
+from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, strange_rate
 from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
 from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-RATE_ABSURD = 1_000.0
-"""Times the account's target above which a rate is told to be a slip of the pen: assumed."""
-
 
 def class_cost(
     demand: Demand,
@@ -44,7 +42,7 @@ def class_cost(
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
 ) -> ClassCost:
-    demand = replace(demand, notes=(*demand.notes, *_strange_rate(demand, bench)))
+    demand = replace(demand, notes=(*demand.notes, *strange_rate(demand, bench)))
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
@@ -83,27 +81,6 @@ def class_cost(
     return _write_cost(demand, scheme, best, bench, loads)
 
 
-def _strange_rate(demand: Demand, bench: Bench) -> tuple[str, ...]:
-    """What to say of a rate that weighs nothing, or that no account could bear."""
-    rate, target = demand.query.rate, bench.limits.account_requests_per_s
-    if rate.mean_per_s == 0:
-        return ("its rate is zero: it costs nothing and decides nothing",)
-    if rate.peak_per_s > RATE_ABSURD * target:
-        times = rate.peak_per_s / target
-        return (f"{rate.peak_per_s:,.0f}/s is {times:,.0f} times the target of an account: check the number",)
-    return ()
-
-
-def capacity_weights(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
-    """What each row of an entity counts toward a target that is stated for small entities: once for every started
-    ``limits.capacity_entity_bytes``, at least once."""
-    return tuple(
-        float(max(1, math.ceil(size / bench.limits.capacity_entity_bytes))) for size in row_bytes(scheme, bench)
-    )
-
-
-PAGE_BYTES_PER_ENTITY = 64.0
-"""Bytes of an entity in an answer beside its properties: assumed."""
 ENTITIES_PER_REQUEST = 100.0
 """Entities scanned that weigh as much as a request, where two rows of a scheme serve a query: assumed."""
 
@@ -173,7 +150,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     if found.access is Access.POINT and not found.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
-    pages = np.maximum(_pages(scanned / asked, returned / asked, bench), 1)
+    pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
     fetched, read = 0.0, np.maximum(scanned, 1.0)
@@ -203,18 +180,6 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         round_trips=demand.mean(rounds * pages) + boundaries + math.ceil(fetched / limits.fan_out_parallel),
         continuations=demand.mean(fan_out * (pages - 1)) + boundaries,
     )
-
-
-def _pages(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
-    """Pages of one request: one ends at so many entities, at so many bytes, or after so many seconds of scanning."""
-    import numpy as np
-
-    limits = bench.limits
-    by_entities = np.ceil(scanned / limits.page_entities)
-    by_bytes = np.ceil(returned * (bench.property_bytes + PAGE_BYTES_PER_ENTITY) / limits.page_bytes)
-    by_time = np.ceil(scanned * limits.scan_ms_per_entity / 1000 / limits.query_execution_s)
-    pages: Floats = np.maximum(np.maximum(by_entities, by_bytes), by_time)
-    return pages
 
 
 def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> Floats:
@@ -378,18 +343,6 @@ def _insert_cost(
         requests_after=after,
         group_entities=group * sum(1 for _, row in scheme.each_key() if row is None or scheme.same_partition(row)),
     )
-
-
-def set_entities_most(scheme: KeyScheme, bench: Bench) -> int:
-    """Entities that one group transaction takes with their index rows of the same partition, by count and by bytes."""
-    sizes = row_bytes(scheme, bench)
-    inside = [
-        size
-        for size, (_, row) in zip(sizes, scheme.each_key(), strict=True)
-        if row is None or scheme.same_partition(row)
-    ]
-    by_count = bench.limits.group_transaction_entities // len(inside)
-    return max(1, min(by_count, int(bench.limits.group_transaction_bytes / sum(inside))))
 
 
 def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:

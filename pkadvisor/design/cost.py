@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import class_cost, has_row, set_entities_most
+from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.class_latency import latency_excess, with_latency
+from pkadvisor.design.counting import set_entities_most
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design import money
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
 from pkadvisor.design.keyfacts import row_bytes
+from pkadvisor.design.scaling import warm_up_s
 from pkadvisor.design.upkeep import largest_bytes
 from pkadvisor.observe.workload import Basis, Operation
 
@@ -203,10 +204,9 @@ def warm_up(found: CostEstimate, bench: Bench) -> Term:
     peak = sum(c.peak_per_s * (c.entities_read * bench.limits.scan_weight + c.entities_written) for c in _live(found))
     limits = bench.limits
     ranges = max(1, math.ceil(peak / limits.range_entities_per_s))
-    rounds = math.ceil(math.log2(ranges))
-    seconds = rounds * (limits.t_sustain_s + limits.t_eval_s + limits.t_move_s)
-    source = f"peak load / target of a range; each round of splits doubles them: about {seconds / 60:,.0f} minutes; "
-    names = ("range_entities_per_s", "t_sustain_s", "t_eval_s", "t_move_s")
+    minutes = warm_up_s(ranges, limits) / 60
+    source = f"peak load / target of a range, which splits reach after about {minutes:,.0f} minutes of load; "
+    names = ("range_entities_per_s", "t_sustain_s", "t_eval_s", "t_move_s", "splits_per_pass")
     return Term("warm-up", float(ranges), "ranges", Basis.ASSUMED, source + _from(limits, *names))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import preference, read, set_entities_most
+from pkadvisor.design.class_cost import preference, read
+from pkadvisor.design.counting import set_entities_most
 from pkadvisor.design.demand import Demand, demands
 from pkadvisor.design.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.keyfacts import row_bytes
