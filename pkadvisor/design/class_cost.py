@@ -42,7 +42,8 @@ def class_cost(
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
 ) -> ClassCost:
-    demand = replace(demand, notes=(*demand.notes, *strange_rate(demand, bench)))
+    if strange := strange_rate(demand, bench):
+        demand = replace(demand, notes=(*demand.notes, *strange))
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
@@ -51,9 +52,10 @@ def class_cost(
         for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
     ]
     best = min(candidates, key=preference)
-    demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
-    peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
+    if clamped := _clamped(demand, key):
+        demand = replace(demand, notes=(*demand.notes, *clamped))
+    peak = query.rate.sustained_per_s
     if not query.analytic and (query.operation is Operation.QUERY or _locates(demand, scheme, best.plan)):
         _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
@@ -154,7 +156,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
     fetched, read = 0.0, np.maximum(scanned, 1.0)
-    counted = np.maximum(read * limits.scan_weight, asked)
+    widest = float(asked.max(initial=1.0))
+    counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
     size = capacity_weights(scheme, bench)
     weigh = size if bench.count_bytes else (1.0,) * len(size)
     if weigh[found.via] != 1:
@@ -165,7 +168,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     if not len(read):
         return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
     entities = demand.mean(read)
-    rounds = np.ceil(asked / limits.fan_out_parallel) if asked.max() > limits.fan_out_parallel else 1.0
+    rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
+    further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
     return Read(
         plan=found,
         per_instance=read,
@@ -177,8 +181,10 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         counted=counted,
         requests_each=requests,
         by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
-        round_trips=demand.mean(rounds * pages) + boundaries + math.ceil(fetched / limits.fan_out_parallel),
-        continuations=demand.mean(fan_out * (pages - 1)) + boundaries,
+        round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
+        + boundaries
+        + math.ceil(fetched / limits.fan_out_parallel),
+        continuations=further + boundaries,
     )
 
 

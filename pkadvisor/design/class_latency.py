@@ -45,7 +45,7 @@ def with_latency(cost: ClassCost, query: QueryClass, bench: Bench, utilisation: 
     one after another.
     """
     goal = 0.0 if cost.analytic else query.latency_goal_ms_p99 or bench.limits.latency_goal_ms_p99
-    busy = round(utilisation, 4)
+    busy = round(utilisation, 3)
     middle = _latency(_steps(cost, cost.entities_read_p50, busy, bench), bench).ms_p50
     high = _latency(_steps(cost, cost.entities_read_p99, busy, bench), bench).ms_p99
     return replace(

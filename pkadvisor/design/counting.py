@@ -37,8 +37,10 @@ def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
     limits = bench.limits
     by_entities = np.ceil(scanned / limits.page_entities)
     by_bytes = np.ceil(returned * (bench.property_bytes + PAGE_BYTES_PER_ENTITY) / limits.page_bytes)
-    by_time = np.ceil(scanned * limits.scan_ms_per_entity / 1000 / limits.query_execution_s)
-    pages: Floats = np.maximum(np.maximum(by_entities, by_bytes), by_time)
+    pages: Floats = np.maximum(by_entities, by_bytes)
+    seconds = limits.scan_ms_per_entity / 1000
+    if seconds * limits.page_entities > limits.query_execution_s:  # else a page is full before its time is over
+        pages = np.maximum(pages, np.ceil(scanned * seconds / limits.query_execution_s))
     return pages
 
 
