@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_latency import spread
-from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, strange_rate
+from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
 from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
@@ -356,12 +356,12 @@ def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *
 
     Rows of a set share their partition where what the set has in common fixes it.
     """
-    common = [("p", name) for name in declared.group_by if population.has(name)]
     return float(
         sum(
             1
             for row in scheme.index_rows
-            if not scheme.same_partition(row) and population.determines(common, atoms_of(row.key.partition)) is together
+            if not scheme.same_partition(row)
+            and set_fixes(declared.group_by, row.key.partition, population) is together
         )
     )
 

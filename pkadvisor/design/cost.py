@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.class_latency import latency_excess, with_latency
-from pkadvisor.design.counting import set_entities_most
+from pkadvisor.design.counting import set_entities_most, set_fixes
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
@@ -97,8 +97,7 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
     population = bench.population
     most = set_entities_most(scheme, bench)
-    common = [("p", p) for p in declared.group_by if population.has(p)]
-    kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.each_key() if row is None)
+    kept = set_fixes(declared.group_by, scheme.main.partition, population)
     if declared.logged_entities is not None:
         mean, too_large, groups = declared.logged_entities, 0, 0
     else:

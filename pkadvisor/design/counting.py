@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.keyfacts import row_bytes
+from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.transforms import Hashed, Literal, Part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -54,6 +57,25 @@ def set_entities_most(scheme: KeyScheme, bench: Bench) -> int:
     ]
     by_count = bench.limits.group_transaction_entities // len(inside)
     return max(1, min(by_count, int(bench.limits.group_transaction_bytes / sum(inside))))
+
+
+def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Population) -> bool:
+    """Whether entities that agree on some properties always share a key: only then can they change in one group
+    transaction.
+
+    What the key reads must be among the properties, or depend on them in the rows at hand, with at least one set of two
+    rows to tell by where these are a sample. Buckets of a hash that happen to be equal tell nothing: there the hashed
+    property must depend on them.
+    """
+    common = [("p", name) for name in names if population.has(name)]
+    seen = population.complete or int(population.counts(common).max(initial=0)) > 1
+    for part in parts:
+        if isinstance(part, Literal) or (part.properties and set(part.properties) <= set(names)):
+            continue
+        read = [("p", name) for name in part.properties] if isinstance(part, Hashed) else list(atoms_of((part,)))
+        if not seen or not population.determines(common, read):
+            return False
+    return True
 
 
 def strange_rate(demand: Demand, bench: Bench) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.cost import estimate, score_points
+from pkadvisor.design.counting import set_fixes
 from pkadvisor.design.estimates import Bench, CostEstimate, Term
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import IndexRow, KeyScheme, encode, parse_key
 from pkadvisor.design.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
@@ -258,6 +260,27 @@ def test_group_transactions_requests_saved_and_atomicity_lost() -> None:
     broken = estimate(KeyScheme(parse_key("{hash(id,8)}", "{tenant}_{pad(id,6)}")), bench())
     assert value(broken, "group transactions") == value(broken, "requests saved") == 0
     assert value(broken, "atomicity lost") == pytest.approx(20)
+
+
+def test_entities_that_share_a_bucket_by_chance_are_not_atomic() -> None:
+    """Two entities of one order: in two buckets they are together under some names of the orders, never for sure."""
+    types = {"order": EdmType.STRING, "line": EdmType.INT32, "shop": EdmType.STRING}
+    parts = parse_key("{hash(line,2)}", "{order}").partition
+    line = next(n for n in range(2, 99) if encode(parts, {"line": n}, types) == encode(parts, {"line": 1}, types))
+    rows = {"order": ["a", "a", "b", "b"], "line": [1, line, 1, line], "shop": ["x", "x", "y", "y"]}
+    both = population_of(rows, types)
+
+    def fixed(template: str, population: Population) -> bool:
+        return set_fixes(("order",), parse_key(template, "{line}").partition, population)
+
+    assert both.determines([("p", "order")], [("h", "line", "2")])
+    assert not fixed("{hash(line,2)}", both)
+    assert [fixed(t, both) for t in ("{hash(order,8)}", "{order}", "all", "{shop}", "{hash(shop,4)}")] == [True] * 5
+    assert not fixed("{line}", both)
+    # A sample with one row of each order cannot tell whether an order has one shop; nor does it need to for the order.
+    alone = population_of({k: v[::2] for k, v in rows.items()}, types, total=4, complete=False)
+    assert not fixed("{shop}", alone)
+    assert fixed("{hash(order,8)}", alone)
 
 
 def test_a_group_transaction_holds_so_many_bytes_with_index_rows() -> None:
