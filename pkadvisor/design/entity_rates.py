@@ -33,10 +33,11 @@ class EntityRate:
 def entity_rates(bench: Bench) -> dict[str, EntityRate]:
     """Rates per entity of every class that reads, modifies and writes; no key scheme changes them.
 
-    Entities are told apart by what a class names by equality; classes that name the same properties change the same
-    entities. Instances are rows at hand, and a share of a sample is scaled to the table.
+    Entities are told apart by what a class names by equality, and a class that names nothing so is left out; classes
+    that name the same properties change the same entities. Instances are rows at hand, and a share of a sample is
+    scaled to the table.
     """
-    changing = [d for d in bench.demands if d.query.read_modify_write and not d.query.analytic]
+    changing = [d for d in bench.demands if d.query.read_modify_write and d.conditions.equal and not d.query.analytic]
     if not changing:
         return {}
     limits = bench.limits

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from pkadvisor.design.cost import estimate
-from pkadvisor.design.entity_rates import entity_breaks
+from pkadvisor.design.entity_rates import entity_breaks, entity_rates
 from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.readings import readings, with_readings
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
@@ -209,6 +209,12 @@ def test_growth_ends_where_one_entity_cannot_commit_more() -> None:
     whole = estimate(KeyScheme(parse_key("{name}_{pad(shard,3)}", "")), counter(1, 8, FLAT))
     assert whole.break_factor == found.factor
     assert whole.break_cause == "commits of one entity by add"
+
+
+def test_updates_that_name_no_entity_are_not_taken_for_one() -> None:
+    bench = counter(5, 780, FLAT)
+    asked = replace(query("put", None, rate=780, operation=Operation.UPSERT), read_modify_write=True)
+    assert entity_rates(bench_of(bench.population, asked)) == {}
 
 
 def test_plain_updates_do_not_contend() -> None:
