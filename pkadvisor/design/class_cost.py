@@ -6,12 +6,17 @@ transaction is one request for at most 100 entities of one partition.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.class_latency import spread
+from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
+from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
+from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
@@ -30,10 +35,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-BOUNDARY_REQUESTS = 1.0
-"""Continuations at server boundaries that a scan over several partitions must expect: assumed, the map is not
-public."""
-
 
 def class_cost(
     demand: Demand,
@@ -42,6 +43,8 @@ def class_cost(
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
 ) -> ClassCost:
+    if strange := strange_rate(demand, bench):
+        demand = replace(demand, notes=(*demand.notes, *strange))
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
@@ -50,28 +53,35 @@ def class_cost(
         for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
     ]
     best = min(candidates, key=preference)
-    demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
+    key = list(scheme.each_key())[best.plan.via][0]
+    if clamped := _clamped(demand, key):
+        demand = replace(demand, notes=(*demand.notes, *clamped))
     if best.plan.back and (note := note_of(walk_back(best.plan, demand, bench.population))):
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
-    key = list(scheme.each_key())[best.plan.via][0]
+    if not query.analytic and (query.operation is Operation.QUERY or _locates(demand, scheme, best.plan)):
+        _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
-        if not query.analytic:
-            _spread(best, demand, key, bench.population, loads, peak)
+        middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
-            query.name,
-            query.operation,
-            best.plan,
-            query.rate.mean_per_s,
-            peak,
-            best.entities,
-            best.entities_max,
-            best.returned,
-            0.0,
-            best.requests,
-            best.fan_out,
-            query.analytic,
-            demand.notes,
+            name=query.name,
+            operation=query.operation,
+            plan=best.plan,
+            rate_per_s=query.rate.mean_per_s,
+            peak_per_s=peak,
+            entities_read=best.entities,
+            entities_read_max=best.entities_max,
+            entities_returned=best.returned,
+            entities_written=0.0,
+            requests=best.requests,
+            fan_out=best.fan_out,
+            analytic=query.analytic,
+            notes=demand.notes,
+            entities_by_bytes=best.by_bytes,
+            round_trips=best.round_trips,
+            continuations=best.continuations,
+            entities_read_p50=middle,
+            entities_read_p99=high,
         )
     return _write_cost(demand, scheme, best, bench, loads)
 
@@ -99,6 +109,8 @@ def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Read:
+    """What one class reads along one plan; ``counted`` is each instance's load toward the targets."""
+
     plan: AccessPlan
     per_instance: Floats
     entities: float
@@ -106,6 +118,11 @@ class Read:
     returned: float
     requests: float
     fan_out: float
+    counted: Floats
+    requests_each: Floats
+    by_bytes: float = 1.0
+    round_trips: float = 1.0
+    continuations: float = 0.0
 
 
 def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
@@ -141,24 +158,41 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
-    per_request = scanned / np.maximum(fan_out, 1)
-    answer_bytes = returned / np.maximum(fan_out, 1) * (bench.property_bytes + 64)
-    pages = np.maximum(np.ceil(per_request / limits.page_entities), np.ceil(answer_bytes / limits.page_bytes))
-    requests = fan_out * np.maximum(pages, 1)
-    if found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
-        requests = requests + BOUNDARY_REQUESTS
+    asked = np.maximum(fan_out, 1)
+    pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
+    boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
+    requests = fan_out * pages + boundaries
+    fetched, read = 0.0, np.maximum(scanned, 1.0)
+    widest = float(asked.max(initial=1.0))
+    counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
+    size = capacity_weights(scheme, bench)
+    weigh = size if bench.count_bytes else (1.0,) * len(size)
+    if weigh[found.via] != 1:
+        counted = counted * weigh[found.via]
     if found.pointer:
-        requests = requests + returned
-        scanned = scanned + returned
-    read = np.maximum(scanned, 1.0)
+        fetched = demand.mean(returned)
+        requests, read, counted = requests + returned, read + returned, counted + returned * weigh[0]
+    if not len(read):
+        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
+    entities = demand.mean(read)
+    rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
+    rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
+    further = demand.mean(fan_out * (pages - 1)) if pages.max() > 1 else 0.0
     return Read(
-        found,
-        read,
-        demand.mean(read) if len(read) else 1.0,
-        float(read.max(initial=1.0)),
-        demand.mean(returned) if len(read) else 0.0,
-        demand.mean(requests) if len(read) else 1.0,
-        demand.mean(fan_out) if len(read) else 1.0,
+        plan=found,
+        per_instance=read,
+        entities=entities,
+        entities_max=float(read.max()),
+        returned=demand.mean(returned),
+        requests=demand.mean(requests),
+        fan_out=demand.mean(fan_out),
+        counted=counted,
+        requests_each=requests,
+        by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
+        round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
+        + boundaries
+        + math.ceil(fetched / limits.fan_out_parallel),
+        continuations=further + boundaries,
     )
 
 
@@ -212,8 +246,8 @@ def _leads_with_text(parts: tuple[Part, ...]) -> bool:
     return bool(parts) and isinstance(parts[0], Literal)
 
 
-def _spread(best: Read, demand: Demand, key: Key, population: Population, loads: LoadMap, rate_per_s: float) -> None:
-    """Put the entities that a read scans on the partitions that serve them."""
+def _spread(best: Read, demand: Demand, key: Key, population: Population, loads: LoadMap, rate_per_s: Floats) -> None:
+    """Put the entities that a read scans on the partitions that serve them; a rate for each instance."""
     import numpy as np
 
     weights = demand.weights * rate_per_s
@@ -222,11 +256,11 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
         recent = _recent(demand, population)
-        loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
+        loads.at_instances(key.partition, demand.instances, weights * best.counted, recent=recent)
         return
     free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
-    scanned = weights * best.per_instance
+    scanned = weights * best.counted
     load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
     if not single:
         run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
@@ -267,21 +301,22 @@ def _insert_cost(
     transactions: tuple[TransactionOutcome, ...],
     loads: LoadMap,
 ) -> ClassCost:
-    import numpy as np
 
     query = demand.query
     weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
-    written, elsewhere = 1.0, 0.0
+    written, elsewhere, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
     recent = _recent(demand, bench.population)
-    for key, row in scheme.each_key():
+    sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
+    for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
-        loads.at_instances(key.partition, demand.instances, weights * there, recent=recent)
-        if row is not None:
-            share = demand.mean(there)
-            written += share
-            elsewhere += 0.0 if scheme.same_partition(row) else share
-    requests = 1 + elsewhere
-    limit = max(1, bench.limits.group_transaction_entities // _rows_together(scheme))
+        load = weights * there * (count if bench.count_bytes else 1.0)
+        loads.at_instances(key.partition, demand.instances, load, recent=recent)
+        share = 1.0 if row is None else demand.mean(there)
+        written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
+        elsewhere += share if row is not None and not scheme.same_partition(row) else 0.0
+    # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
+    requests, first, after, group = 1 + elsewhere, 1.0, elsewhere, query.entities_per_request
+    limit = set_entities_most(scheme, bench)
     together = next(
         (
             (outcome, declared)
@@ -292,34 +327,36 @@ def _insert_cost(
     )
     if query.entities_per_request > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
         if together is None or not together[0].kept:
-            requests = query.entities_per_request * (
-                1 + elsewhere
-            )  # they lie in as many partitions, as far as is known
+            # They lie in as many partitions, as far as is known.
+            first, group = query.entities_per_request, 1.0
+            requests, after = first * (1 + elsewhere), first * elsewhere
     elif query.entities_per_request == 1 and together is not None and together[0].kept:
         outcome, declared = together
-        fits = max(1.0, min(outcome.mean_entities, float(limit)))
+        group = fits = max(1.0, min(outcome.mean_entities, float(limit)))
         alone = _grouped(scheme, declared, bench.population, together=False)
         requests = (1 + _grouped(scheme, declared, bench.population)) / fits + alone
     return ClassCost(
-        query.name,
-        query.operation,
-        None,
-        query.rate.mean_per_s,
-        query.rate.sustained_per_s,
-        0.0,
-        0.0,
-        0.0,
-        query.entities_per_request * written,
-        requests,
-        1.0,
-        query.analytic,
-        demand.notes if isinstance(demand.notes, tuple) else tuple(np.asarray(demand.notes)),
+        name=query.name,
+        operation=query.operation,
+        plan=None,
+        rate_per_s=query.rate.mean_per_s,
+        peak_per_s=query.rate.sustained_per_s,
+        entities_read=0.0,
+        entities_read_max=0.0,
+        entities_returned=0.0,
+        entities_written=query.entities_per_request * written,
+        requests=requests,
+        fan_out=1.0,
+        analytic=query.analytic,
+        notes=demand.notes,
+        entities_changed=query.entities_per_request,
+        entities_by_bytes=query.entities_per_request * by_bytes,
+        bytes_written=query.entities_per_request * stored,
+        round_trips=1.0 + (1.0 if elsewhere else 0.0),
+        requests_write=first,
+        requests_after=after,
+        group_entities=group * sum(1 for _, row in scheme.each_key() if row is None or scheme.same_partition(row)),
     )
-
-
-def _rows_together(scheme: KeyScheme) -> int:
-    """Rows of one entity that are written in one group transaction."""
-    return 1 + sum(1 for row in scheme.index_rows if scheme.same_partition(row))
 
 
 def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
@@ -327,14 +364,41 @@ def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *
 
     Rows of a set share their partition where what the set has in common fixes it.
     """
-    common = [("p", name) for name in declared.group_by if population.has(name)]
     return float(
         sum(
             1
             for row in scheme.index_rows
-            if not scheme.same_partition(row) and population.determines(common, atoms_of(row.key.partition)) is together
+            if not scheme.same_partition(row)
+            and set_fixes(declared.group_by, row.key.partition, population) is together
         )
     )
+
+
+def _touched(scheme: KeyScheme, demand: Demand) -> list[int]:
+    """The index rows (from 1) that an update or delete writes too."""
+    query = demand.query
+    return [
+        via
+        for via, row in enumerate(scheme.index_rows, 1)
+        if query.operation is Operation.DELETE or row.copy == "full" or set(row.key.properties) & set(query.sets)
+    ]
+
+
+def _locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
+    """Whether an update or delete must read before it can write."""
+    known = {*demand.conditions.equal}
+    knows_key = found.access is Access.POINT and not found.pointer and set(found.unserved) <= known
+    # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
+    guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in _touched(scheme, demand))
+    return not knows_key or demand.query.read_modify_write or guesses
+
+
+def _attempts(demand: Demand, bench: Bench) -> Floats:
+    """Attempts per commit of each instance: 1 but for a read-modify-write of a contended entity."""
+    import numpy as np
+
+    found = entity_rates(bench).get(demand.query.name)
+    return np.ones(len(demand.instances)) if found is None else found.attempts
 
 
 def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap) -> ClassCost:
@@ -343,48 +407,61 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
 
     query = demand.query
     changed = np.maximum(demand.returned, 1.0)
-    plan_, known = located.plan, {*demand.conditions.equal}
-    knows_key = plan_.access is Access.POINT and not plan_.pointer and set(plan_.unserved) <= known
     moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
-    touched = [
-        row
-        for row in scheme.index_rows
-        if query.operation is Operation.DELETE or row.copy == "full" or set(row.key.properties) & set(query.sets)
-    ]
-    # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
-    guesses = any(set(row.key.properties) - known for row in touched)
-    locate = not knows_key or query.read_modify_write or guesses
-    if locate and not query.analytic:
-        key = list(scheme.each_key())[plan_.via][0]
-        _spread(located, demand, key, bench.population, loads, query.rate.sustained_per_s)
+    locate = _locates(demand, scheme, located.plan)
+    attempts = _attempts(demand, bench)
     # A changed key is a delete and an insert: two rows written where one stood.
-    rows, away = (2 if moves else 1), 0
-    for row in touched:
+    written, away = {0: 2 if moves else 1}, 0
+    for via in _touched(scheme, demand):
+        row = scheme.index_rows[via - 1]
         moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
-        rows += 2 if moved else 1
+        written[via] = 2 if moved else 1
         if not scheme.same_partition(row):
             away += 2 if moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets) else 1
-    writes = 1 + away + (1 if moves and _partition_moves(scheme, query.sets) else 0)
+    first = 1 + (1 if moves and _partition_moves(scheme, query.sets) else 0)
+    sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
+    # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
+    tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
-    for key in (scheme.main, *(r.key for r in touched)):
-        loads.at_instances(key.partition, demand.instances, weights)
+    for via, (key, _) in enumerate(scheme.each_key()):
+        if via in written:
+            load = weights * tried[via] * (counts[via] if bench.count_bytes else 1.0)
+            loads.at_instances(key.partition, demand.instances, load)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")
+    found = located if locate else None
+    mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
+    each = demand.mean(changed)
+    middle, high = spread(located.per_instance, demand.weights) if found else (0.0, 0.0)
+    locating = demand.mean(located.requests_each * attempts) if found else 0.0
+    reads = demand.mean(located.per_instance * attempts) if found else 0.0
     return ClassCost(
-        query.name,
-        query.operation,
-        located.plan,
-        query.rate.mean_per_s,
-        query.rate.sustained_per_s,
-        located.entities if locate else 0.0,
-        located.entities_max if locate else 0.0,
-        demand.mean(demand.returned),
-        rows * demand.mean(changed),
-        (located.requests if locate else 0.0) + writes * demand.mean(changed),
-        located.fan_out,
-        query.analytic,
-        tuple(notes),
+        name=query.name,
+        operation=query.operation,
+        plan=located.plan,
+        rate_per_s=query.rate.mean_per_s,
+        peak_per_s=query.rate.sustained_per_s,
+        entities_read=reads,
+        entities_read_max=found.entities_max if found else 0.0,
+        entities_returned=demand.mean(demand.returned),
+        entities_written=sum(written.values()) * each,
+        requests=locating + (first * mean_attempts + away) * each,
+        fan_out=located.fan_out,
+        analytic=query.analytic,
+        notes=tuple(notes),
+        entities_changed=each,
+        entities_by_bytes=(located.by_bytes * mean_attempts if found else 0.0)
+        + sum(n * counts[via] for via, n in written.items()) * each,
+        bytes_written=sum(n * sizes[via] for via, n in written.items()) * each,
+        round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if away else 0.0),
+        continuations=found.continuations if found else 0.0,
+        requests_locate=locating,
+        requests_write=first * each,
+        requests_after=away * each,
+        entities_read_p50=middle,
+        entities_read_p99=high,
+        attempts=mean_attempts,
     )
 
 

@@ -6,10 +6,14 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_cost import class_cost, has_row
+from pkadvisor.design.class_latency import latency_excess, with_latency
+from pkadvisor.design.counting import set_entities_most, set_fixes
 from pkadvisor.design.demand import group_sizes
+from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
@@ -17,9 +21,11 @@ from pkadvisor.design.keyfacts import encode_row, key_surplus, stored_bytes
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.template import format_template
+from pkadvisor.design.terms import terms_of
 from pkadvisor.design.transforms import (
     Part,
 )
+from pkadvisor.design.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.observe.workload import Operation, Transaction
 
 if TYPE_CHECKING:
@@ -33,6 +39,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     loads = LoadMap(population)
     costs = tuple(class_cost(demand, scheme, bench, transactions, loads) for demand in bench.demands)
     hot = _hot(loads, scheme, population)
+    busy = hot.entities_per_s / limits.partition_entities_per_s if hot is not None else 0.0
+    costs = tuple(with_latency(c, d.query, bench, busy) for c, d in zip(costs, bench.demands, strict=True))
     inserted = sum(
         d.query.rate.sustained_per_s * d.query.entities_per_request
         for d in bench.demands
@@ -42,14 +50,16 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     live = [c for c in costs if not c.analytic]
     requests = sum(c.rate_per_s * c.requests for c in live)
     requests_peak = sum(c.peak_per_s * c.requests for c in live)
+    account_peak = _account_peak(live, requests_peak, limits)
     entities = sum(c.entities_per_s for c in live)
     surplus = key_surplus(scheme.main, population)
-    pairs = _break_pairs(hot, fronts, inserts_peak, requests_peak, loads, limits)
+    pairs = _break_pairs(hot, fronts, inserts_peak, account_peak, loads, limits)
+    pairs += [(found.factor, found.cause) for found in entity_breaks(bench)]
     factor, cause = min(((f, c) for f, c in pairs), default=(float("inf"), "nothing measured binds"))
-    violations = violations_of(scheme, bench, hot, fronts, inserts_peak, requests_peak, loads, surplus, transactions)
+    violations = violations_of(scheme, bench, hot, fronts, inserts_peak, account_peak, loads, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)
     atoms = atoms_of(scheme.main.partition)
-    return CostEstimate(
+    found = CostEstimate(
         scheme=scheme,
         classes=costs,
         hot=hot,
@@ -63,27 +73,43 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         break_cause=cause,
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
-        violations=violations,
-        remarks=remarks_of(scheme, bench, costs, fronts, transactions),
+        violations=(*violations, *contended(bench), *oversize(scheme, bench)),
+        remarks=(*remarks_of(scheme, bench, costs, fronts, transactions), *nearly_oversize(scheme, bench)),
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
         inversions=_inversions(scheme, bench),
+        retention=retention(scheme, bench),
+        erasure=erasure(scheme, bench),
+        latency_excess=latency_excess(costs),
     )
+    return replace(found, terms=terms_of(found, bench))
+
+
+def _account_peak(live: list[ClassCost], requests_peak: float, limits: Limits) -> float:
+    """What the account's target is held against at the peak: requests, or entities where it is read so."""
+    if not limits.account_counts_entities:
+        return requests_peak
+    return sum(c.peak_per_s * (max(1.0, c.entities_read * limits.scan_weight) + c.entities_written) for c in live)
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
     """A set stays atomic when everything that the PartitionKey reads is fixed by what the set has in common."""
     population = bench.population
-    rows = 1 + sum(1 for row in scheme.index_rows if scheme.same_partition(row))
-    most = max(1, bench.limits.group_transaction_entities // rows)
-    common = [("p", p) for p in declared.group_by if population.has(p)]
-    kept = all(population.determines(common, atoms_of(key.partition)) for key, row in scheme.each_key() if row is None)
+    most = set_entities_most(scheme, bench)
+    kept = set_fixes(declared.group_by, scheme.main.partition, population)
     if declared.logged_entities is not None:
         mean, too_large, groups = declared.logged_entities, 0, 0
     else:
         mean, too_large, groups = group_sizes(declared, population, most)
-    return TransactionOutcome(declared.name, kept, declared.required, mean, too_large, groups)
+    rate = sum(
+        d.query.rate.mean_per_s * d.query.entities_per_request
+        for d in bench.demands
+        if d.query.name in declared.together and not d.query.analytic
+    )
+    return TransactionOutcome(
+        declared.name, kept, declared.required, mean, too_large, groups, entities_per_s=rate, entities_most=most
+    )
 
 
 def _hot(loads: LoadMap, scheme: KeyScheme, population: Population) -> HotPartition | None:
@@ -140,19 +166,15 @@ def _inversions(scheme: KeyScheme, bench: Bench) -> int:
 
 
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:
-    """100 × the rate-weighted share of counted entities that were asked for × how far the design reaches to its
-    horizon."""
-    live = [c for c in costs if not c.analytic and c.rate_per_s > 0]
-    rate = sum(c.rate_per_s for c in live)
-    if not rate:
-        return 0.0
-    useful = sum(
-        c.rate_per_s
-        * min(
-            1.0,
-            max(1.0, c.entities_returned if c.operation is Operation.QUERY else 1.0)
-            / max(1.0, c.entities_read + c.entities_written),
-        )
-        for c in live
+    """The sum of the points of all classes, 0 to 100."""
+    return sum(points for points in score_points(costs, break_factor, horizon) if points is not None)
+
+
+def score_points(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> tuple[float | None, ...]:
+    """What each class adds to the score: 100 × its share of the rate × its useful share × min(1, break factor ÷
+    horizon); None for analytic classes, which stand apart."""
+    rate = sum(c.rate_per_s for c in costs if not c.analytic)
+    reach = min(1.0, break_factor / horizon)
+    return tuple(
+        None if c.analytic else 100 * c.rate_per_s / rate * c.useful_share * reach if rate else 0.0 for c in costs
     )
-    return 100 * useful / rate * min(1.0, break_factor / horizon)

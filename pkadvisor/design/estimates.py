@@ -75,11 +75,38 @@ class ClassCost:
     latency_ms_p50: float = 0.0
     latency_ms_p99: float = 0.0
     latency_goal_ms_p99: float = 0.0
+    entities_changed: float = 0.0
+    """Logical entities that a write changes; its index rows and moved rows are in ``entities_written``."""
+    entities_by_bytes: float = 0.0
+    """Read and written, each row counted once for every started ``limits.capacity_entity_bytes``."""
+    bytes_written: float = 0.0
+    round_trips: float = 1.0
+    """Requests that wait for one another; buckets are asked side by side."""
+    continuations: float = 0.0
+    """Of ``requests``, those that only go on where an answer ended: at a page, or at a server boundary."""
+    requests_locate: float = 0.0
+    """Those of ``requests`` that find what is then written."""
+    requests_write: float = 0.0
+    """Write requests that are sent at once, and those for index rows elsewhere that follow (``requests_after``)."""
+    requests_after: float = 0.0
+    group_entities: float = 1.0
+    """Rows of one write request."""
+    entities_read_p50: float = 0.0
+    entities_read_p99: float = 0.0
+    """Entities read for the parameters in the middle, and for those that read more than 99 in 100."""
+    attempts: float = 1.0
+    """Read-modify-writes sent for one that commits."""
 
     @property
     def entities_per_s(self) -> float:
         """Entities counted toward targets per second, mean."""
         return self.rate_per_s * (self.entities_read + self.entities_written)
+
+    @property
+    def useful_share(self) -> float:
+        """Entities asked for (a miss asks for one) ÷ entities counted, at most 1."""
+        wanted = self.entities_returned if self.operation is Operation.QUERY else self.entities_changed
+        return min(1.0, max(1.0, wanted) / max(1.0, self.entities_read + self.entities_written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +161,35 @@ class TransactionOutcome:
     mean_entities: float
     too_large: int
     groups: int
+    entities_per_s: float = 0.0
+    """Entities that the classes of the set write, mean."""
+    entities_most: int = 1
+    """Entities of one group transaction, index rows of the same partition and their bytes included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How expired entities go: ``how`` in words; ``requests_per_s`` are those that locate and delete them."""
+
+    cut: bool
+    """Whether a table per period holds them, which is dropped as a whole."""
+    how: str
+    expired_per_s: float
+    requests_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """Everything of one value of ``erase_by``: rows to delete, index rows included, and requests to find and delete
+    them."""
+
+    property: str
+    rows: float
+    rows_max: float
+    requests: float
+    requests_max: float
+    scans: bool
+    """Whether finding them reads a run of partitions or the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +218,8 @@ class CostEstimate:
     """Pairs of key properties in another order than the filters name them, the heaviest query first."""
     terms: tuple[Term, ...] = ()
     breaks: tuple[Break, ...] = ()
+    retention: Retention | None = None
+    erasure: Erasure | None = None
     latency_excess: float = 0.0
     """The worst p99 of a class that is not analytic, in times of its goal; up to 1 every goal is met."""
 
@@ -181,6 +239,8 @@ class Bench:
     limits: Limits
     property_bytes: float
     """Mean stored bytes of an entity without its keys."""
+    count_bytes: bool = False
+    """The other reading of the targets: a row counts once for every started ``limits.capacity_entity_bytes``."""
 
     @property
     def horizon_factor(self) -> float:

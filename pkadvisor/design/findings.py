@@ -71,7 +71,12 @@ def violations_of(
     over("hot-range", what, run, limits.range_entities_per_s, "entities/s")
     # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
     over("scan-load", "scans over several partitions", loads.scanned_per_s, limits.account_requests_per_s, "entities/s")
-    over("account", "all requests together", requests_peak, limits.account_requests_per_s, "requests/s")
+    what, unit = (
+        ("all entities together", "entities/s")
+        if limits.account_counts_entities
+        else ("all requests together", "requests/s")
+    )
+    over("account", what, requests_peak, limits.account_requests_per_s, unit)
     if surplus:
         example, keys = collision(scheme.main, population)
         plain = f"{surplus:,} of {population.rows:,} entities have a key that an earlier one has"

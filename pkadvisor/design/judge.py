@@ -59,6 +59,7 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         more += _looks(section)
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
+    advice = _with_readings(advice, bench)
     conflicts = conflicts_among(advice.ranking, best_of)
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, conflicts)
 
@@ -80,6 +81,20 @@ def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, 
         note += f", and so is {', '.join(asking)}; 'advisor explain query:{asking[0]}' shows its plan"
     classes = tuple(c for c in workload.classes if c.name not in asking)
     return replace(workload, classes=classes), replace(scheme, index_rows=kept), (note,)
+
+
+def _with_readings(advice: Advice, bench: Bench) -> Advice:
+    """The advice with what hangs on a reading of the targets, told for the keys in place and the recommended ones."""
+    from pkadvisor.design.readings import with_readings
+
+    told = {id(c): with_readings(c, bench) for c in (advice.recommended, advice.current) if c is not None}
+    current = advice.current
+    return replace(
+        advice,
+        recommended=told[id(advice.recommended)],
+        ranking=tuple(told.get(id(c), c) for c in advice.ranking),
+        current=None if current is None else told[id(current)],
+    )
 
 
 def keys_as_given(section: Section) -> KeyScheme | None:

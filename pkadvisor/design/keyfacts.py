@@ -224,12 +224,22 @@ FIXED_LENGTHS = {EdmType.DATETIME: 28.0, EdmType.GUID: 36.0, EdmType.BOOLEAN: 4.
 
 def stored_bytes(scheme: KeyScheme, bench: Bench) -> float:
     """Stored bytes of one logical entity, all its rows together (capacity formula of 2010, mean key lengths)."""
-    total = 0.0
+    return sum(row_bytes(scheme, bench))
+
+
+def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
+    """Mean stored bytes of each row of an entity, the main row first (capacity formula of 2010)."""
+    kept = bench.population.memo.get("row bytes")
+    if kept is not None and kept[0] is scheme and kept[1] == bench.property_bytes:  # asked many times in a row
+        found: tuple[float, ...] = kept[2]
+        return found
+    out = []
     for key, row in scheme.each_key():
         length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
         full = row is None or row.copy == "full"
-        total += 4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES)
-    return total
+        out.append(4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES))
+    bench.population.memo["row bytes"] = (scheme, bench.property_bytes, tuple(out))
+    return tuple(out)
 
 
 def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:

@@ -118,13 +118,14 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     else:
         load = f"{amount(peak)} of {amount(limit)} entities/s"
         page.wrapped(f"peak partition load: {ratio(peak / limit)} its target ({load})")
+    _money(page, best, current if table["verdict"] == "change" else None)
     for violation in best["violations"][:2] if table["verdict"] == "unsatisfied" else ():
         page.wrapped(violation["message"], "  ", "    ", "bad")
     page.line()
     _keys(page, best)
     page.line()
     page.line("Queries and writes", "head")
-    for entry in sorted(best["classes"], key=lambda entry: -entry["rate_per_s"]):
+    for entry in sorted(best["classes"], key=lambda entry: (entry["analytic"], -entry["rate_per_s"])):
         _class(page, entry)
     for group in best["transactions"]:
         _transaction(page, group)
@@ -159,6 +160,28 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
         style,
     )
     page.line()
+
+
+def _money(page: Page, best: dict[str, Any], current: dict[str, Any] | None) -> None:
+    """What a month costs, and what it costs now."""
+    unit = next((t["unit"] for t in best["terms"] if t["name"] == "price"), None)
+    if unit is None:
+        return
+    unit = unit.removesuffix("/month")
+    now = "" if current is None else f", now {amount(_term(current, 'price'))}"
+    requests, storage = (amount(_term(best, f"price of {what}")) for what in ("requests", "storage"))
+    page.wrapped(
+        f"about {amount(_term(best, 'price'))} {unit} a month at the prices of the limits{now} "
+        f"(requests {requests}, storage {storage})"
+    )
+
+
+def _latency(entry: dict[str, Any]) -> str:
+    """The p99 against its goal."""
+    if not entry["latency_ms_p99"]:
+        return ""
+    goal = entry["latency_goal_ms_p99"]
+    return f"; p99 {amount(entry['latency_ms_p99'])}" + (f" of {amount(goal)} ms" if goal else " ms")
 
 
 def _limit(result: dict[str, Any], name: str) -> float:
@@ -204,7 +227,9 @@ def _class(page: Page, entry: dict[str, Any]) -> None:
     else:
         counts = f"writes {amount(entry['entities_written'])}"
     many = f", in {amount(entry['requests'])} requests" if abs(entry["requests"] - 1) > 0.005 else ""
-    page.wrapped(f"{entry['name']}  {rate(entry['rate_per_s'])}  {access}: {counts}{many}", "  ", "    ")
+    apart = "analytic  " if entry["analytic"] else ""
+    text = f"{entry['name']}  {rate(entry['rate_per_s'])}  {apart}{access}: {counts}{many}{_latency(entry)}"
+    page.wrapped(text, "  ", "    ")
     for text in entry["filters"]:
         if text:
             page.record("", text, 1, "   ")
@@ -355,7 +380,18 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     page.line()
     page.line("Terms", "head")
     for term in best["terms"]:
-        page.record(term["name"], f"{amount(term['value'])} {term['unit']} ({term['basis']})", 28)
+        span = f", {amount(term['low'])} to {amount(term['high'])}" if "low" in term else ""
+        text = f"{amount(term['value'])} {term['unit']} ({term['basis']}{span})"
+        page.record(term["name"], text + (f"; {term['source']}" if term["source"] else ""), 28)
+    page.line()
+    page.line("Score", "head")
+    for entry in best["classes"]:
+        points = entry["score_points"]
+        share = f"{percent(entry['useful_share'])} of what it counts is asked for"
+        worth = (
+            "apart: analytic" if points is None else f"{amount(points)} points: {rate(entry['rate_per_s'])}, {share}"
+        )
+        page.record(entry["name"], worth, 28)
     if table["data"]:
         page.line()
         page.line("Properties", "head")

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.cost import score_points
 from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
@@ -344,7 +345,7 @@ def _scheme(
         "pattern": scheme.pattern,
         "feasible": found.feasible,
         "score": number(round(found.score, 1)),
-        "terms": _terms(found, population),
+        "terms": _terms(found),
         "hot_partition": None
         if found.hot is None
         else {
@@ -367,7 +368,8 @@ def _scheme(
     if full:
         out["examples"] = _examples(scheme.main, population, shown)
         out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
-        out["classes"] = [_class(c, found, population, shown) for c in found.classes]
+        points = score_points(found.classes, found.break_factor, found.horizon_factor)
+        out["classes"] = [_class(c, p) for c, p in zip(found.classes, points, strict=True)]
         out["transactions"] = [
             {
                 "name": t.name,
@@ -376,6 +378,7 @@ def _scheme(
                 "mean_entities": number(t.mean_entities),
                 "sets_over_limit": t.too_large,
                 "sets": t.groups,
+                "entities_most": t.entities_most,
             }
             for t in found.transactions
         ]
@@ -393,26 +396,25 @@ def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
-    """The terms of a cost, each with unit and basis."""
-    counted = str(Basis.COUNTED if population.complete else Basis.SKETCHED)
-
-    def term(name: str, value: float, unit: str, basis: str) -> dict[str, Any]:
-        return {"name": name, "value": number(value), "unit": unit, "basis": basis}
-
-    return [
-        term("requests", found.requests_per_s, "requests/s", counted),
-        term("requests at peak", found.requests_per_s_peak, "requests/s", counted),
-        term("entities counted", found.entities_per_s, "entities/s", counted),
-        term("hottest partition at peak", found.hot.entities_per_s if found.hot else 0.0, "entities/s", counted),
-        term("break factor", found.break_factor, "x", str(Basis.ESTIMATED)),
-        term("horizon", found.horizon_factor, "x", str(Basis.ASSUMED)),
-        term("stored", found.bytes_per_entity, "bytes/entity", str(Basis.ESTIMATED)),
-        term("partitions", found.partitions, "partitions", str(Basis.COUNTED)),
-    ]
+def _terms(found: CostEstimate) -> list[dict[str, Any]]:
+    """The terms of a cost, each with unit, basis and source; an interval where it was estimated from a sample."""
+    out = []
+    for term in found.terms:
+        shown: dict[str, Any] = {
+            "name": term.name,
+            "value": number(term.value),
+            "unit": term.unit,
+            "basis": str(term.basis),
+            "source": term.source,
+        }
+        if term.low is not None and term.high is not None:
+            shown |= {"low": number(term.low), "high": number(term.high)}
+        out.append(shown)
+    return out
 
 
-def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: Shown) -> dict[str, Any]:
+def _class(cost: ClassCost, points: float | None) -> dict[str, Any]:
+    """What one class costs; ``points`` is what it adds to the score."""
     plan = cost.plan
     out: dict[str, Any] = {
         "name": cost.name,
@@ -426,6 +428,14 @@ def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: 
         "entities_returned": number(cost.entities_returned),
         "entities_written": number(cost.entities_written),
         "requests": number(cost.requests),
+        "requests_locate": number(cost.requests_locate),
+        "attempts_per_commit": number(cost.attempts),
+        "latency_ms_p50": number(cost.latency_ms_p50),
+        "latency_ms_p99": number(cost.latency_ms_p99),
+        "latency_goal_ms_p99": number(cost.latency_goal_ms_p99) if cost.latency_goal_ms_p99 else None,
+        "analytic": cost.analytic,
+        "useful_share": number(cost.useful_share),
+        "score_points": None if points is None else number(points),
         "filters": [] if plan is None else list(plan.filters),
         "top": None if plan is None else plan.top,
         "client_work": [] if plan is None else client_work(plan, cost.fan_out),

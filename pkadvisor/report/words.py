@@ -43,6 +43,15 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
     for outcome in best.transactions:
         if not outcome.kept:
             out.append(f"'{outcome.name}' is not one group transaction")
+    if best.retention is not None and not best.retention.cut:
+        out.append(f"expired entities are {best.retention.how}")
+    if best.erasure is not None and (best.erasure.scans or best.erasure.requests_max > best.erasure.rows_max / 2 > 1):
+        erased = best.erasure
+        how = "a scan and " if erased.scans else ""
+        out.append(
+            f"erasing one {erased.property} takes {how}up to {erased.requests_max:,.0f} requests "
+            f"for {erased.rows_max:,.0f} rows"
+        )
     if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
         out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
     from pkadvisor.design.transforms import Sequence
@@ -80,9 +89,6 @@ def unknowns(judged: Judged) -> list[str]:
     out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
     out += _coarse_times(judged, population)
     workload = judged.workload
-    unweighed = [n for n, v in (("retention", workload.retention_s), ("erase_by", workload.erase_by)) if v is not None]
-    if unweighed:
-        out.append(f"what {' and '.join(unweighed)} cost: declared, and not weighed")
     if workload.growth is not None and workload.growth.of is not GrowthOf.RATE:
         out.append(f"growth of {workload.growth.of}: taken as growth of the rates")
     if judged.advice is not None:

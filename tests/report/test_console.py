@@ -207,6 +207,40 @@ def test_pages_are_as_kept(name: str, width: int) -> None:
     assert page(found, width) == shown.read_text(encoding="utf-8")
 
 
+def test_money_and_latency_stand_on_the_page_and_every_term_with_its_source_behind_verbose() -> None:
+    found = result("footrace")
+    best = found["tables"][0]["recommended"]
+    text = " ".join(page(found, 200).split())
+    price = next(t for t in best["terms"] if t["name"] == "price")
+    assert f"about {amount(price['value'])} USD a month" in text
+    first = next(c for c in best["classes"] if c["name"] == "by-bib")
+    assert first["latency_goal_ms_p99"] == 50
+    assert f"p99 {amount(first['latency_ms_p99'])} of 50 ms" in text
+    full = " ".join(page(found, 400, verbose=True).split())
+    for term in best["terms"]:
+        assert f"{term['name']} " in full
+        assert f"({term['basis']}); {term['source']}" in full
+    points = [c["score_points"] for c in best["classes"]]
+    assert sum(points) == pytest.approx(best["score"], abs=0.06)
+    assert f"{amount(first['score_points'])} points" in full
+
+
+def test_an_interval_is_shown_where_a_term_has_one() -> None:
+    found = result("footrace")
+    term = found["tables"][0]["recommended"]["terms"][0]
+    term |= {"low": 70, "high": 92.5}
+    text = " ".join(page(found, 400, verbose=True).split())
+    assert f"({term['basis']}, 70 to 92.5); {term['source']}" in text
+
+
+def test_analytic_classes_come_last_and_are_called_so() -> None:
+    found = result("documents")
+    lines = [line.split("  ") for line in page(found, 200).splitlines() if "  analytic  " in line]
+    assert [parts[1] for parts in lines] == ["changed-before"]
+    for entry in found["tables"][0]["recommended"]["classes"]:
+        assert (entry["score_points"] is None) == entry["analytic"] == (entry["latency_goal_ms_p99"] is None)
+
+
 # -- pieces ------------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,107 @@
+"""The p50 and p99 of a class under one scheme: its requests as steps, at the load of the hottest partition."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import Bench, ClassCost
+from pkadvisor.design.latency import Latency, Step, operation_latency
+from pkadvisor.design.plan import Access
+from pkadvisor.observe.workload import Operation, QueryClass
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BINS_PER_E = 20.0
+"""Quantiles of entities scanned are exact to 1 ÷ this, 5 %: enough beside assumed milliseconds."""
+
+
+def spread(values: Floats, weights: Floats) -> tuple[float, float]:
+    """(median, 99th percentile) of positive values by weight, to 5 %, never above the largest."""
+    import numpy as np
+
+    if not len(values):
+        return 1.0, 1.0
+    least, most = float(values.min()), float(values.max())
+    if most <= least * (1 + 1 / BINS_PER_E):
+        return most, most
+    bins = np.ceil(np.log(values / least) * BINS_PER_E).astype(np.int64)
+    mass = np.cumsum(np.bincount(bins, weights=weights))
+    found = np.searchsorted(mass, np.array([0.5, 0.99]) * mass[-1] * (1 - 1e-12))
+    middle, high = (min(most, least * math.exp(float(b) / BINS_PER_E)) for b in found)
+    return middle, high
+
+
+def with_latency(cost: ClassCost, query: QueryClass, bench: Bench, utilisation: float) -> ClassCost:
+    """The class with its latency and its goal; analytic classes have none.
+
+    ``utilisation`` is the load of the scheme's hottest partition over its target: every class is taken to meet it. The
+    p99 is that of a request whose parameters scan more than those of 99 in 100. A read-modify-write takes its attempts
+    one after another.
+    """
+    goal = 0.0 if cost.analytic else query.latency_goal_ms_p99 or bench.limits.latency_goal_ms_p99
+    busy = round(utilisation, 3)
+    middle = _latency(_steps(cost, cost.entities_read_p50, busy, bench), bench).ms_p50
+    high = _latency(_steps(cost, cost.entities_read_p99, busy, bench), bench).ms_p99
+    return replace(
+        cost,
+        latency_ms_p50=middle * cost.attempts,
+        latency_ms_p99=high * cost.attempts,
+        latency_goal_ms_p99=goal,
+    )
+
+
+def latency_excess(costs: tuple[ClassCost, ...]) -> float:
+    """The worst p99 in times of its goal, over the classes that have one and a rate."""
+    return max(
+        (c.latency_ms_p99 / c.latency_goal_ms_p99 for c in costs if c.latency_goal_ms_p99 and c.rate_per_s), default=0.0
+    )
+
+
+def _steps(cost: ClassCost, scanned: float, utilisation: float, bench: Bench) -> tuple[Step, ...]:
+    """Read, fetch what pointers lead to, write, write index rows elsewhere: each waits for the one before."""
+    steps = []
+    if cost.plan is not None and (cost.operation is Operation.QUERY or cost.requests_locate):
+        fan_out = max(1.0, cost.fan_out)
+        fetched = cost.entities_returned if cost.plan.pointer else 0.0
+        point = cost.plan.access is Access.POINT
+        each = 0.0 if point else max(0.0, scanned - fetched) / fan_out
+        pages = max(1.0 + cost.continuations / fan_out, math.ceil(each / bench.limits.page_entities))
+        steps.append(Step(requests=fan_out, pages=pages, entities_scanned=each, utilisation=utilisation))
+        steps.append(Step(requests=fetched, utilisation=utilisation))
+    if cost.operation.writes:
+        group = max(1.0, cost.group_entities)
+        steps.append(Step(requests=cost.requests_write, writes=True, group_entities=group, utilisation=utilisation))
+        steps.append(Step(requests=cost.requests_after, writes=True, utilisation=utilisation))
+    return tuple(steps)
+
+
+def _latency(steps: tuple[Step, ...], bench: Bench) -> Latency:
+    """Many schemes send the same steps, so the latencies are kept."""
+    limits = bench.limits
+    numbers = (
+        limits.read_latency_ms_p50,
+        limits.read_latency_ms_p99,
+        limits.write_latency_ms_p50,
+        limits.write_latency_ms_p99,
+        limits.page_latency_ms,
+        limits.scan_ms_per_entity,
+        limits.retry_attempts,
+        limits.retry_wait_ms,
+        limits.burst_s,
+        limits.partition_entities_per_s,
+        limits.fan_out_parallel,
+        limits.group_transaction_speedup,
+        limits.group_transaction_entities,
+    )
+    memo = ("latency", steps, numbers)
+    kept = bench.population.memo
+    if memo not in kept:
+        kept[memo] = operation_latency(steps, limits)
+    found: Latency = kept[memo]
+    return found

@@ -1,0 +1,89 @@
+"""What the service counts: entities of 1 KiB, pages, group transactions. And rates that no account could bear."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench
+from pkadvisor.design.keyfacts import row_bytes
+from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.transforms import Hashed, Literal, Part
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+RATE_ABSURD = 1_000.0
+"""Times the account's target above which a rate is told to be a slip of the pen: assumed."""
+PAGE_BYTES_PER_ENTITY = 64.0
+"""Bytes of an entity in an answer beside its properties: assumed."""
+
+
+def capacity_weights(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
+    """What each row of an entity counts toward a target that is stated for small entities: once for every started
+    ``limits.capacity_entity_bytes``, at least once."""
+    return tuple(
+        float(max(1, math.ceil(size / bench.limits.capacity_entity_bytes))) for size in row_bytes(scheme, bench)
+    )
+
+
+def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
+    """Pages of one request: one ends at so many entities, at so many bytes, or after so many seconds of scanning."""
+    import numpy as np
+
+    limits = bench.limits
+    by_entities = np.ceil(scanned / limits.page_entities)
+    by_bytes = np.ceil(returned * (bench.property_bytes + PAGE_BYTES_PER_ENTITY) / limits.page_bytes)
+    pages: Floats = np.maximum(by_entities, by_bytes)
+    seconds = limits.scan_ms_per_entity / 1000
+    if seconds * limits.page_entities > limits.query_execution_s:  # else a page is full before its time is over
+        pages = np.maximum(pages, np.ceil(scanned * seconds / limits.query_execution_s))
+    return pages
+
+
+def set_entities_most(scheme: KeyScheme, bench: Bench) -> int:
+    """Entities that one group transaction takes with their index rows of the same partition, by count and by bytes."""
+    sizes = row_bytes(scheme, bench)
+    inside = [
+        size
+        for size, (_, row) in zip(sizes, scheme.each_key(), strict=True)
+        if row is None or scheme.same_partition(row)
+    ]
+    by_count = bench.limits.group_transaction_entities // len(inside)
+    return max(1, min(by_count, int(bench.limits.group_transaction_bytes / sum(inside))))
+
+
+def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Population) -> bool:
+    """Whether entities that agree on some properties always share a key: only then can they change in one group
+    transaction.
+
+    What the key reads must be among the properties, or depend on them in the rows at hand, with at least one set of two
+    rows to tell by where these are a sample. Buckets of a hash that happen to be equal tell nothing: there the hashed
+    property must depend on them.
+    """
+    common = [("p", name) for name in names if population.has(name)]
+    seen = population.complete or int(population.counts(common).max(initial=0)) > 1
+    for part in parts:
+        if isinstance(part, Literal) or (part.properties and set(part.properties) <= set(names)):
+            continue
+        read = [("p", name) for name in part.properties] if isinstance(part, Hashed) else list(atoms_of((part,)))
+        if not seen or not population.determines(common, read):
+            return False
+    return True
+
+
+def strange_rate(demand: Demand, bench: Bench) -> tuple[str, ...]:
+    """What to say of a rate that weighs nothing, or that no account could bear."""
+    rate, target = demand.query.rate, bench.limits.account_requests_per_s
+    if rate.mean_per_s == 0:
+        return ("its rate is zero: it costs nothing and decides nothing",)
+    if rate.peak_per_s > RATE_ABSURD * target:
+        times = rate.peak_per_s / target
+        return (f"{rate.peak_per_s:,.0f}/s is {times:,.0f} times the target of an account: check the number",)
+    return ()

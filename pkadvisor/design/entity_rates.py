@@ -1,0 +1,116 @@
+"""How often one entity is changed: read-modify-write under If-Match has a ceiling that no key lifts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.contention import COMFORTABLE_LOAD, contention, sharded_counter
+from pkadvisor.design.estimates import Bench, Break, Violation
+from pkadvisor.observe.workload import DrawBy, GrowthOf
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.demand import Demand
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRate:
+    """Read-modify-writes of one class.
+
+    ``hottest_per_s``: of the entity that all such classes together change most, at the peak; ``attempts``: attempts per
+    commit, for each instance of the class.
+    """
+
+    hottest_per_s: float
+    attempts: Floats
+
+
+def entity_rates(bench: Bench) -> dict[str, EntityRate]:
+    """Rates per entity of every class that reads, modifies and writes; no key scheme changes them.
+
+    Entities are told apart by what a class names by equality, and a class that names nothing so is left out; classes
+    that name the same properties change the same entities. Instances are rows at hand, and a share of a sample is
+    scaled to the table.
+    """
+    changing = [d for d in bench.demands if d.query.read_modify_write and d.conditions.equal and not d.query.analytic]
+    if not changing:
+        return {}
+    limits = bench.limits
+    memo = ("entity rates", tuple(d.query for d in changing), contention(0.0, limits).cycle_ms)
+    if memo not in bench.population.memo:
+        bench.population.memo[memo] = _entity_rates(changing, bench)
+    found: dict[str, EntityRate] = bench.population.memo[memo]
+    return found
+
+
+def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]:
+    import numpy as np
+
+    population, seconds = bench.population, contention(0.0, bench.limits).cycle_ms / 1000
+    by_identity: dict[tuple[str, ...], list[Demand]] = {}
+    for demand in changing:
+        names = tuple(sorted(n for n in demand.conditions.equal if population.has(n)))
+        by_identity.setdefault(names, []).append(demand)
+    out = {}
+    for names, found in by_identity.items():
+        atoms = [("p", name) for name in names]
+        ids, size = population.groups(atoms)
+        per_s = np.zeros(size)
+        for demand in found:
+            # What a log asks for is what was asked for; shares of a sample of the data are scaled.
+            factor = 1.0 if demand.query.draw.by is DrawBy.LOG else population.share_factor(atoms)
+            rate = demand.weights * demand.query.rate.sustained_per_s * factor
+            per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
+        hottest = float(per_s.max(initial=0.0))
+        for demand in found:
+            # As in contention(): e^load attempts; at a load of 1 and above only what can commit is counted.
+            busy = np.minimum(per_s[ids[demand.instances]] * seconds, 1.0)
+            out[demand.query.name] = EntityRate(hottest, np.exp(busy))
+    return out
+
+
+def contended(bench: Bench) -> tuple[Violation, ...]:
+    """The classes that change one entity more often than it can commit, under whatever key."""
+    growth = bench.workload.growth
+    grows = growth is None or growth.of is GrowthOf.RATE
+    horizon = bench.horizon_factor if grows else 1.0
+    out = []
+    for name, found in entity_rates(bench).items():
+        now = contention(found.hottest_per_s, bench.limits)
+        if now.load * horizon < 1:
+            continue
+        rate, most = now.rate_per_s, now.commits_per_s_max
+        rows, later = (sharded_counter(rate * factor, bench.limits).shards for factor in (1, horizon))
+        when = f"{rate:,.3g} times a second at the peak"
+        assumed = now.load < 1 and growth is None
+        if now.load < 1:
+            when += f", x{horizon:.3g} at the horizon" + (" (assumed)" if assumed else "")
+        over = f"{later} rows" + (f" ({rows} would do at today's peak)" if rows != later else "")
+        message = (
+            f"{name} reads, changes and writes one entity {when}; about {most:,.3g}/s can commit under any key "
+            f"(a read and a write take {now.cycle_ms:.3g} ms): shard the counter over {over}, and add them up "
+            "when it is read"
+        )
+        severity = now.load * horizon
+        out.append(Violation("hot-entity-contention", message, rate, most, "commits/s", severity, assumed))
+    return tuple(out)
+
+
+def entity_breaks(bench: Bench) -> tuple[Break, ...]:
+    """Where growth of the rate ends for one entity: at the commits that it can take, and at the load of a comfortable
+    sharded counter."""
+    out = []
+    for name, found in entity_rates(bench).items():
+        now = contention(found.hottest_per_s, bench.limits)
+        if now.load > 0:
+            cause = f"commits of one entity by {name}"
+            most = now.commits_per_s_max
+            comfort = COMFORTABLE_LOAD / now.load
+            kinds = (GrowthOf.RATE,)
+            out.append(Break(cause, "entity", now.rate_per_s, most, "commits/s", 1 / now.load, comfort, kinds))
+    return tuple(out)

@@ -1,0 +1,53 @@
+"""Other readings of the published targets: what would be said if scanned rows counted less, or if bytes counted.
+
+The targets are stated for entities of 1 KiB, and a scanned row is taken to count as one that is returned. Where a
+verdict hangs on one of the two, the owner must know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import Bench, CostEstimate, Remark
+
+
+def readings(found: CostEstimate, bench: Bench) -> tuple[Remark, ...]:
+    """A remark for each other reading under which the scheme would break other limits; none where nothing changes."""
+    out = []
+    limits = bench.limits
+    low = limits.scan_weight_low
+    scans = any(c.entities_read > 1 for c in found.classes if not c.analytic)
+    # Less load breaks less: a scheme that holds every limit holds them all the same.
+    if found.violations and scans and low < limits.scan_weight:
+        other = estimate(found.scheme, replace(bench, limits=replace(limits, scan_weight=low)))
+        told = _told(found, other)
+        if told:
+            weight = "in full" if limits.scan_weight == 1 else f"as {limits.scan_weight:g}"
+            out.append(Remark("counts-scans", f"scanned entities count {weight} toward the targets; at {low:g} {told}"))
+    large = any(c.entities_by_bytes > 1.001 * (c.entities_read + c.entities_written) for c in found.classes)
+    if large and not bench.count_bytes:
+        told = _told(found, estimate(found.scheme, replace(bench, count_bytes=True)))
+        if told:
+            size = limits.capacity_entity_bytes
+            what = f"entities count whatever their size; counted once for every {size:,} bytes started, {told}"
+            out.append(Remark("counts-bytes", what))
+    return tuple(out)
+
+
+def with_readings(found: CostEstimate, bench: Bench) -> CostEstimate:
+    """The estimate with what hangs on a reading of the targets."""
+    more = readings(found, bench)
+    return replace(found, remarks=(*found.remarks, *more)) if more else found
+
+
+def _told(found: CostEstimate, other: CostEstimate) -> str:
+    """What another reading changes, in words; empty where it breaks the same limits."""
+    mine, theirs = (tuple(dict.fromkeys(v.code for v in c.violations)) for c in (found, other))
+    gone = [code for code in mine if code not in theirs]
+    new = [code for code in theirs if code not in mine]
+    parts = [f"{', '.join(gone)} would not be broken"] if gone else []
+    parts += [f"{', '.join(new)} would be broken"] if new else []
+    if found.feasible != other.feasible:
+        parts.append("every limit would hold" if other.feasible else "not every limit would hold")
+    return "; ".join(parts)

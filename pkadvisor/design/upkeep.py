@@ -1,0 +1,195 @@
+"""What a design costs beside its requests: expired entities, the erasure of one person's, rows that grow too large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.class_cost import preference, read
+from pkadvisor.design.counting import set_entities_most
+from pkadvisor.design.demand import Demand, demands
+from pkadvisor.design.estimates import Bench, Erasure, Remark, Retention, Violation
+from pkadvisor.design.keyfacts import row_bytes
+from pkadvisor.design.plan import Access, plan
+from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.template import format_template
+from pkadvisor.design.transforms import ReverseTicks, Ticks, Time
+from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
+from pkadvisor.table.edm import STORED_BYTES, EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+SWEEPS_PER_DAY = 1.0
+"""How often expired entities are looked for where no table can be dropped: assumed."""
+DAY_S = 86_400.0
+
+
+# -- retention ---------------------------------------------------------------------------------------------------------
+
+
+def retention(scheme: KeyScheme, bench: Bench) -> Retention | None:
+    """How entities older than the declared retention go; None where none is declared.
+
+    Where the PartitionKey holds the time of arrival, or every query names it, each period can have a table of its own,
+    and old ones are dropped whole. Else they are looked for once a day and deleted one by one, with their index rows.
+    """
+    workload, population = bench.workload, bench.population
+    if workload.retention_s is None:
+        return None
+    expired = _inserted_per_s(bench) or population.total / workload.retention_s
+    name = arrival_time(population)
+    held = name is not None and any(
+        isinstance(part, Time | Ticks | ReverseTicks) and part.property == name for part in scheme.main.partition
+    )
+    if held:
+        how = f"a table per period: the PartitionKey {format_template(scheme.main.partition)} holds {name}"
+        return Retention(True, how, expired, 0.0)
+    blind = [d.query.name for d in bench.demands if not _names_time(d, name)]
+    if name is not None and not blind:
+        return Retention(True, f"a table per period: every query names {name}", expired, 0.0)
+    away = sum(1 for row in scheme.index_rows if not scheme.same_partition(row))
+    pages = population.total * scheme.rows_per_entity / bench.limits.page_entities
+    locate = pages * SWEEPS_PER_DAY / DAY_S
+    why = f"{blind[0]} does not name {name}" if name is not None else "no property tells when an entity arrived"
+    how = f"located by a scan a day and deleted one by one: {why}, so no table can be dropped"
+    return Retention(False, how, expired, expired * (1 + away) + locate)
+
+
+def _inserted_per_s(bench: Bench) -> float:
+    """Entities inserted per second, mean."""
+    return sum(
+        d.query.rate.mean_per_s * d.query.entities_per_request
+        for d in bench.demands
+        if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
+    )
+
+
+def arrival_time(population: Population) -> str | None:
+    """The property that holds the time of arrival, where there is one."""
+    name = population.arrival
+    if name and population.has(name) and population.types.get(name) is EdmType.DATETIME:
+        return name
+    return None
+
+
+def _names_time(demand: Demand, name: str | None) -> bool:
+    """Whether a class tells which period it is about: by its filter, by asking for the newest, or by inserting."""
+    query, wanted = demand.query, demand.conditions
+    if query.filter is None and query.operation.writes:
+        return True
+    if query.analytic or name is None:
+        return query.analytic
+    newest = query.top is not None and bool(query.order_by) and query.order_by[0].property == name
+    return name in wanted.equal or name in wanted.any_of or name in wanted.ranges or newest
+
+
+# -- erasure -----------------------------------------------------------------------------------------------------------
+
+
+def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
+    """What it takes to delete everything of one value of ``erase_by``, over the values at hand; None without one.
+
+    Rows are entities and their index rows. Requests find the entities (the cheapest plan of an equality), then delete
+    them: in group transactions where the value fixes the PartitionKey, else one by one; so do index rows elsewhere.
+    """
+    import numpy as np
+
+    name, population = bench.workload.erase_by, bench.population
+    if name is None or not population.has(name) or not population.rows:
+        return None
+    demand = _erasing(name, population)
+    plans = plan(demand.query, demand.conditions, scheme, population.types, population)
+    found = min((read(p, demand, scheme, bench) for p in plans), key=preference)
+    entities = demand.returned
+    most = set_entities_most(scheme, bench)
+    known = [("p", name)]
+    deletes = np.zeros(len(entities))
+    for key, row in scheme.each_key():
+        if row is None or not scheme.same_partition(row):
+            together = population.determines(known, atoms_of(key.partition))
+            deletes += np.ceil(entities / most) if together else entities
+    rows, requests = entities * scheme.rows_per_entity, found.requests_each + deletes
+    asked = demand.weights > 0
+    return Erasure(
+        property=name,
+        rows=demand.mean(rows),
+        rows_max=float(rows[asked].max(initial=0.0)),
+        requests=demand.mean(requests),
+        requests_max=float(requests[asked].max(initial=0.0)),
+        scans=found.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN),
+    )
+
+
+def _erasing(name: str, population: Population) -> Demand:
+    """A class that deletes by one value, each value equally often."""
+    memo = ("erasing", name)
+    if memo not in population.memo:
+        from pkadvisor.table.odata import Comparison, Operator, Parameter
+
+        asked = QueryClass(
+            f"erase by {name}",
+            Operation.DELETE,
+            Comparison(name, Operator.EQ, Parameter(name)),
+            Rate(0.0, 0.0),
+            draw=Draw(DrawBy.DISTINCT, (name,), stated=True),
+        )
+        (population.memo[memo],) = demands(Workload("", (asked,)), population, {})
+    found: Demand = population.memo[memo]
+    return found
+
+
+# -- the size of an entity ---------------------------------------------------------------------------------------------
+
+
+def largest_bytes(scheme: KeyScheme, bench: Bench) -> float:
+    """Stored bytes of the largest entity at hand with its key, or the mean where that is more (declared sizes)."""
+    population, mean = bench.population, row_bytes(scheme, bench)[0]
+    return max(mean, mean - bench.property_bytes + _largest_properties(population))
+
+
+def _largest_properties(population: Population) -> float:
+    """The most bytes that the properties of one row at hand take (capacity formula of 2010); 0 where values are
+    hidden."""
+    import polars as pl
+
+    if population.hashed or not population.rows:
+        return 0.0
+    if "largest" not in population.memo:
+        sizes = []
+        for name, edm in population.types.items():
+            if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
+                continue
+            column = pl.col(name)
+            length = pl.lit(0)
+            if edm is EdmType.STRING:
+                length = 2 * column.str.len_chars().cast(pl.Int64)
+            elif edm is EdmType.BINARY:
+                length = column.bin.size().cast(pl.Int64)
+            fixed = 8 + 2 * len(name) + STORED_BYTES[edm]
+            sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
+        frame = population.frame.head(population.rows)
+        found = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0
+        population.memo["largest"] = float(found or 0)
+    return float(population.memo["largest"])
+
+
+def oversize(scheme: KeyScheme, bench: Bench) -> tuple[Violation, ...]:
+    """An entity that the service would refuse."""
+    limit, largest = float(bench.limits.entity_bytes), largest_bytes(scheme, bench)
+    if largest <= limit:
+        return ()
+    message = f"an entity takes {largest:,.0f} bytes; the service stores at most {limit:,.0f}: keep the rest in a blob"
+    return (Violation("entity-too-large", message, largest, limit, "bytes", 10.0),)
+
+
+def nearly_oversize(scheme: KeyScheme, bench: Bench) -> tuple[Remark, ...]:
+    """An entity that comes near to what the service stores."""
+    limit, largest = float(bench.limits.entity_bytes), largest_bytes(scheme, bench)
+    if not bench.limits.headroom_warn_share * limit < largest <= limit:
+        return ()
+    message = f"an entity takes {largest:,.0f} of the {limit:,.0f} bytes that the service stores"
+    return (Remark("entity-large", message),)

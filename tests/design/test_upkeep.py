@@ -1,0 +1,253 @@
+"""Expired entities, erasures, entities that are too large, entities that are changed too often: by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.entity_rates import entity_breaks, entity_rates
+from pkadvisor.design.estimates import Bench, CostEstimate
+from pkadvisor.design.readings import readings, with_readings
+from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.upkeep import erasure, largest_bytes, retention
+from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+TYPES = {"device": EdmType.STRING, "owner": EdmType.STRING, "n": EdmType.INT32, "at": EdmType.DATETIME}
+START = datetime(2026, 1, 1, tzinfo=UTC)
+LATEST = parse_key("{device}", "{reverse_ticks(at)}")
+
+
+def readings_of(rows: int = 1200) -> dict[str, list[object]]:
+    """Twelve devices in turn, a reading a minute; owner 0 has six of them, owners 1 to 6 one each."""
+    return {
+        "device": [f"d{n % 12:02}" for n in range(rows)],
+        "owner": [f"o{max(0, n % 12 - 5)}" for n in range(rows)],
+        "n": list(range(rows)),
+        "at": [START + timedelta(minutes=n) for n in range(rows)],
+    }
+
+
+def bench_with(*classes: QueryClass, days: float | None = None, erase_by: str | None = None) -> Bench:
+    found = bench_of(population_of(readings_of(), TYPES, arrival="at"), *classes)
+    kept = None if days is None else days * 86_400
+    return replace(found, workload=replace(found.workload, retention_s=kept, erase_by=erase_by))
+
+
+INSERT = query("report", None, rate=50, operation=Operation.INSERT)
+NEWEST = query("newest", "device eq '{device}'", order=["-at"], top=1)
+WINDOW = query("window", "device eq '{device}' and at gt datetime'{at-1h}' and at le datetime'{at}'")
+BY_N = query("by-n", "n eq {n}")
+
+
+# -- retention ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_table_per_period_needs_no_deletes() -> None:
+    bench = bench_with(INSERT, NEWEST, WINDOW, days=30)
+    found = retention(KeyScheme(LATEST), bench)
+    assert found is not None
+    assert (found.cut, found.requests_per_s, found.expired_per_s) == (True, 0.0, 50.0)
+    assert "every query names at" in found.how
+    assert retention(KeyScheme(LATEST), bench_with(INSERT)) is None
+
+
+def test_a_query_that_names_no_time_needs_all_tables_so_entities_are_deleted() -> None:
+    """50 a second expire as they came. 1,200 entities are 1.2 pages a day; an index row elsewhere is a delete more."""
+    bench = bench_with(INSERT, NEWEST, BY_N, days=30)
+    found = retention(KeyScheme(LATEST), bench)
+    assert found is not None
+    assert not found.cut
+    assert "by-n does not name at" in found.how
+    assert found.requests_per_s == pytest.approx(50 + 1.2 / 86_400)
+    away = IndexRow(parse_key("N:{pad(n,9)}", "{device}"))
+    indexed = retention(KeyScheme(LATEST, (away,)), bench)
+    assert indexed is not None
+    assert indexed.requests_per_s == pytest.approx(100 + 2.4 / 86_400)
+    day = retention(KeyScheme(parse_key("{time(at,'yyyyMMdd')}", "{pad(n,9)}")), bench)
+    assert day is not None
+    assert day.cut
+    assert "holds at" in day.how
+
+
+def test_without_inserts_the_table_turns_over_within_the_retention() -> None:
+    bench = bench_with(BY_N, days=1)
+    found = retention(KeyScheme(LATEST), bench)
+    assert found is not None
+    assert found.expired_per_s == pytest.approx(1200 / 86_400)
+
+
+# -- erasure -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_erasure_touches_index_rows_and_is_found_by_the_key_or_by_a_scan() -> None:
+    """Owner 0 has 600 entities, six others 100 each: 1,200 ÷ 7 on average, twice as many rows with an index row."""
+    bench = bench_with(NEWEST, erase_by="owner")
+    scan = erasure(KeyScheme(LATEST), bench)
+    assert scan is not None
+    assert scan.scans
+    assert (scan.rows, scan.rows_max) == (pytest.approx(1200 / 7), 600)
+    # The table is two pages and a boundary; the entities are deleted one by one, since a device is not an owner.
+    assert scan.requests_max == pytest.approx(2 + 1 + 600)
+    assert scan.requests == pytest.approx(2 + 1 + 1200 / 7)
+    owned = erasure(KeyScheme(parse_key("{owner}", "{device}_{reverse_ticks(at)}")), bench)
+    assert owned is not None
+    assert not owned.scans
+    # One page, then group transactions of 100: 6 for owner 0, one for each other.
+    assert owned.requests_max == pytest.approx(1 + 6)
+    assert owned.requests == pytest.approx(1 + (6 + 6) / 7)
+    away = IndexRow(parse_key("D:{device}", "{reverse_ticks(at)}"))
+    doubled = erasure(KeyScheme(parse_key("{owner}", "{device}_{reverse_ticks(at)}"), (away,)), bench)
+    assert doubled is not None
+    assert doubled.rows_max == 1200
+    assert doubled.requests_max == pytest.approx(1 + 6 + 600)
+    assert erasure(KeyScheme(LATEST), bench_with(NEWEST)) is None
+
+
+# -- size --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_entity_is_held_against_the_limit() -> None:
+    """Properties by the formula of 2010: 8 + twice the name, then 4 + twice the text, 4, or 8."""
+    types = {"id": EdmType.INT32, "text": EdmType.STRING}
+    lengths = [10] * 99 + [400_000]
+    rows = {"id": list(range(100)), "text": ["x" * n for n in lengths]}
+    bench = replace(bench_of(population_of(rows, types), query("one", "id eq {id}")), property_bytes=500.0)
+    scheme = KeyScheme(parse_key("{pad(id,6)}", ""))
+    key, properties = 4 + 2 * 6, (8 + 2 * 2 + 4) + (8 + 2 * 4 + 4 + 2 * 400_000)
+    assert largest_bytes(scheme, bench) == key + properties
+    near = estimate(scheme, bench)
+    assert near.feasible
+    assert "entity-large" in {r.code for r in near.remarks}  # 800,052 of 1,048,576 is over 70 %
+    small = replace(bench, limits=replace(bench.limits, entity_bytes=700_000))
+    (broken,) = [v for v in estimate(scheme, small).violations if v.code == "entity-too-large"]
+    assert broken.measured == key + properties
+    roomy = replace(bench, limits=replace(bench.limits, entity_bytes=4_000_000))
+    assert not {"entity-large", "entity-too-large"} & codes(estimate(scheme, roomy))
+    declared = replace(bench, property_bytes=2_000_000.0)
+    assert "entity-too-large" in codes(estimate(scheme, declared))
+
+
+def codes(found: CostEstimate) -> set[str]:
+    return {v.code for v in found.violations} | {r.code for r in found.remarks}
+
+
+# -- contention --------------------------------------------------------------------------------------------------------
+
+
+def counter(shards: int, rate: float, growth: Growth | None = None) -> Bench:
+    """A counter kept as the sum of so many rows; each update goes to one of them."""
+    types = {"name": EdmType.STRING, "shard": EdmType.INT32}
+    rows = {"name": ["total"] * shards, "shard": list(range(shards))}
+    asked = query("add", "name eq '{name}' and shard eq {shard}", rate=rate, operation=Operation.UPDATE, sets=["value"])
+    found = bench_of(population_of(rows, types), replace(asked, read_modify_write=True))
+    return replace(found, workload=replace(found.workload, growth=growth))
+
+
+FLAT = Growth(1.0, GrowthOf.RATE)
+KEYS = ["{name} | {pad(shard,3)}", "{name}_{pad(shard,3)} | ''", "all | {name}_{pad(shard,3)}"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_counter_updated_780_times_a_second_is_infeasible_under_every_key(key: str) -> None:
+    """A read of 3.97 ms and a write of 8.04 ms on average: 83 commits a second. 780 x 0.01201 ÷ 0.5 = 18.7 rows."""
+    partition, row = key.replace("''", "").split(" | ")
+    scheme = KeyScheme(parse_key(partition, row))
+    (broken,) = [v for v in estimate(scheme, counter(1, 780, FLAT)).violations if v.code == "hot-entity-contention"]
+    assert broken.limit == pytest.approx(1 / 0.01201, rel=0.001)
+    assert broken.measured == pytest.approx(780)
+    assert "over 19 rows" in broken.message
+    assert not broken.assumed
+    assert "hot-entity-contention" not in codes(estimate(scheme, counter(19, 780, FLAT)))
+
+
+def test_the_sharded_counter_that_is_proposed_is_feasible() -> None:
+    scheme = KeyScheme(parse_key("{name}_{pad(shard,3)}", ""))
+    found = estimate(scheme, counter(19, 780, FLAT))
+    assert found.feasible
+    # λR = 780 ÷ 19 x 0.01201 = 0.493: e^0.493 attempts, each a read and a write.
+    assert found.classes[0].attempts == pytest.approx(1.637, rel=0.002)
+    assert found.requests_per_s == pytest.approx(780 * 2 * 1.637, rel=0.002)
+
+
+def test_growth_that_nobody_declared_is_told_as_assumed() -> None:
+    """40/s commit, three times as many do not."""
+    scheme = KeyScheme(parse_key("{name}_{pad(shard,3)}", ""))
+    (broken,) = [v for v in estimate(scheme, counter(1, 40)).violations if v.code == "hot-entity-contention"]
+    assert broken.assumed
+    assert broken.severity == pytest.approx(3 * 40 * 0.01201, rel=0.001)
+    assert "hot-entity-contention" not in codes(estimate(scheme, counter(1, 20)))
+    new_keys = Growth(1.2, GrowthOf.NEW_KEYS)  # more counters, none of them hotter
+    assert "hot-entity-contention" not in codes(estimate(scheme, counter(1, 40, new_keys)))
+
+
+def test_the_hottest_entity_is_that_of_the_parameters() -> None:
+    """A hundred counters: 400/s are 4/s each, or 400 x 0.23 on the first by Zipf 1.2 (1 ÷ Σ k^-1.2 = 0.277)."""
+    scheme = KeyScheme(parse_key("{name}_{pad(shard,3)}", ""))
+    even = counter(100, 400, FLAT)
+    assert "hot-entity-contention" not in codes(estimate(scheme, even))
+    draw = Draw(DrawBy.ZIPF, ("shard",), exponent=1.2, stated=True)
+    asked = replace(even.workload.classes[0], draw=draw)
+    skewed = bench_of(even.population, asked)
+    skewed = replace(skewed, workload=replace(skewed.workload, growth=FLAT))
+    (broken,) = [v for v in estimate(scheme, skewed).violations if v.code == "hot-entity-contention"]
+    share = 1 / sum(k**-1.2 for k in range(1, 101))
+    assert broken.measured == pytest.approx(400 * share)
+
+
+def test_growth_ends_where_one_entity_cannot_commit_more() -> None:
+    """8/s take 8 x 0.01201 of its time: 10.4 times as many take all of it, 5.2 times half."""
+    (found,) = entity_breaks(counter(1, 8, FLAT))
+    assert (found.resource, found.by, found.unit) == ("entity", (GrowthOf.RATE,), "commits/s")
+    assert (found.measured, found.limit) == (pytest.approx(8), pytest.approx(83.3, rel=0.001))
+    assert found.factor == pytest.approx(10.41, rel=0.001)
+    assert found.factor_comfort == pytest.approx(5.204, rel=0.001)
+    whole = estimate(KeyScheme(parse_key("{name}_{pad(shard,3)}", "")), counter(1, 8, FLAT))
+    assert whole.break_factor == found.factor
+    assert whole.break_cause == "commits of one entity by add"
+
+
+def test_updates_that_name_no_entity_are_not_taken_for_one() -> None:
+    bench = counter(5, 780, FLAT)
+    asked = replace(query("put", None, rate=780, operation=Operation.UPSERT), read_modify_write=True)
+    assert entity_rates(bench_of(bench.population, asked)) == {}
+
+
+def test_plain_updates_do_not_contend() -> None:
+    bench = counter(1, 780, FLAT)
+    plain = bench_of(bench.population, replace(bench.workload.classes[0], read_modify_write=False))
+    found = estimate(KeyScheme(parse_key("{name}", "{pad(shard,3)}")), plain)
+    assert "hot-entity-contention" not in codes(found)
+    assert found.classes[0].attempts == 1
+
+
+# -- other readings of the targets -------------------------------------------------------------------------------------
+
+
+def test_a_verdict_that_hangs_on_how_scanned_rows_count_is_said() -> None:
+    """Twelve partitions of 100, scanned 24/s each: 2,400 a second, 240 at a tenth; a horizon of 3 is 7,200 and 720."""
+    bench = bench_with(query("all", "device eq '{device}' and owner eq '{owner}'", rate=288))
+    found = estimate(KeyScheme(LATEST), bench)
+    assert "hot-partition" in codes(found)
+    (remark,) = readings(found, bench)
+    assert remark.code == "counts-scans"
+    assert "hot-partition would not be broken; every limit would hold" in remark.message
+    assert with_readings(found, bench).remarks[-1] == remark
+    few = bench_with(query("all", "device eq '{device}' and owner eq '{owner}'", rate=48))
+    assert readings(estimate(KeyScheme(LATEST), few), few) == ()
+
+
+def test_a_verdict_that_hangs_on_bytes_is_said() -> None:
+    """4/s of 100 are 400 a second on each partition, 1,200 at the horizon; entities of 3 KiB make it 3,600."""
+    bench = bench_with(query("all", "device eq '{device}'", rate=48))
+    large = replace(bench, property_bytes=3000.0)
+    found = estimate(KeyScheme(LATEST), large)
+    assert found.feasible
+    (remark,) = readings(found, large)
+    assert remark.code == "counts-bytes"
+    assert "hot-partition would be broken; not every limit would hold" in remark.message
+    assert readings(estimate(KeyScheme(LATEST), bench), bench) == ()
