@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.odata import Filter
 
 
@@ -190,6 +191,8 @@ class Workload:
     instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
+    minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)
+    """When the classes of a log are busy; those absent are taken to be at their peak all the time."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]
