@@ -52,7 +52,7 @@ def class_cost(
     demand = replace(demand, notes=(*demand.notes, *_clamped(demand, list(scheme.each_key())[best.plan.via][0])))
     peak = query.rate.sustained_per_s
     key = list(scheme.each_key())[best.plan.via][0]
-    if not query.analytic:
+    if not query.analytic and query.operation is Operation.QUERY:
         _spread(best, demand, key, bench.population, loads, peak)
     if query.operation is Operation.QUERY:
         return ClassCost(
@@ -213,9 +213,15 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     plan_ = best.plan
     keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
     single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    # What a scan reads grows with the rows of a key, unless $top stops it.
+    stops = demand.query.top is not None and plan_.order_served and not plan_.unserved
+    grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
         recent = _recent(demand, population)
-        loads.at_instances(key.partition, demand.instances, weights * best.per_instance, recent=recent)
+        load = weights * best.per_instance
+        loads.at_instances(key.partition, demand.instances, load, recent=recent, grows=grows)
+        if plan_.access is Access.POINT:
+            loads.at_entities(key, demand.instances, load, recent=recent)
         return
     free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
@@ -224,13 +230,14 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     if not single:
         run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
         loads.at_run(run, float(load.sum()), demand.query.name)
-    loads.at_rows(key.partition, ids, load, keep)
+    loads.at_rows(key.partition, ids, load, keep, grows=grows)
 
 
 def _recent(demand: Demand, population: Population) -> bool:
-    """Whether a class goes to the newest entities, and nothing but time says which those are."""
+    """Whether a class goes to the newest entities, and nothing but time says which those are; or to a few keys, as
+    many of the whole table as of the rows at hand."""
     moving = demand.query.operation is Operation.INSERT or demand.query.draw.by is DrawBy.NEWEST
-    return moving and population.sampling == "slice"
+    return (moving and population.sampling == "slice") or demand.query.draw.by is DrawBy.ZIPF
 
 
 def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
@@ -269,6 +276,8 @@ def _insert_cost(
     for key, row in scheme.each_key():
         there = has_row(key, row, bench.population)[demand.instances]
         loads.at_instances(key.partition, demand.instances, weights * there, recent=recent)
+        if query.operation is Operation.UPSERT:
+            loads.at_entities(key, demand.instances, weights * there, recent=recent)
         if row is not None:
             share = demand.mean(there)
             written += share
@@ -356,8 +365,16 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
             away += 2 if moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets) else 1
     writes = 1 + away + (1 if moves and _partition_moves(scheme, query.sets) else 0)
     weights = demand.weights * query.rate.sustained_per_s * changed
+    if locate:
+        key = list(scheme.each_key())[plan_.via][0]
+        _spread(located, demand, key, bench.population, loads, query.rate.sustained_per_s)
+    alone = float(changed.max(initial=1.0)) <= 1.0
+    recent = _recent(demand, bench.population)
     for key in (scheme.main, *(r.key for r in touched)):
-        loads.at_instances(key.partition, demand.instances, weights)
+        # An update of many entities by one filter loads their partition; no single entity takes it all.
+        loads.at_instances(key.partition, demand.instances, weights, recent=recent, grows=not alone)
+        if alone:
+            loads.at_entities(key, demand.instances, weights, recent=recent)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")

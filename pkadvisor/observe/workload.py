@@ -50,13 +50,16 @@ class Basis(StrEnum):
 class Rate:
     """Requests per second of one class.
 
-    ``peak_per_s`` is the busiest second, ``peak_minute_per_s`` the mean over the busiest minute.
+    ``peak_per_s`` is the busiest second, ``peak_minute_per_s`` the mean over the busiest minute. ``peak_at``: the
+    minutes of the day (UTC) from which and until which a declared peak lasts, over midnight where the second is not
+    above the first; None: at any time.
     """
 
     mean_per_s: float
     peak_per_s: float
     peak_minute_per_s: float | None = None
     basis: Basis = Basis.DECLARED
+    peak_at: tuple[int, int] | None = None
 
     @property
     def sustained_per_s(self) -> float:
