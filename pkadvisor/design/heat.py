@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.population import atoms_of
+from pkadvisor.design.schedule import Schedule, all_at_once
 from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.population import Atom, Population
-    from pkadvisor.design.schedule import Schedule
     from pkadvisor.design.scheme import Key
 
     Floats = NDArray[np.float64]
@@ -118,8 +118,8 @@ class PartitionLoad:
     """What one partition (or one entity) bears at its worst minute, in entities per second.
 
     ``share`` is of all load of that minute; ``row`` lies in it, None where no row at hand does. ``scanned_per_s`` is
-    the part that grows with the rows of a key; ``mean_per_s`` is on average, ``second_per_s`` in the busiest second that
-    a log shows (as ``entities_per_s`` without one).
+    the part that grows with the rows of a key; ``mean_per_s`` is on average, ``second_per_s`` in the busiest second
+    that a log shows (as ``entities_per_s`` without one).
     """
 
     entities_per_s: float
@@ -152,9 +152,8 @@ class LoadMap:
 
     def __init__(self, population: Population, schedule: Schedule | None = None) -> None:
         self._population = population
-        self._schedule = schedule
+        self._schedule = schedule if schedule is not None else all_at_once()
         self._column = 0
-        self._name = ""
         self._loads: dict[tuple[Part, ...], _Load] = {}
         self._entities: dict[object, tuple[Key, _Load]] = {}
         self._scanned: dict[str, float] = {}
@@ -164,20 +163,17 @@ class LoadMap:
 
     def of(self, name: str) -> LoadMap:
         """The same map; what is put down from now on is of this class."""
-        self._name = name
-        self._column = self._schedule.columns[name] if self._schedule is not None else 0
+        self._column = self._schedule.columns[name]
         return self
 
     @property
     def timed(self) -> bool:
         """Whether it is known when some classes are busy."""
-        return self._schedule is not None and self._schedule.timed
+        return self._schedule.timed
 
     @property
     def scanned_per_s(self) -> float:
         """Entities/s that all scans over several partitions read at the peak."""
-        if self._schedule is None:
-            return sum(self._scanned.values())
         return self._schedule.peak(self._scanned)
 
     def _vector(self, loads: _Load, size: int, grows: bool) -> Floats:
@@ -300,7 +296,7 @@ class LoadMap:
 
     def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in a busiest second; None where no second is known."""
-        if self._schedule is None or not len(self._schedule.seconds):
+        if not len(self._schedule.seconds):
             return None
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
         for parts, load in self._loads.items():
@@ -315,9 +311,8 @@ class LoadMap:
         """The group with the highest load, or with a limit the one that passes it first as its scans grow."""
         import numpy as np
 
-        columns = 1 if self._schedule is None else self._schedule.peaks.shape[1]
-        if rates is None:
-            rates = np.ones((1, columns)) if self._schedule is None else self._schedule.peaks
+        schedule = self._schedule
+        rates = schedule.peaks if rates is None else rates
         size = len(next(iter(load.values())))
         if not size:
             return None
@@ -329,20 +324,18 @@ class LoadMap:
         groups = np.array([int(np.argmin(bound))])
         if len(rates) > 1:
             groups = self._contenders(load, bound, rates, limit)
-        fixed, grown = _minutes(load, rates, groups)
-        scores = _score(fixed, grown, limit)
-        minute, place = np.unravel_index(int(np.argmin(scores)), scores.shape)
-        top = int(groups[place])
-        if limit is not None and not np.isfinite(scores[minute, place]):
+            scores = _score(*_minutes(load, rates, groups), limit).min(axis=0)
+            groups = groups[[int(np.argmin(scores))]]
+        top = int(groups[0])
+        fixed, grown = _minutes(load, schedule.peaks, groups)
+        scores = _score(fixed, grown, limit)[:, 0]
+        minute = int(np.argmin(scores))
+        if limit is not None and not np.isfinite(scores[minute]):
             return None
-        total = sum(rates[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
-        at_peak = float(fixed[minute, place] + grown[minute, place])
-        alone = np.array([top])
-        mean = _over(load, np.ones(columns) if self._schedule is None else self._schedule.mean, top)
-        second = at_peak
-        if self._schedule is not None and len(self._schedule.seconds):
-            stays, grows_ = _minutes(load, self._schedule.seconds, alone)
-            second = max(at_peak, float((stays + grows_).max()))
+        at_peak = float(fixed[minute, 0] + grown[minute, 0])
+        total = sum(schedule.peaks[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
+        mean = sum(schedule.mean[column] * float(vector[top]) for (column, _), vector in load.items())
+        seconds = np.add(*_minutes(load, schedule.seconds, groups))
         ids, _ = self._population.groups(atoms)
         rows = np.flatnonzero(ids == top)
         return PartitionLoad(
@@ -350,9 +343,9 @@ class LoadMap:
             at_peak / total if total else 0.0,
             int(rows[0]) if len(rows) else None,
             self._population.distinct(atoms),
-            float(grown[minute, place]),
-            mean,
-            second,
+            float(grown[minute, 0]),
+            float(mean),
+            float(seconds.max(initial=at_peak)),
         )
 
     @staticmethod
@@ -381,10 +374,6 @@ def _minutes(load: _Load, rates: Floats, groups: NDArray[np.int64]) -> tuple[Flo
         # Not a matrix product: BLAS splits it by thread count, and sums must not depend on that.
         out[grows][:] += rates[:, column, None] * vector[groups]
     return out
-
-
-def _over(load: _Load, shares: Floats, group: int) -> float:
-    return float(sum(shares[column] * vector[group] for (column, _), vector in load.items()))
 
 
 def _score(fixed: Floats, grown: Floats, limit: float | None) -> Floats:
