@@ -559,12 +559,20 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
     hidden = first.workload.hidden
     return Workload(
         first.table,
-        tuple(classes.values()),
+        tuple(_with_cut_minute(c, minutes.get(c.name)) for c in classes.values()),
         tuple(transactions),
         instances=instances,
         hidden=hidden,
         minutes=bounded(minutes),
     )
+
+
+def _with_cut_minute(query: QueryClass, series: MinuteSeries | None) -> QueryClass:
+    """The class with its busiest minute, which may be one that the logs were cut in."""
+    if series is None or query.entities_per_request > 1 or query.rate.peak_minute_per_s is None:
+        return query
+    most = max(query.rate.peak_minute_per_s, max(series.requests, default=0) / 60)
+    return replace(query, rate=replace(query.rate, peak_minute_per_s=most))
 
 
 def _both_minutes(known: MinuteSeries | None, series: MinuteSeries, was: Rate | None, rate: Rate) -> MinuteSeries:
