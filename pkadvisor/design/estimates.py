@@ -137,7 +137,7 @@ class HotPartition:
 
     ``verdict``: ``hot-entity`` (one entity alone: no key helps), ``hot-partition`` (one PartitionKey: no split helps),
     or empty below the head-room line; ``helps`` says what does. ``basis`` is counted where a log says which classes
-    peak together, else assumed: all at once.
+    peak together, declared where a design file does, else assumed: all at once.
     """
 
     partition_key: str

@@ -167,9 +167,9 @@ class LoadMap:
         return self
 
     @property
-    def timed(self) -> bool:
-        """Whether it is known when some classes are busy."""
-        return self._schedule.timed
+    def basis(self) -> Basis:
+        """Where it comes from which classes are busy together."""
+        return self._schedule.basis
 
     @property
     def scanned_per_s(self) -> float:

@@ -13,7 +13,7 @@ from pkadvisor.design.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION
 from pkadvisor.design.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.keyfacts import encode_row
 from pkadvisor.design.template import format_template
-from pkadvisor.observe.workload import Basis, GrowthOf
+from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
     from pkadvisor.design.heat import Fronts, LoadMap, PartitionLoad
@@ -52,7 +52,7 @@ def hot_partition(loads: LoadMap, bench: Bench) -> HotPartition | None:
         HELPS.get(verdict, ""),
         load.mean_per_s,
         load.second_per_s,
-        Basis.COUNTED if loads.timed else Basis.ASSUMED,
+        loads.basis,
     )
 
 

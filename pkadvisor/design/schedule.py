@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
+from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,14 +33,15 @@ class Schedule:
 
     ``peaks``: a row for each minute that can be the worst. ``mean``: on average. ``seconds``: a row for each busiest
     second of a class, the others as in that minute; no row where no second is known to be busier than the minutes.
-    ``timed``: whether the times of some classes are known. ``coarse``: how many minutes a row stands for at most.
+    ``basis``: counted where a log tells the times of all classes, declared where a design file tells those that no log
+    does, else assumed. ``coarse``: how many minutes a row stands for at most.
     """
 
     columns: Mapping[str, int]
     peaks: Floats
     mean: Floats
     seconds: Floats
-    timed: bool = False
+    basis: Basis = Basis.ASSUMED
     coarse: int = 1
 
     def peak(self, by_class: Mapping[str, float]) -> float:
@@ -104,7 +106,9 @@ def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSer
         coarse *= 2
         groups = np.arange(len(shares)) // coarse
         rows = _worst(np.maximum.reduceat(shares, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0))
-    return Schedule(columns, rows, mean, seconds, True, coarse)
+    known = len(series) + len(windows) == len(rated)
+    basis = Basis.ASSUMED if not known else Basis.DECLARED if windows else Basis.COUNTED
+    return Schedule(columns, rows, mean, seconds, basis, coarse)
 
 
 def _seconds(

@@ -169,6 +169,37 @@ def test_peaks_without_times_are_taken_to_coincide() -> None:
     assert peak(judged(DAY_READS, (NIGHT_READS[0], None))) == pytest.approx((60_000 + 48_000) / 60 / 2)
 
 
+def hours(name: str, peak_at: tuple[int, int] | None, *, rate: float = 100.0) -> QueryClass:
+    return replace(query(name, ONE), rate=Rate(rate / 10, rate, peak_at=peak_at))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "requests"),
+    [
+        ((600, 660), (660, 720), 110),  # one after the other: a peak and a mean
+        ((600, 661), (660, 720), 200),  # a minute of both
+        ((1380, 60), (0, 30), 200),  # over midnight
+        ((1380, 60), (60, 90), 110),
+        ((600, 660), None, 200),
+    ],
+)
+def test_declared_hours_of_peaks_are_not_added_up(
+    first: tuple[int, int], second: tuple[int, int] | None, requests: float
+) -> None:
+    found = judged((hours("a", first), None), (hours("b", second), None))
+    assert found.requests_per_s_peak == pytest.approx(requests)
+    assert peak(found) == pytest.approx(requests / 2)
+    assert found.hot is not None
+    assert found.hot.basis is (Basis.ASSUMED if second is None else Basis.DECLARED)
+
+
+def test_declared_hours_meet_the_minutes_of_a_log_by_the_day() -> None:
+    reads = logged("day", ONE, {3 * 1440 + 600: 6_000, 4 * 1440 + 700: 3_000})
+    inside, outside = (judged(reads, (hours("a", (m, m + 1)), None)) for m in (600, 900))
+    assert inside.requests_per_s_peak == pytest.approx(100 + 100)
+    assert outside.requests_per_s_peak == pytest.approx(100 + 10)
+
+
 def test_another_partition_is_the_hottest_when_a_list_peaks_alone() -> None:
     lists = logged("list", LIST, {9: 60}, burst=1)
     assert peak(judged(lists, DAY_READS)) == pytest.approx(60_000 / 60 / 2)  # a list reads 10 rows of a tenant
