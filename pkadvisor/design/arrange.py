@@ -294,12 +294,13 @@ def _hottest_partitions(bench: Bench, found: CostEstimate) -> dict[str, float]:
     from pkadvisor.design.class_cost import class_cost
     from pkadvisor.design.heat import LoadMap
     from pkadvisor.design.keyfacts import encode_row
+    from pkadvisor.design.schedule import schedule_of
 
     population, parts = bench.population, found.scheme.main.partition
-    loads = LoadMap(population)
+    loads = LoadMap(population, schedule_of(bench.workload, population))
     for demand in bench.demands:
-        class_cost(demand, found.scheme, bench, found.transactions, loads)
-    vector = loads.of(parts)
+        class_cost(demand, found.scheme, bench, found.transactions, loads.of(demand.query.name))
+    vector = loads.at_peaks(parts)
     ids, _ = population.groups(atoms_of(parts))
     hottest = np.argsort(-vector, kind="stable")[:PARTITIONS_ADDED]
     first = np.full(len(vector), -1, dtype=np.int64)

@@ -254,9 +254,15 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     plan_ = best.plan
     keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
     single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    # What a scan reads grows with the rows of a key, unless $top stops it.
+    stops = demand.query.top is not None and plan_.order_served and not plan_.unserved
+    grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
         recent = _recent(demand, population)
-        loads.at_instances(key.partition, demand.instances, weights * best.counted, recent=recent)
+        load = weights * best.counted
+        loads.at_instances(key.partition, demand.instances, load, recent=recent, grows=grows)
+        if plan_.access is Access.POINT:
+            loads.at_entities(key, demand.instances, load, recent=recent)
         return
     free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
@@ -265,13 +271,14 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     if not single:
         run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
         loads.at_run(run, float(load.sum()), demand.query.name)
-    loads.at_rows(key.partition, ids, load, keep)
+    loads.at_rows(key.partition, ids, load, keep, grows=grows)
 
 
 def _recent(demand: Demand, population: Population) -> bool:
-    """Whether a class goes to the newest entities, and nothing but time says which those are."""
+    """Whether a class goes to the newest entities, and nothing but time says which those are; or to a few keys, as
+    many of the whole table as of the rows at hand."""
     moving = demand.query.operation is Operation.INSERT or demand.query.draw.by is DrawBy.NEWEST
-    return moving and population.sampling == "slice"
+    return (moving and population.sampling == "slice") or demand.query.draw.by is DrawBy.ZIPF
 
 
 def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
@@ -311,6 +318,8 @@ def _insert_cost(
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
         loads.at_instances(key.partition, demand.instances, load, recent=recent)
+        if query.operation is Operation.UPSERT:
+            loads.at_entities(key, demand.instances, load, recent=recent)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         elsewhere += share if row is not None and not scheme.same_partition(row) else 0.0
@@ -423,10 +432,15 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
+    alone = float(changed.max(initial=1.0)) <= 1.0
+    recent = _recent(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
             load = weights * tried[via] * (counts[via] if bench.count_bytes else 1.0)
-            loads.at_instances(key.partition, demand.instances, load)
+            # An update of many entities by one filter loads their partition; no single entity takes it all.
+            loads.at_instances(key.partition, demand.instances, load, recent=recent, grows=not alone)
+            if alone:
+                loads.at_entities(key, demand.instances, load, recent=recent)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")

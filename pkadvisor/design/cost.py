@@ -7,20 +7,21 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.breaks import account_load, breaks_of, earliest, pressure_of
 from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.class_latency import latency_excess, with_latency
 from pkadvisor.design.counting import set_entities_most, set_fixes
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.entity_rates import contended, entity_breaks
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
+from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
-from pkadvisor.design.keyfacts import encode_row, key_surplus, stored_bytes
-from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.heat_findings import heat_remarks, hot_partition
+from pkadvisor.design.keyfacts import key_surplus, stored_bytes
+from pkadvisor.design.population import atoms_of
+from pkadvisor.design.schedule import schedule_of
 from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.template import format_template
 from pkadvisor.design.terms import terms_of
 from pkadvisor.design.transforms import (
     Part,
@@ -28,37 +29,39 @@ from pkadvisor.design.transforms import (
 from pkadvisor.design.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.observe.workload import Operation, Transaction
 
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
     population, workload, limits = bench.population, bench.workload, bench.limits
     transactions = tuple(_transaction(t, scheme, bench) for t in workload.transactions)
-    loads = LoadMap(population)
-    costs = tuple(class_cost(demand, scheme, bench, transactions, loads) for demand in bench.demands)
-    hot = _hot(loads, scheme, population)
+    schedule = schedule_of(workload, population)
+    loads = LoadMap(population, schedule)
+    costs = tuple(class_cost(d, scheme, bench, transactions, loads.of(d.query.name)) for d in bench.demands)
+    hot = hot_partition(loads, bench)
     busy = hot.entities_per_s / limits.partition_entities_per_s if hot is not None else 0.0
     costs = tuple(with_latency(c, d.query, bench, busy) for c, d in zip(costs, bench.demands, strict=True))
-    inserted = sum(
-        d.query.rate.sustained_per_s * d.query.entities_per_request
-        for d in bench.demands
-        if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
+    inserted = schedule.peak(
+        {
+            d.query.name: d.query.rate.sustained_per_s * d.query.entities_per_request
+            for d in bench.demands
+            if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
+        }
     )
     fronts, inserts_peak = _fronts(scheme, bench, inserted)
     live = [c for c in costs if not c.analytic]
     requests = sum(c.rate_per_s * c.requests for c in live)
-    requests_peak = sum(c.peak_per_s * c.requests for c in live)
-    account_peak = _account_peak(live, requests_peak, limits)
+    requests_peak = schedule.peak({c.name: c.peak_per_s * c.requests for c in live})
     entities = sum(c.entities_per_s for c in live)
     surplus = key_surplus(scheme.main, population)
-    pairs = _break_pairs(hot, fronts, inserts_peak, account_peak, loads, limits)
-    pairs += [(found.factor, found.cause) for found in entity_breaks(bench)]
-    factor, cause = min(((f, c) for f, c in pairs), default=(float("inf"), "nothing measured binds"))
-    violations = violations_of(scheme, bench, hot, fronts, inserts_peak, account_peak, loads, surplus, transactions)
+    in_one_range = inserts_peak / fronts.median if fronts.median else 0.0
+    account = account_load(costs, schedule, limits)
+    of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits)
+    breaks = tuple(sorted((*of_load, *entity_breaks(bench)), key=lambda b: b.factor))
+    factor, cause = earliest(breaks, bench.growth_of)
+    violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)
     atoms = atoms_of(scheme.main.partition)
+    remarks = (*remarks_of(scheme, bench, costs, fronts, transactions), *heat_remarks(bench, loads, of_load))
     found = CostEstimate(
         scheme=scheme,
         classes=costs,
@@ -74,7 +77,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
         violations=(*violations, *contended(bench), *oversize(scheme, bench)),
-        remarks=(*remarks_of(scheme, bench, costs, fronts, transactions), *nearly_oversize(scheme, bench)),
+        remarks=(*remarks, *nearly_oversize(scheme, bench)),
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
@@ -82,15 +85,9 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         retention=retention(scheme, bench),
         erasure=erasure(scheme, bench),
         latency_excess=latency_excess(costs),
+        breaks=breaks,
     )
     return replace(found, terms=terms_of(found, bench))
-
-
-def _account_peak(live: list[ClassCost], requests_peak: float, limits: Limits) -> float:
-    """What the account's target is held against at the peak: requests, or entities where it is read so."""
-    if not limits.account_counts_entities:
-        return requests_peak
-    return sum(c.peak_per_s * (max(1.0, c.entities_read * limits.scan_weight) + c.entities_written) for c in live)
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
@@ -112,15 +109,6 @@ def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> Tran
     )
 
 
-def _hot(loads: LoadMap, scheme: KeyScheme, population: Population) -> HotPartition | None:
-    hottest = loads.hottest()
-    if hottest is None:
-        return None
-    parts, load = hottest
-    text = encode_row(parts, population, load.row) if load.row is not None else format_template(parts)
-    return HotPartition(text, load.entities_per_s, load.share, load.partitions)
-
-
 def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fronts, float]:
     """(fronts, entities inserted per second) of the PartitionKey where the inserts crowd most; unknown fronts come
     last."""
@@ -133,28 +121,6 @@ def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fro
     found = [(write_fronts(parts, bench.population), inserted_per_s * count) for parts, count in rows.items()]
     known = [f for f in found if f[0].median is not None]
     return max(known, key=lambda f: f[1] / (f[0].median or 1.0)) if known else found[0]
-
-
-def _break_pairs(
-    hot: HotPartition | None,
-    fronts: Fronts,
-    inserts_peak: float,
-    requests_peak: float,
-    loads: LoadMap,
-    limits: Limits,
-) -> list[tuple[float, str]]:
-    pairs = []
-    if hot is not None and hot.entities_per_s > 0:
-        pairs.append((limits.partition_entities_per_s / hot.entities_per_s, "the hottest partition"))
-    if loads.scanned_per_s > 0:
-        pairs.append((limits.account_requests_per_s / loads.scanned_per_s, "scans over several partitions"))
-    if loads.busiest_run[0] > 0:
-        pairs.append((limits.range_entities_per_s / loads.busiest_run[0], "the run of partitions that one query reads"))
-    if requests_peak > 0:
-        pairs.append((limits.account_requests_per_s / requests_peak, "the account's requests"))
-    if fronts.median is not None and inserts_peak > 0:
-        pairs.append((limits.range_entities_per_s * fronts.median / inserts_peak, "the range that takes the inserts"))
-    return pairs
 
 
 def _inversions(scheme: KeyScheme, bench: Bench) -> int:

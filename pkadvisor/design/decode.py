@@ -32,6 +32,7 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
     from pkadvisor.table.odata import Filter, Parameter
 
@@ -71,6 +72,7 @@ def observe(
     """
     classes: list[QueryClass] = []
     instances: dict[str, pl.DataFrame] = {}
+    minutes: dict[str, MinuteSeries] = {}
     notes: list[str] = []
     undecoded = sampled = 0
     groups = traffic.groups
@@ -108,6 +110,8 @@ def observe(
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
+        if found.minutes is not None:
+            minutes[query.name] = found.minutes
     named = {c.name for c in classes}
     rest = tuple(c for c in declared.classes if c.name not in named) if declared else ()
     transactions = list(declared.transactions) if declared else []
@@ -122,7 +126,12 @@ def observe(
         )
     base = declared or Workload(traffic.name, ())
     workload = replace(
-        base, table=traffic.name, classes=(*classes, *rest), transactions=tuple(transactions), instances=instances
+        base,
+        table=traffic.name,
+        classes=(*classes, *rest),
+        transactions=tuple(transactions),
+        instances=instances,
+        minutes=minutes,
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from pkadvisor.design.heat import Fronts
 from pkadvisor.design.plan import AccessPlan
 from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.observe.workload import Basis, GrowthOf, Operation, Workload
+from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -39,6 +40,7 @@ class Break:
     """Where growth ends: ``factor`` times today's peak passes a limit, ``factor_comfort`` its head-room line.
 
     ``resource`` is what binds: entity, partition, range, server or account. ``by``: the kinds of growth that raise it.
+    ``fixed`` is the part of ``measured`` that they leave as it is. A factor below 1: it is passed already.
     """
 
     cause: str
@@ -49,6 +51,23 @@ class Break:
     factor: float
     factor_comfort: float
     by: tuple[GrowthOf, ...]
+    fixed: float = 0.0
+
+    def load_at(self, factor: float) -> float:
+        """The load at that growth."""
+        return self.fixed + factor * (self.measured - self.fixed)
+
+    def months(self, growth: Growth | None) -> float | None:
+        """Months from now until the limit is passed at the declared growth; None beyond its horizon, or where it does
+        not raise this load."""
+        if growth is None or growth.of not in self.by:
+            return None
+        if self.factor <= 1:
+            return 0.0
+        if growth.factor_per_month <= 1:
+            return None
+        months = math.log(self.factor) / math.log(growth.factor_per_month)
+        return months if months <= growth.horizon_months else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +162,22 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class HotPartition:
-    """The partition that takes most of the load at the peak."""
+    """The partition that takes most of the load at the peak.
+
+    ``verdict``: ``hot-entity`` (one entity alone: no key helps), ``hot-partition`` (one PartitionKey: no split helps),
+    or empty below the head-room line; ``helps`` says what does. ``basis`` is counted where a log says which classes
+    peak together, declared where a design file does, else assumed: all at once.
+    """
 
     partition_key: str
     entities_per_s: float
     share: float
     partitions: int
+    verdict: str = ""
+    helps: str = ""
+    mean_per_s: float = 0.0
+    second_per_s: float = 0.0
+    basis: Basis = Basis.ASSUMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +273,12 @@ class Bench:
 
     @property
     def horizon_factor(self) -> float:
-        """Rate growth that the design must survive."""
+        """Growth that the design must survive, of what ``growth_of`` names."""
         growth = self.workload.growth
-        if growth is None or growth.of is GrowthOf.ROWS_PER_KEY:
-            return DEFAULT_HORIZON_FACTOR if growth is None else growth.factor
-        return max(1.0, growth.factor)
+        return DEFAULT_HORIZON_FACTOR if growth is None else max(1.0, growth.factor)
+
+    @property
+    def growth_of(self) -> GrowthOf:
+        """What grows: the rates where nothing is declared."""
+        growth = self.workload.growth
+        return GrowthOf.RATE if growth is None else growth.of

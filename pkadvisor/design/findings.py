@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
+from pkadvisor.design.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
 from pkadvisor.design.heat import Fronts, LoadMap
+from pkadvisor.design.heat_findings import heat_violations
 from pkadvisor.design.key_findings import key_remarks
 from pkadvisor.design.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.plan import Access
@@ -23,60 +24,15 @@ FEW_PARTITIONS = 50
 def violations_of(
     scheme: KeyScheme,
     bench: Bench,
-    hot: HotPartition | None,
     fronts: Fronts,
     inserts_peak: float,
-    requests_peak: float,
     loads: LoadMap,
+    breaks: tuple[Break, ...],
     surplus: int,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Violation, ...]:
-    limits, population, horizon, workload = bench.limits, bench.population, bench.horizon_factor, bench.workload
-    out: list[Violation] = []
-
-    declared = workload.growth is not None
-
-    def over(code: str, what: str, measured: float, limit: float, unit: str, keys: tuple[str, ...] = ()) -> None:
-        if measured * horizon <= limit:
-            return
-        when = f"{measured:,.0f} {unit} at the peak"
-        if measured <= limit:
-            when += f", ×{horizon:.3g} at the horizon" + ("" if declared else " (assumed)")
-        message = f"{what}: {when}; target {limit:,.0f} ({times(measured / limit)} of it)"
-        assumed = measured <= limit and not declared
-        out.append(Violation(code, message, measured, limit, unit, measured * horizon / limit, assumed, keys))
-
-    if hot is not None:
-        name = f"partition '{hot.partition_key}'" if hot.partition_key else "the one partition ''"
-        over(
-            "hot-partition",
-            f"{name} takes {percent(hot.share)} of the load",
-            hot.entities_per_s,
-            limits.partition_entities_per_s,
-            "entities/s",
-            (hot.partition_key,) if hot.partition_key else (),
-        )
-    if fronts.median is not None and inserts_peak > 0:
-        key = format_template(scheme.main.partition) or "''"
-        over(
-            "append-only",
-            f"inserts reach {fronts.median:.3g} key ranges at a time under {key}: "
-            f"{inserts_peak:,.0f} entities/s, and splitting does not help",
-            inserts_peak / fronts.median,
-            limits.range_entities_per_s,
-            "entities/s in one range",
-        )
-    run, reader = loads.busiest_run
-    what = f"{reader} reads one run of neighbouring partitions, which one server has until the service splits it"
-    over("hot-range", what, run, limits.range_entities_per_s, "entities/s")
-    # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
-    over("scan-load", "scans over several partitions", loads.scanned_per_s, limits.account_requests_per_s, "entities/s")
-    what, unit = (
-        ("all entities together", "entities/s")
-        if limits.account_counts_entities
-        else ("all requests together", "requests/s")
-    )
-    over("account", what, requests_peak, limits.account_requests_per_s, unit)
+    limits, population = bench.limits, bench.population
+    out = heat_violations(scheme, bench, loads, fronts, inserts_peak, breaks)
     if surplus:
         example, keys = collision(scheme.main, population)
         plain = f"{surplus:,} of {population.rows:,} entities have a key that an earlier one has"
@@ -132,15 +88,6 @@ def violations_of(
             break
     out += _legality(scheme, bench)
     return tuple(out)
-
-
-def times(factor: float) -> str:
-    """A factor with as many digits as matter."""
-    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:

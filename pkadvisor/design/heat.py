@@ -8,11 +8,13 @@ the key order follow the split and stay on one server (append or prepend pattern
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.population import atoms_of
+from pkadvisor.design.schedule import Schedule, all_at_once
 from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.population import Atom, Population
+    from pkadvisor.design.scheme import Key
 
     Floats = NDArray[np.float64]
 
@@ -112,49 +115,116 @@ def _interleaved(leading: Part, population: Population) -> float:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLoad:
-    """The hottest partition of one key: entities per second at the peak, its share, and a row that lies in it."""
+    """What one partition (or one entity) bears at its worst minute, in entities per second.
+
+    ``share`` is of all load of that minute; ``row`` lies in it, None where no row at hand does. ``scanned_per_s`` is
+    the part that grows with the rows of a key; ``mean_per_s`` is on average, ``second_per_s`` in the busiest second
+    that a log shows (as ``entities_per_s`` without one).
+    """
 
     entities_per_s: float
     share: float
     row: int | None
     partitions: int
+    scanned_per_s: float = 0.0
+    mean_per_s: float = 0.0
+    second_per_s: float = 0.0
+
+    def factor(self, limit_per_s: float) -> float:
+        """Growth of the rows per key at which the limit is passed; infinite where the load does not grow with them."""
+        if self.scanned_per_s <= 0:
+            return math.inf
+        return max(0.0, (limit_per_s - (self.entities_per_s - self.scanned_per_s)) / self.scanned_per_s)
+
+
+LOOKED_AT = 64
+"""Partitions that are held against every minute at first; more where the bound of another is not below the highest."""
+
+_Load = dict[tuple[int, bool], "Floats"]
+"""Entities per second and group, at the peak of a class: by (its column, whether they grow with the rows of a key)."""
 
 
 class LoadMap:
-    """Load per partition, one vector for each distinct PartitionKey template of a scheme."""
+    """Load per partition and per entity, one vector for each distinct key of a scheme and each class.
 
-    def __init__(self, population: Population) -> None:
+    Every class is put down at its own peak; ``schedule`` says which of them come together.
+    """
+
+    def __init__(self, population: Population, schedule: Schedule | None = None) -> None:
         self._population = population
-        self._loads: dict[tuple[Part, ...], Floats] = {}
+        self._schedule = schedule if schedule is not None else all_at_once()
+        self._column = 0
+        self._loads: dict[tuple[Part, ...], _Load] = {}
+        self._entities: dict[object, tuple[Key, _Load]] = {}
+        self._scanned: dict[str, float] = {}
+        self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
         self.busiest_run: tuple[float, str] = (0.0, "")
         """Entities/s that one class scans over neighbouring partitions at the peak, and the class that does."""
-        self.scanned_per_s = 0.0
-        """Entities/s that all scans over several partitions read at the peak."""
 
-    def _vector(self, parts: tuple[Part, ...]) -> tuple[Floats, NDArray[np.int64]]:
+    def of(self, name: str) -> LoadMap:
+        """The same map; what is put down from now on is of this class."""
+        self._column = self._schedule.columns[name]
+        return self
+
+    @property
+    def basis(self) -> Basis:
+        """Where it comes from which classes are busy together."""
+        return self._schedule.basis
+
+    @property
+    def scanned_per_s(self) -> float:
+        """Entities/s that all scans over several partitions read at the peak."""
+        return self._schedule.peak(self._scanned)
+
+    def _vector(self, loads: _Load, size: int, grows: bool) -> Floats:
         import numpy as np
 
-        ids, size = self._population.groups(atoms_of(parts))
-        if parts not in self._loads:
-            self._loads[parts] = np.zeros(size)
-        return self._loads[parts], ids
+        self._told.clear()
+        key = (self._column, grows)
+        if key not in loads:
+            loads[key] = np.zeros(size)
+        return loads[key]
 
     def at_instances(
-        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, recent: bool = False
+        self,
+        parts: tuple[Part, ...],
+        instances: NDArray[np.int64],
+        load: Floats,
+        *,
+        recent: bool = False,
+        grows: bool = False,
     ) -> None:
         """Each instance's load falls on the partition of its own row.
 
-        ``recent`` load goes to what is newest: there is one newest period however many older ones are not at hand.
+        ``recent`` load is shared out as it is in the whole table: there is one newest period however many older ones
+        are not at hand, and a log is of all keys. ``grows``: with the rows of a key.
         """
         import numpy as np
 
-        vector, ids = self._vector(parts)
-        factor = 1.0 if recent else self._population.share_factor(atoms_of(parts))
-        vector += factor * np.bincount(ids[instances], weights=load, minlength=len(vector))
+        atoms = atoms_of(parts)
+        ids, size = self._population.groups(atoms)
+        vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
+        factor = 1.0 if recent or self._logged(instances) else self._population.share_factor(atoms)
+        vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
+
+    def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, recent: bool = False) -> None:
+        """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
+        import numpy as np
+
+        atoms = atoms_of((*key.partition, *key.row))
+        ids, size = self._population.groups(atoms)
+        _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
+        vector = self._vector(loads, size, False)
+        factor = 1.0 if recent or self._logged(instances) else self._population.share_factor(atoms)
+        vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
+
+    def _logged(self, instances: NDArray[np.int64]) -> bool:
+        """Whether instances are those of a log, which names every key as often as it comes."""
+        return bool(len(instances)) and int(instances[0]) >= self._population.rows
 
     def at_run(self, entities_per_s: float, total_per_s: float, name: str) -> None:
         """A class that reads a run of partitions; the busiest is kept."""
-        self.scanned_per_s += total_per_s
+        self._scanned[name] = self._scanned.get(name, 0.0) + total_per_s
         if entities_per_s > self.busiest_run[0]:
             self.busiest_run = (entities_per_s, name)
 
@@ -164,38 +234,164 @@ class LoadMap:
         groups: NDArray[np.int64],
         group_load: Floats,
         keep: NDArray[np.bool_] | None = None,
+        *,
+        grows: bool = False,
     ) -> None:
         """Each group's load is spread evenly over its data rows (those in ``keep``), wherever their partitions are."""
         import numpy as np
 
-        vector, ids = self._vector(parts)
+        atoms = atoms_of(parts)
+        ids, size = self._population.groups(atoms)
+        vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         rows = self._population.rows
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
-        factor = self._population.share_factor(atoms_of(parts))
-        vector += factor * np.bincount(ids[:rows], weights=per_row, minlength=len(vector))
+        vector += self._population.share_factor(atoms) * np.bincount(ids[:rows], weights=per_row, minlength=size)
 
-    def of(self, parts: tuple[Part, ...]) -> Floats:
-        """Entities per second at the peak for each group of a PartitionKey template, as ``Population.groups`` numbers
-        them."""
-        return self._vector(parts)[0]
+    # -- the worst of them ---------------------------------------------------------------------------------------------
 
-    def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
-        """The partition that takes most, with its template; ties go to the first template."""
+    def at_peaks(self, parts: tuple[Part, ...]) -> Floats:
+        """Entities per second for each group of a PartitionKey template, as ``Population.groups`` numbers them, with
+        every class at its own peak."""
         import numpy as np
 
+        _, size = self._population.groups(atoms_of(parts))
+        total: Floats = np.zeros(size)
+        for vector in self._loads.get(parts, {}).values():
+            total += vector
+        return total
+
+    def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
+        """The partition that takes most in its worst minute, with its template; ties go to the first template."""
+        if "hottest" not in self._told:
+            self._told["hottest"] = self._hottest(self._loads)
+        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["hottest"]
+        return found
+
+    def _hottest(self, loads: dict[tuple[Part, ...], _Load]) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         best: tuple[tuple[Part, ...], PartitionLoad] | None = None
-        for parts, vector in self._loads.items():
-            if not len(vector):
-                continue
-            top = int(np.argmax(vector))
-            load = float(vector[top])
-            if best is None or load > best[1].entities_per_s:
-                ids, _ = self._population.groups(atoms_of(parts))
-                rows = np.flatnonzero(ids == top)
-                total = float(vector.sum())
-                counts = self._population.distinct(atoms_of(parts))
-                first = int(rows[0]) if len(rows) else None
-                best = (parts, PartitionLoad(load, load / total if total else 0.0, first, counts))
+        for parts, load in loads.items():
+            found = self._worst(load, atoms_of(parts), None)
+            if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
+                best = (parts, found)
         return best
+
+    def hottest_entity(self) -> tuple[Key, PartitionLoad] | None:
+        """The entity that takes most in its worst minute, of those that are named by their key."""
+        if "entity" not in self._told:
+            best: tuple[Key, PartitionLoad] | None = None
+            for key, load in self._entities.values():
+                found = self._worst(load, atoms_of((*key.partition, *key.row)), None)
+                if found is not None and (best is None or found.entities_per_s > best[1].entities_per_s):
+                    best = (key, found)
+            self._told["entity"] = best
+        told: tuple[Key, PartitionLoad] | None = self._told["entity"]
+        return told
+
+    def first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
+        """The partition that passes a limit first while the rows of every key grow; None where none ever does."""
+        if ("fill", limit_per_s) not in self._told:
+            self._told["fill", limit_per_s] = self._first_to_fill(limit_per_s)
+        found: tuple[tuple[Part, ...], PartitionLoad] | None = self._told["fill", limit_per_s]
+        return found
+
+    def _first_to_fill(self, limit_per_s: float) -> tuple[tuple[Part, ...], PartitionLoad] | None:
+        best: tuple[tuple[Part, ...], PartitionLoad] | None = None
+        for parts, load in self._loads.items():
+            if any(grows for _, grows in load):
+                found = self._worst(load, atoms_of(parts), limit_per_s)
+                if found is not None and (best is None or found.factor(limit_per_s) < best[1].factor(limit_per_s)):
+                    best = (parts, found)
+        return best if best is not None and math.isfinite(best[1].factor(limit_per_s)) else None
+
+    def busiest_second(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
+        """The partition that takes most in a busiest second; None where no second is known."""
+        if not len(self._schedule.seconds):
+            return None
+        best: tuple[tuple[Part, ...], PartitionLoad] | None = None
+        for parts, load in self._loads.items():
+            found = self._worst(load, atoms_of(parts), None, self._schedule.seconds)
+            if found is not None and (best is None or found.second_per_s > best[1].second_per_s):
+                best = (parts, found)
+        return best
+
+    def _worst(
+        self, load: _Load, atoms: tuple[Atom, ...], limit: float | None, rates: Floats | None = None
+    ) -> PartitionLoad | None:
+        """The group with the highest load, or with a limit the one that passes it first as its scans grow."""
+        import numpy as np
+
+        schedule = self._schedule
+        rates = schedule.peaks if rates is None else rates
+        size = len(next(iter(load.values())))
+        if not size:
+            return None
+        highest = rates.max(axis=0)
+        upper = [np.zeros(size), np.zeros(size)]
+        for (column, grows), vector in load.items():
+            upper[grows] += highest[column] * vector
+        bound = _score(upper[0], upper[1], limit)
+        groups = np.array([int(np.argmin(bound))])
+        if len(rates) > 1:
+            groups = self._contenders(load, bound, rates, limit)
+            scores = _score(*_minutes(load, rates, groups), limit).min(axis=0)
+            groups = groups[[int(np.argmin(scores))]]
+        top = int(groups[0])
+        fixed, grown = _minutes(load, schedule.peaks, groups)
+        scores = _score(fixed, grown, limit)[:, 0]
+        minute = int(np.argmin(scores))
+        if limit is not None and not np.isfinite(scores[minute]):
+            return None
+        at_peak = float(fixed[minute, 0] + grown[minute, 0])
+        total = sum(schedule.peaks[minute, column] * float(vector.sum()) for (column, _), vector in load.items())
+        mean = sum(schedule.mean[column] * float(vector[top]) for (column, _), vector in load.items())
+        seconds = np.add(*_minutes(load, schedule.seconds, groups))
+        ids, _ = self._population.groups(atoms)
+        rows = np.flatnonzero(ids == top)
+        return PartitionLoad(
+            at_peak,
+            at_peak / total if total else 0.0,
+            int(rows[0]) if len(rows) else None,
+            self._population.distinct(atoms),
+            float(grown[minute, 0]),
+            float(mean),
+            float(seconds.max(initial=at_peak)),
+        )
+
+    @staticmethod
+    def _contenders(load: _Load, bound: Floats, rates: Floats, limit: float | None) -> NDArray[np.int64]:
+        """Groups among which the worst one is: those whose bound, every class at its peak, passes what is reached."""
+        import numpy as np
+
+        looked_at = LOOKED_AT
+        while True:
+            if looked_at >= len(bound):
+                return np.arange(len(bound), dtype=np.int64)
+            order = np.argpartition(bound, looked_at)
+            groups = np.sort(order[:looked_at])
+            reached = float(_score(*_minutes(load, rates, groups), limit).min())
+            if reached <= float(bound[order[looked_at:]].min()):
+                return groups
+            looked_at *= 8
+
+
+def _minutes(load: _Load, rates: Floats, groups: NDArray[np.int64]) -> tuple[Floats, Floats]:
+    """(what stays, what grows with the rows of a key) of each group in each minute."""
+    import numpy as np
+
+    out = (np.zeros((len(rates), len(groups))), np.zeros((len(rates), len(groups))))
+    for (column, grows), vector in load.items():
+        # Not a matrix product: BLAS splits it by thread count, and sums must not depend on that.
+        out[grows][:] += rates[:, column, None] * vector[groups]
+    return out
+
+
+def _score(fixed: Floats, grown: Floats, limit: float | None) -> Floats:
+    """What is least for the worst group: its load below zero, or the growth of its scans that reaches the limit."""
+    import numpy as np
+
+    if limit is None:
+        return np.asarray(-(fixed + grown))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(grown > 0, (limit - fixed) / np.where(grown > 0, grown, 1.0), np.inf)

@@ -154,7 +154,11 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
         extra = tuple(c for c in declared.classes if c.name not in names) if declared else ()
         base = declared or section.workload
         workload = replace(
-            base, classes=(*section.workload.classes, *extra), instances=section.workload.instances, hidden=True
+            base,
+            classes=(*section.workload.classes, *extra),
+            instances=section.workload.instances,
+            hidden=True,
+            minutes=section.workload.minutes,
         )
     else:
         workload = declared or Workload(section.table, ())

@@ -253,7 +253,10 @@ class TableBuilder:
         if peak < part.rate:
             what = f"the peak of '{part.name}' ({peak:g}/s) is below its mean rate ({part.rate:g}/s)"
             raise self.document.error((*at, "peak"), what, "peak is the busiest second")
-        return Rate(mean_per_s=part.rate, peak_per_s=peak)
+        if part.peak_at is not None and part.peak is None:
+            what = f"'{part.name}' says when its peak is, and not how high"
+            raise self.document.error((*at, "peak_at"), what, "add peak, e.g. peak: 600/s", at_key=True)
+        return Rate(mean_per_s=part.rate, peak_per_s=peak, peak_at=part.peak_at)
 
     def filter_of(self, part: model.QueryModel | model.WriteModel, at: Path_, kind: str | None) -> odata.Filter | None:
         if isinstance(part, model.WriteModel):

@@ -58,6 +58,12 @@ def _unit(parse: Callable[[str], float]) -> BeforeValidator:
     return BeforeValidator(read)
 
 
+def _hours(value: object) -> tuple[int, int]:
+    if not isinstance(value, str):
+        raise units.UnitError(f"{value!r:.40} is not a time of day", "write from and until in UTC, e.g. 18:00-20:00")
+    return units.parse_hours(value)
+
+
 def _count(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise units.UnitError(f"{value!r:.40} is not a count", "write a whole number, e.g. 2_000_000")
@@ -109,6 +115,17 @@ GrowthText = Annotated[
     _unit(units.parse_growth),
     WithJsonSchema(
         {"type": "string", "pattern": f"^ *[+-]? *{_NUMBER} *% */ *[A-Za-z]+ *$", "examples": ["8 %/month"]}
+    ),
+]
+HoursText = Annotated[
+    tuple[int, int],
+    BeforeValidator(_hours),
+    WithJsonSchema(
+        {
+            "type": "string",
+            "pattern": "^ *[0-9]{1,2}:[0-9]{2} *- *[0-9]{1,2}:[0-9]{2} *$",
+            "examples": ["18:00-20:00"],
+        }
     ),
 ]
 Count = Annotated[
@@ -186,6 +203,9 @@ class _ClassModel(_Part):
     kind: str | None = Field(default=None, description="The entity kind; needed where the table declares several.")
     rate: RateText = Field(description="Mean rate: /s, /min, /h or /day.")
     peak: RateText | None = Field(default=None, description="The busiest second; the rate if left out.")
+    peak_at: HoursText | None = Field(
+        default=None, description="Hours of the day (UTC) of the peak; at any time if left out."
+    )
     p99: LatencyText | None = Field(default=None, description="Latency goal, 99th percentile.")
     draw: DrawModel | None = Field(default=None, description="Whose values fill the parameters; entities if left out.")
 

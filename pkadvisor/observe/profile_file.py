@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import AdvisorError, InputError
 from pkadvisor.observe.dataset import Column
+from pkadvisor.observe.minutes import MinuteSeries, added, bounded
 from pkadvisor.observe.profile import (
     POSITION,
     DataProfile,
@@ -285,6 +286,7 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
                 "analytic": c.analytic,
                 "entities_per_request": c.entities_per_request,
                 "instances": _frame_json(thinned(workload.instances[c.name])) if c.name in workload.instances else None,
+                "minutes": _minutes_json(workload.minutes.get(c.name)),
             }
             for c in workload.classes
         ],
@@ -299,6 +301,26 @@ def _workload_json(workload: Workload) -> dict[str, Any]:
             for t in workload.transactions
         ],
     }
+
+
+def _minutes_json(series: MinuteSeries | None) -> dict[str, Any] | None:
+    """Minutes and counts in four bytes each."""
+    if series is None:
+        return None
+    return {
+        "of_day": series.of_day,
+        "at": _numbers(series.at, 4),
+        "requests": _numbers((min(n, 2**32 - 1) for n in series.requests), 4),
+        "burst_at": series.burst_at,
+    }
+
+
+def _minutes_from(found: dict[str, Any] | None) -> MinuteSeries | None:
+    if found is None:
+        return None
+    burst = None if found["burst_at"] is None else _count(found["burst_at"])
+    at, requests = (tuple(_unpacked(found[name], 4)) for name in ("at", "requests"))
+    return MinuteSeries(at, requests, bool(found["of_day"]), burst)
 
 
 def thinned(frame: pl.DataFrame, most: int = INSTANCES_MAX) -> pl.DataFrame:
@@ -318,7 +340,7 @@ def _weighed(frame: pl.DataFrame) -> pl.DataFrame:
 def _workload_from(table: str, found: dict[str, Any]) -> Workload:
     from pkadvisor.table.odata import parse_filter
 
-    classes, instances = [], {}
+    classes, instances, minutes = [], {}, {}
     for c in found["classes"]:
         rate = Rate(c["mean_per_s"], c["peak_per_s"], c["peak_minute_per_s"], Basis(c["basis"]))
         classes.append(
@@ -340,11 +362,14 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
         )
         if c["instances"]:
             instances[c["name"]] = _weighed(_frame_from(c["instances"]))
+        series = _minutes_from(c.get("minutes"))  # documents of earlier versions have none
+        if series is not None:
+            minutes[c["name"]] = series
     transactions = tuple(
         Transaction(t["name"], tuple(t["together"]), tuple(t["group_by"]), t["required"], t["logged_entities"])
         for t in found["transactions"]
     )
-    return Workload(table, tuple(classes), transactions, instances=instances, hidden=True)
+    return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
 
 
 def _file(text: str) -> Path:
@@ -500,6 +525,7 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
     whole = max(first.covered_s + second.covered_s, 1e-9)
     classes: dict[tuple[object, ...], QueryClass] = {}
     frames: dict[str, list[pl.DataFrame]] = {}
+    minutes: dict[str, MinuteSeries] = {}
     transactions: dict[Transaction, None] = {}
     for table in (first, second):
         assert table.workload is not None
@@ -517,6 +543,9 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
             known = classes.get(shape)
             name = known.name if known else _unused(query.name, {c.name for c in classes.values()})
             renamed[query.name] = name
+            series = table.workload.minutes.get(query.name)
+            if series is not None:
+                minutes[name] = _both_minutes(minutes.get(name), series, known.rate if known else None, query.rate)
             classes[shape] = replace(
                 known or query, name=name, rate=_both(query.rate, share, known.rate if known else None)
             )
@@ -528,7 +557,33 @@ def _merge_workloads(first: TableProfile, second: TableProfile) -> Workload:
             transactions[replace(group, together=tuple(renamed.get(n, n) for n in group.together))] = None
     instances = {name: thinned(pl.concat(found, how="diagonal_relaxed")) for name, found in frames.items()}
     hidden = first.workload.hidden
-    return Workload(first.table, tuple(classes.values()), tuple(transactions), instances=instances, hidden=hidden)
+    return Workload(
+        first.table,
+        tuple(_with_cut_minute(c, minutes.get(c.name)) for c in classes.values()),
+        tuple(transactions),
+        instances=instances,
+        hidden=hidden,
+        minutes=bounded(minutes),
+    )
+
+
+def _with_cut_minute(query: QueryClass, series: MinuteSeries | None) -> QueryClass:
+    """The class with its busiest minute, which may be one that the logs were cut in."""
+    if series is None or query.entities_per_request > 1 or query.rate.peak_minute_per_s is None:
+        return query
+    most = max(query.rate.peak_minute_per_s, max(series.requests, default=0) / 60)
+    return replace(query, rate=replace(query.rate, peak_minute_per_s=most))
+
+
+def _both_minutes(known: MinuteSeries | None, series: MinuteSeries, was: Rate | None, rate: Rate) -> MinuteSeries:
+    """The minutes of two parts of a log; the burst is that of the busier second, of equal ones the earlier."""
+    if known is None or was is None:
+        return series
+    if was.peak_per_s == rate.peak_per_s:
+        burst = min((b for b in (known.burst_at, series.burst_at) if b is not None), default=None)
+    else:
+        burst = known.burst_at if was.peak_per_s > rate.peak_per_s else series.burst_at
+    return added(known, series, burst)
 
 
 def _both(rate: Rate, share: float, known: Rate | None) -> Rate:

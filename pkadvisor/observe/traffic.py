@@ -18,6 +18,7 @@ from pkadvisor.observe.workload import Basis
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.filters import Filter
 
 __all__ = [
@@ -68,7 +69,8 @@ class ClassTraffic:
     ``filter``: that shape parsed (parameters p0, p1 …), None where there is none or ``filter_error`` says why not.
     ``requests`` = attempts − retries − pages. ``peak_per_s``, ``peak_per_minute``: requests in the busiest second and
     minute, 0 without times. ``mean_per_s``: over the seconds the log covers, None without times.
-    ``statuses``: HTTP status (0 unknown) and attempts, ascending.
+    ``minutes``: requests in each minute, None without times; all classes of a table per minute of the log, or all by
+    minute of the day where the log is long. ``statuses``: HTTP status (0 unknown) and attempts, ascending.
     ``sample``: at most 5,000 requests, uniform, by hash: at_us, op_number, pk, rk, filter, literals, params.
     """
 
@@ -98,6 +100,7 @@ class ClassTraffic:
     peak_per_s: int
     peak_per_minute: int
     sample: pl.DataFrame = field(compare=False)
+    minutes: MinuteSeries | None = None
 
 
 @dataclass(frozen=True, slots=True)

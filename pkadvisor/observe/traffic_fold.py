@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Op, Route, Routes, Skips
+from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.traffic import ClassTraffic, Clock, Groups, HeavyKeys, Latency, TableTraffic, Traffic, Window
 from pkadvisor.observe.traffic_groups import GroupFold
 from pkadvisor.observe.traffic_parts import (
@@ -470,7 +471,8 @@ class TrafficFold:
             codes = [c for c, key in enumerate(self._keys) if key.table == name and self._tallies[c].attempts]
             if not codes:
                 continue
-            classes = [self._class_traffic(c, peak, minutes, clock, samples) for c in codes]
+            series = self._series(codes, minutes)
+            classes = [self._class_traffic(c, peak, minutes, clock, samples, series.get(c)) for c in codes]
             classes.sort(
                 key=lambda c: (
                     -c.requests,
@@ -548,7 +550,13 @@ class TrafficFold:
         )
 
     def _class_traffic(
-        self, code: int, peak: dict[int, int], minutes: dict[int, Any], clock: Clock, samples: dict[int, pl.DataFrame]
+        self,
+        code: int,
+        peak: dict[int, int],
+        minutes: dict[int, Any],
+        clock: Clock,
+        samples: dict[int, pl.DataFrame],
+        series: MinuteSeries | None,
     ) -> ClassTraffic:
         key, tally = self._keys[code], self._tallies[code]
         measured = sum(tally.latency.counts.values())
@@ -590,7 +598,21 @@ class TrafficFold:
             peak_per_s=peak.get(2 * code + 2, 0),
             peak_per_minute=_most(minutes.get(2 * code + 2)),
             sample=samples[code] if code in samples else sample_frame(None, self._routes),
+            minutes=series,
         )
+
+    def _series(self, codes: list[int], minutes: dict[int, Any]) -> dict[int, MinuteSeries]:
+        """The minutes of the classes of one table."""
+        busiest = self._seconds.busiest()
+        found = {}
+        for code in codes:
+            line = 2 * code + 2
+            if line in minutes:
+                at, counts = minutes[line]
+                found[str(code)] = MinuteSeries(
+                    tuple(at.tolist()), tuple(counts.tolist()), burst_at=busiest[line] // 60
+                )
+        return {int(code): series for code, series in bounded(found).items()}
 
     def _sample_frames(self) -> dict[int, pl.DataFrame]:
         rows = self._samples.rows()

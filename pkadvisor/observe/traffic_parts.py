@@ -390,6 +390,7 @@ class Seconds:
         self._pending: list[tuple[I64, I64]] = []
         self._pending_rows = 0
         self._peak: dict[int, int] = {}
+        self._peak_at: dict[int, int] = {}
 
     def add(self, classes: I64, seconds: I64) -> None:
         """Count one request of each class in each second (since 1970, before the year 10 000)."""
@@ -425,10 +426,20 @@ class Seconds:
             return
         classes = keys >> 38
         starts = np.flatnonzero(np.r_[True, classes[1:] != classes[:-1]])
-        for code, most in zip(classes[starts].tolist(), np.maximum.reduceat(counts, starts).tolist(), strict=True):
-            self._peak[code] = max(self._peak.get(code, 0), most)
+        highest = np.maximum.reduceat(counts, starts)
+        lengths = np.diff(np.r_[starts, len(keys)])
+        hits = np.flatnonzero(counts == np.repeat(highest, lengths))
+        first = hits[np.searchsorted(hits, starts)]  # each class has a hit between its start and the next one's
+        when = (keys[first] & ((1 << 38) - 1)).tolist()
+        for code, most, at in zip(classes[starts].tolist(), highest.tolist(), when, strict=True):
+            if (most, -at) > (self._peak.get(code, 0), -self._peak_at.get(code, 0)):
+                self._peak[code], self._peak_at[code] = most, at
         minutes = (classes << 38) | ((keys & ((1 << 38) - 1)) // 60)
         self._minutes = summed(np.concatenate([self._minutes[0], minutes]), np.concatenate([self._minutes[1], counts]))
+
+    def busiest(self) -> dict[int, int]:
+        """When the busiest second of each class was (since 1970), the first of several; known after ``result``."""
+        return self._peak_at
 
     def result(self) -> tuple[dict[int, int], dict[int, tuple[I64, I64]]]:
         """The busiest second of each class, and its minutes (since 1970, ascending) with their counts."""

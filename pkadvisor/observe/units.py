@@ -51,6 +51,7 @@ _NUMBER = r"[0-9][0-9_]{0,20}(?:\.[0-9_]{1,20})?(?:[eE][+-]?[0-9]{1,3})?"
 _RATE = re.compile(rf"(?P<number>{_NUMBER})\s*/\s*(?P<unit>[A-Za-z]{{1,20}})")
 _DURATION = re.compile(rf"(?P<number>{_NUMBER})\s*(?P<unit>[A-Za-z]{{1,20}})")
 _GROWTH = re.compile(rf"(?P<sign>[+-]?)\s*(?P<number>{_NUMBER})\s*%\s*/\s*(?P<unit>[A-Za-z]{{1,20}})")
+_HOURS = re.compile(r"([0-9]{1,2}):([0-9]{2})\s*-\s*([0-9]{1,2}):([0-9]{2})")
 _BARE = re.compile(rf"[+-]?{_NUMBER}")
 _COUNT = re.compile(r"[0-9][0-9_]{0,20}")
 
@@ -74,6 +75,7 @@ class _Shape:
 
 _RATE_SHAPE = _Shape("a rate", "write a number and /s, /min, /h or /day, e.g. 600/s")
 _DURATION_SHAPE = _Shape("a duration", "write a number and ms, s, min, h, days, weeks, months or years, e.g. 24 months")
+_HOURS_SHAPE = _Shape("a time of day", "write from and until in UTC, e.g. 18:00-20:00")
 _GROWTH_SHAPE = _Shape("a growth", "write a percentage and /month or /year, e.g. 8 %/month")
 
 
@@ -180,3 +182,18 @@ def parse_share(value: str | float) -> float:
     if not 0 < share <= 1:
         raise UnitError(f"{_shown(text)} is not a share above 0 and at most 1", "write 0.8 or '80 %'")
     return share
+
+
+def parse_hours(text: str) -> tuple[int, int]:
+    """Minutes of the day, [from, until), of ``18:00-20:00`` or, over midnight, ``22:30-01:00``; until 24:00."""
+    text = text.strip()
+    found = _HOURS.fullmatch(text)
+    if found is None:
+        raise UnitError(f"{_shown(text)} is not {_HOURS_SHAPE.noun}", _HOURS_SHAPE.example)
+    hours = [int(h) * 60 + int(m) if int(m) < 60 else 1441 for h, m in (found.group(1, 2), found.group(3, 4))]
+    start, stop = hours
+    if start >= 1440 or stop > 1440:
+        raise UnitError(f"{_shown(text)}: a day has 24 hours of 60 minutes", _HOURS_SHAPE.example)
+    if start == stop % 1440 and stop != 1440:
+        raise UnitError(f"{_shown(text)} is no time at all", _HOURS_SHAPE.example)
+    return start, stop

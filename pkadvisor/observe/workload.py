@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.odata import Filter
 
 
@@ -49,13 +50,16 @@ class Basis(StrEnum):
 class Rate:
     """Requests per second of one class.
 
-    ``peak_per_s`` is the busiest second, ``peak_minute_per_s`` the mean over the busiest minute.
+    ``peak_per_s`` is the busiest second, ``peak_minute_per_s`` the mean over the busiest minute. ``peak_at``: the
+    minutes of the day (UTC) from which and until which a declared peak lasts, over midnight where the second is not
+    above the first; None: at any time.
     """
 
     mean_per_s: float
     peak_per_s: float
     peak_minute_per_s: float | None = None
     basis: Basis = Basis.DECLARED
+    peak_at: tuple[int, int] | None = None
 
     @property
     def sustained_per_s(self) -> float:
@@ -190,6 +194,8 @@ class Workload:
     instances: dict[str, pl.DataFrame] = field(default_factory=dict, compare=False)
     hidden: bool = False
     """Whether the instances come from a profile and hold tokens already."""
+    minutes: dict[str, MinuteSeries] = field(default_factory=dict, compare=False)
+    """When the classes of a log are busy; those absent are taken to be at their peak all the time."""
 
     def __post_init__(self) -> None:
         names = [c.name for c in self.classes]

@@ -140,6 +140,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
                 page.wrapped(message, "  - ", "    ", style_of)
             page.line()
     conflicts_text(page, table["conflicts"])
+    _when(page, best)
     if table["gives_up"]:
         page.line("What it gives up", "head")
         for sentence in table["gives_up"]:
@@ -182,6 +183,30 @@ def _latency(entry: dict[str, Any]) -> str:
         return ""
     goal = entry["latency_goal_ms_p99"]
     return f"; p99 {amount(entry['latency_ms_p99'])}" + (f" of {amount(goal)} ms" if goal else " ms")
+
+
+_GROWTHS = {"rate": "load", "new_keys": "keys", "rows_per_key": "rows per key"}
+BREAKS_SHOWN = 3
+
+
+def _when(page: Page, best: dict[str, Any]) -> None:
+    """What passes its limit first, by how much growth and when."""
+    shown: list[dict[str, Any]] = []
+    for found in best["breaks"]:
+        # An entity that fills its partition breaks with it, and says nothing more.
+        same = [s for s in shown if s["cause"] == found["cause"] or s["measured"] == found["measured"]]
+        if len(shown) < BREAKS_SHOWN and not same:
+            shown.append(found)
+    if not shown:
+        return
+    page.line("When it breaks", "head")
+    for found in shown:
+        of = " or ".join(_GROWTHS.get(kind, kind) for kind in found["growth_of"])
+        text = f"at {ratio(found['factor'])} the {of}, head-room ends at {ratio(found['factor_headroom'])}"
+        if found["months"] is not None:
+            text += f"; in {amount(found['months'])} months" if found["months"] else "; now"
+        page.wrapped(f"{found['cause']}: {text}", "  - ", "    ")
+    page.line()
 
 
 def _limit(result: dict[str, Any], name: str) -> float:

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.breaks import saturation
 from pkadvisor.design.cost import score_points
 from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
@@ -27,13 +28,13 @@ from pkadvisor.report.arrangement import arranged_json, conflict_json
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.estimates import Break, ClassCost, CostEstimate, HotPartition
     from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import TableTraffic, Traffic
-    from pkadvisor.observe.workload import QueryClass
+    from pkadvisor.observe.workload import Growth, QueryClass
 
 SCHEMA_VERSION = "1.0"
 EXAMPLES = 3
@@ -221,10 +222,14 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         return out
     population = judged.bench.population
     best = advice.recommended
-    out["recommended"] = _scheme(best, population, shown, None, full=True)
+    growth = judged.workload.growth
+    out["recommended"] = {**_scheme(best, population, shown, None, full=True), **_when(best, growth)}
     if advice.current is not None:
         mine = None if advice.keep else loss(advice.current, best)
-        out["current"] = _scheme(advice.current, population, shown, mine, full=True)
+        out["current"] = {
+            **_scheme(advice.current, population, shown, mine, full=True),
+            **_when(advice.current, growth),
+        }
     others = [c for c in advice.ranking if c is not best and c is not advice.current][: max(0, top - 1)]
     out["alternatives"] = [
         _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
@@ -346,13 +351,7 @@ def _scheme(
         "feasible": found.feasible,
         "score": number(round(found.score, 1)),
         "terms": _terms(found),
-        "hot_partition": None
-        if found.hot is None
-        else {
-            "partition_key": shown.key(found.hot.partition_key),
-            "entities_per_s_peak": number(found.hot.entities_per_s),
-            "share": number(found.hot.share),
-        },
+        "hot_partition": None if found.hot is None else _hot_partition(found.hot, shown),
         "write_fronts": {
             "lasting": None if found.fronts.median is None else number(found.fronts.median),
             "least": None if found.fronts.least is None else number(found.fronts.least),
@@ -382,6 +381,51 @@ def _scheme(
             }
             for t in found.transactions
         ]
+    return out
+
+
+def _hot_partition(hot: HotPartition, shown: Shown) -> dict[str, Any]:
+    return {
+        "partition_key": shown.key(hot.partition_key),
+        "entities_per_s_peak": number(hot.entities_per_s),
+        "entities_per_s_mean": number(hot.mean_per_s),
+        "entities_per_s_peak_second": number(hot.second_per_s),
+        "share": number(hot.share),
+        "basis": str(hot.basis),
+        "verdict": hot.verdict or None,
+        "helps": hot.helps or None,
+    }
+
+
+def _when(found: CostEstimate, growth: Growth | None) -> dict[str, Any]:
+    """When a design breaks: what binds first, and every limit with the growth that passes it."""
+    binds = saturation(found.breaks, found.requests_per_s_peak)
+    return {
+        "saturation": None
+        if binds is None
+        else {"requests_per_s": number(binds.value), "cause": binds.source, "basis": str(binds.basis)},
+        "breaks": _breaks(found.breaks, growth),
+    }
+
+
+def _breaks(breaks: Sequence[Break], growth: Growth | None) -> list[dict[str, Any]]:
+    """Each limit: growth as a factor of today's peak, at the target and at the head-room line."""
+    out = []
+    for found in breaks:
+        months = found.months(growth)
+        out.append(
+            {
+                "cause": found.cause,
+                "resource": found.resource,
+                "measured": number(found.measured),
+                "limit": number(found.limit),
+                "unit": found.unit,
+                "factor": number(found.factor),
+                "factor_headroom": number(found.factor_comfort),
+                "growth_of": [str(kind) for kind in found.by],
+                "months": None if months is None else number(months),
+            }
+        )
     return out
 
 

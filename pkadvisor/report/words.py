@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.population import Population
 from pkadvisor.design.search import BREAK_ENOUGH
-from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf
+from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import CostEstimate
@@ -76,7 +76,9 @@ def unknowns(judged: Judged) -> list[str]:
     elif population.hashed & {population.arrival}:
         out.append("the order of inserts: the profile hides it")
     if section.traffic is None:
-        out.append("real parameters and bursts: rates and draws are as declared, no log was given")
+        out.append(
+            "real parameters and bursts: rates and draws are as declared, no log was given; peaks are taken to coincide"
+        )
     drawn = [d for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
     assumed = [d.query.name for d in drawn]
     if assumed:
@@ -88,9 +90,6 @@ def unknowns(judged: Judged) -> list[str]:
         out.append(_sample_error(judged, population))
     out.append(f"uniqueness beyond the {max(judged.verified_rows, population.rows):,} entities at hand")
     out += _coarse_times(judged, population)
-    workload = judged.workload
-    if workload.growth is not None and workload.growth.of is not GrowthOf.RATE:
-        out.append(f"growth of {workload.growth.of}: taken as growth of the rates")
     if judged.advice is not None:
         out += _head_room(judged.advice.recommended, population)
     if judged.workload.growth is None:

@@ -593,3 +593,14 @@ def test_a_skeleton_loads_once_its_rates_are_filled_in(columns: tuple[tuple[str,
 def test_a_skeleton_of_any_columns_is_a_design(columns: list[tuple[str, EdmType]]) -> None:
     table = table_of(skeleton(columns, "data").replace("rate:  ", "rate: 5/s  # "))
     check_properties(table, dict(columns))
+
+
+def test_a_peak_may_say_when_it_is() -> None:
+    rate = "rate: 10/s, peak: 50/s, peak_at: 18:00-20:00"
+    (found,) = table_of(
+        classes_yaml(queries="{name: q, filter: \"event eq '{event}'\", " + rate + "}")
+    ).workload.classes
+    assert (found.rate.peak_per_s, found.rate.peak_at) == (50, (1080, 1200))
+    for text, says in ((rate.replace("peak: 50/s, ", ""), "not how high"), (rate.replace("18:00-", ""), "time of day")):
+        wrong = refusal(classes_yaml(queries="{name: q, filter: \"event eq '{event}'\", " + text + "}"))
+        assert says in wrong.what

@@ -191,6 +191,11 @@ def test_merged_logs_add_up(tmp_path: Path) -> None:
     for shape, query in mine.items():
         assert theirs[shape].rate.mean_per_s == pytest.approx(query.rate.mean_per_s, rel=0.1, abs=0.02), query.name
         assert theirs[shape].rate.peak_per_s <= query.rate.peak_per_s + 1
+        # A minute in which the log was cut is put together again, but for a retry whose first attempt is cut off.
+        one, other = (w.minutes[c.name] for w, c in ((whole, query), (merged.workload, theirs[shape])))
+        assert (one.at, one.of_day) == (other.at, other.of_day)
+        assert sum(abs(a - b) for a, b in zip(one.requests, other.requests, strict=True)) <= 1
+        assert theirs[shape].rate.peak_minute_per_s == pytest.approx(query.rate.peak_minute_per_s, abs=1 / 60)
     names = [c.name for c in merged.workload.classes]
     assert len(set(names)) == len(names)
     for name, frame in merged.workload.instances.items():

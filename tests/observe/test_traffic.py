@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe import traffic_fold, traffic_parts
+from pkadvisor.observe import minutes, traffic_fold, traffic_parts
 from pkadvisor.observe.logs import FORMATS, open_log, sniff
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
+from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.traffic import TableTraffic, Traffic, Window, read_traffic
 from pkadvisor.observe.traffic_parts import (
     LATENCY_ERROR,
@@ -497,18 +498,21 @@ def test_seconds_keep_their_sums_and_peaks(requests: list[tuple[int, int]]) -> N
         part = np.array(ordered[at : at + 17], dtype=np.int64)
         seconds.add(part[:, 0], part[:, 1])
         seconds._merge()
-    peak, minutes = seconds.result()
+    peak, found = seconds.result()
     true_seconds = Counter(requests)
     true_minutes = Counter((c, s // 60) for c, s in requests)
     for code in {c for c, _ in requests}:
-        assert sum(n for (c, _), n in true_minutes.items() if c == code) == int(minutes[code][1].sum())
-        assert dict(zip(*(x.tolist() for x in minutes[code]), strict=True)) == {
+        assert sum(n for (c, _), n in true_minutes.items() if c == code) == int(found[code][1].sum())
+        assert dict(zip(*(x.tolist() for x in found[code]), strict=True)) == {
             m: n for (c, m), n in true_minutes.items() if c == code
         }
         true_peak = max(n for (c, _), n in true_seconds.items() if c == code)
         assert peak[code] <= true_peak
         if len(true_seconds) <= 20:
             assert peak[code] == true_peak
+            assert seconds.busiest()[code] == min(
+                s for (c, s), n in true_seconds.items() if c == code and n == true_peak
+            )
 
 
 def test_text_hashes_do_not_depend_on_their_neighbours() -> None:
@@ -580,3 +584,47 @@ def test_a_cut_archive_is_told(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress("\n".join(sa_line(s, f"request-{s:05}") for s in range(9000)).encode())[:-5000])
     with pytest.raises(InputError, match="cut short"):
         read_traffic([path])
+
+
+def test_each_class_tells_its_minutes_and_its_busiest_second(tmp_path: Path) -> None:
+    insert = ("/events", "/acct/events/p/n", "InsertEntity", 201)
+    lines = [sa_line(s, f"read-{i:04}") for i, s in enumerate([3, 4, 65, 65.5, 66])]
+    lines += [sa_line(s, f"insert-{i:04}", *insert) for i, s in enumerate([200, 201])]
+    table = one_table(read_traffic([write(tmp_path / "a.log", *lines)]))
+    day = 1_767_225_600 // 60  # 2026-01-01
+    read, put = (next(c.minutes for c in table.classes if c.op == op) for op in ("query", "insert"))
+    assert read == MinuteSeries((day, day + 1), (2, 3), burst_at=day + 1)
+    assert put == MinuteSeries((day + 3,), (2,), burst_at=day + 3)
+
+
+def test_a_long_log_is_told_by_minute_of_the_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minutes, "MINUTES_MAX", 3)
+    lines = [sa_line(s, f"read-{i:04}") for i, s in enumerate([0, 60, 120, 180, 181])]
+    later = [text.replace("2026-01-01T", "2026-01-02T").replace("read-", "again-") for text in [*lines[:2], lines[0]]]
+    later[2] = later[2].replace("again-0000", "again-0009")
+    (read,) = one_table(read_traffic([write(tmp_path / "a.log", *lines, *later)])).classes
+    assert read.minutes == MinuteSeries((0, 1, 2, 3), (2, 1, 1, 2), of_day=True, burst_at=0)
+
+
+counts = st.dictionaries(st.integers(0, 5000), st.integers(1, 99), max_size=8)
+
+
+@given(st.lists(counts, min_size=3, max_size=3))
+def test_parts_of_a_log_add_up_in_any_grouping(parts: list[dict[int, int]]) -> None:
+    first, second, third = (MinuteSeries(tuple(sorted(p)), tuple(p[m] for m in sorted(p))) for p in parts)
+
+    def both(one: MinuteSeries, other: MinuteSeries) -> MinuteSeries:
+        return minutes.added(one, other, None)
+
+    assert both(first, second) == both(second, first)
+    assert both(both(first, second), third) == both(first, both(second, third))
+    total = Counter(parts[0]) + Counter(parts[1]) + Counter(parts[2])
+    whole = both(both(first, second), third)
+    assert dict(zip(whole.at, whole.requests, strict=True)) == dict(total)
+    folded = whole.by_day()
+    assert folded.by_day() == folded
+    for minute, count in total.items():
+        assert folded.requests[folded.at.index(minute % 1440)] >= count
+    # Folded before or after, where no minute was cut.
+    if not set(parts[0]) & set(parts[1]):
+        assert both(first.by_day(), second) == both(first, second).by_day()

@@ -14,6 +14,7 @@ from pkadvisor.observe.units import (
     parse_count,
     parse_duration,
     parse_growth,
+    parse_hours,
     parse_latency_ms,
     parse_rate,
     parse_share,
@@ -141,3 +142,25 @@ def test_any_text_gives_a_usable_number_or_a_unit_error(text: str) -> None:
         else:
             assert math.isfinite(value)
             assert value > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [
+        ("18:00-20:00", (1080, 1200)),
+        (" 9:30 - 17:15 ", (570, 1035)),
+        ("22:30-01:00", (1350, 60)),
+        ("00:00-24:00", (0, 1440)),
+    ],
+)
+def test_hours_of_the_day(text: str, minutes: tuple[int, int]) -> None:
+    assert parse_hours(text) == minutes
+
+
+@pytest.mark.parametrize(
+    "text", ["18-20", "18:00", "24:00-01:00", "18:60-20:00", "18:00-24:01", "18:00-18:00", "", "٣:00-4:00"]
+)
+def test_hours_refused(text: str) -> None:
+    with pytest.raises(UnitError) as caught:
+        parse_hours(text)
+    assert "18:00-20:00" in caught.value.fix

@@ -183,7 +183,10 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
             for end in ("low", "high")
         ),
         # Ranked schemes are told in short.
-        *(f"/tables/alternatives/{name}" for name in ("examples", "index_examples", "classes", "transactions")),
+        *(
+            f"/tables/alternatives/{name}"
+            for name in ("examples", "index_examples", "classes", "transactions", "saturation", "breaks")
+        ),
     }
     absent = set(promised(found, found)) - occurring
     missing = {name for name in absent if not any(name == r or name.startswith(f"{r}/") for r in rare)}

@@ -1,0 +1,200 @@
+"""What is hot and what helps: loads over their targets at the horizon, bursts, and loads near their targets.
+
+Three verdicts (as DynamoDB's throttle reasons and CockroachDB's hot-spot classes tell apart): *hot entity*, no key
+helps; *hot partition*, no split helps; *hot range*, a split helps after the minutes that the service needs for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
+from pkadvisor.design.estimates import Bench, Break, HotPartition, Remark, Violation
+from pkadvisor.design.keyfacts import encode_row
+from pkadvisor.design.template import format_template
+from pkadvisor.observe.workload import GrowthOf
+
+if TYPE_CHECKING:
+    from pkadvisor.design.heat import Fronts, LoadMap, PartitionLoad
+    from pkadvisor.design.population import Population
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.transforms import Part
+    from pkadvisor.limits import Limits
+
+HELPS = {
+    "hot-entity": "no key helps: cache it where it is read, shard it where it is written",
+    "hot-partition": "no split helps: only a finer key or buckets spread it",
+    "hot-range": "the service splits it after minutes: raise the load slowly",
+    "append-only": "splitting does not help: lead with buckets or another property",
+    "scan-load": "only a key that the filter fixes reads less",
+    "account": "only fewer requests or a second account help",
+}
+"""What helps against each verdict."""
+ALONE = 1.1
+"""A partition that takes no more than this times its hottest entity is hot by that entity alone."""
+
+
+def hot_partition(loads: LoadMap, bench: Bench) -> HotPartition | None:
+    """The partition that takes most at the peak, with its verdict."""
+    hottest = loads.hottest()
+    if hottest is None:
+        return None
+    parts, load = hottest
+    entity = loads.hottest_entity()
+    verdict = _verdict(load.entities_per_s, entity[1].entities_per_s if entity else 0.0, bench)
+    return HotPartition(
+        _text(parts, load, bench.population),
+        load.entities_per_s,
+        load.share,
+        load.partitions,
+        verdict,
+        HELPS.get(verdict, ""),
+        load.mean_per_s,
+        load.second_per_s,
+        loads.basis,
+    )
+
+
+def _verdict(partition: float, entity: float, bench: Bench) -> str:
+    """Whether a load is over the head-room line now, or over its target when the rates have grown; and by what."""
+    limit = bench.limits.partition_entities_per_s
+    horizon = bench.horizon_factor if bench.growth_of is GrowthOf.RATE else 1.0
+
+    def hot(load: float) -> bool:
+        return load > limit * bench.limits.headroom_share or load * horizon > limit
+
+    if hot(entity):
+        return "hot-entity"
+    return "hot-partition" if hot(partition) else ""
+
+
+def _text(parts: tuple[Part, ...], load: PartitionLoad, population: Population) -> str:
+    return encode_row(parts, population, load.row) if load.row is not None else format_template(parts)
+
+
+def _partition_name(text: str) -> str:
+    return f"partition '{text}'" if text else "the one partition ''"
+
+
+def heat_violations(
+    scheme: KeyScheme, bench: Bench, loads: LoadMap, fronts: Fronts, inserts_peak: float, breaks: Sequence[Break]
+) -> list[Violation]:
+    """Loads that are over their targets now, or when what is declared to grow has grown over its horizon."""
+    found: dict[str, Break] = {}
+    for each in breaks:  # of two growths of one cause the one that the workload has
+        if each.cause not in found or bench.growth_of in each.by:
+            found[each.cause] = each
+    out: list[Violation] = []
+    entity = loads.hottest_entity()
+    entity_over = entity is not None and ENTITY in found and _over(found[ENTITY], bench)
+    if entity is not None and entity_over:
+        key, load = entity
+        text, keys = _entity_name(key, load, bench.population)
+        out.append(_violation("hot-entity", text, found[ENTITY], bench, keys))
+    hot = loads.hottest()
+    by_entity = entity_over and hot is not None and hot[1].entities_per_s <= ALONE * found[ENTITY].measured
+    if hot is not None and PARTITION in found and not by_entity and _over(found[PARTITION], bench):
+        text = _text(hot[0], hot[1], bench.population)
+        what = f"{_partition_name(text)} takes {percent(hot[1].share)} of the load"
+        out.append(_violation("hot-partition", what, found[PARTITION], bench, (text,) if text else ()))
+    filling = loads.first_to_fill(bench.limits.partition_entities_per_s)
+    growing = bench.growth_of is GrowthOf.ROWS_PER_KEY
+    if filling is not None and growing and FILLING in found and not any(v.code == "hot-partition" for v in out):
+        text = _text(filling[0], filling[1], bench.population)
+        if _over(found[FILLING], bench) and not by_entity:
+            what = f"{_partition_name(text)} has more and more rows that are scanned"
+            out.append(_violation("hot-partition", what, found[FILLING], bench, (text,) if text else ()))
+    if fronts.median is not None and INSERTS in found and _over(found[INSERTS], bench):
+        template = format_template(scheme.main.partition) or "''"
+        what = (
+            f"inserts reach {fronts.median:.3g} key ranges at a time under {template}: {inserts_peak:,.0f} entities/s"
+        )
+        out.append(_violation("append-only", what, found[INSERTS], bench, (), "entities/s in one range"))
+    if RUN in found and _over(found[RUN], bench):
+        reader = loads.busiest_run[1]
+        what = f"{reader} reads one run of neighbouring partitions, which one server has until the service splits it"
+        out.append(_violation("hot-range", what, found[RUN], bench))
+    # The account's target is stated for requests "assuming entities of 1 KiB"; for scans it is read as entities.
+    if SCANS in found and _over(found[SCANS], bench):
+        out.append(_violation("scan-load", SCANS, found[SCANS], bench))
+    if ACCOUNT in found and _over(found[ACCOUNT], bench):
+        out.append(
+            _violation("account", "all requests together", found[ACCOUNT], bench, (), account_unit(bench.limits))
+        )
+    return out
+
+
+def _at_horizon(found: Break, bench: Bench) -> float:
+    return found.load_at(bench.horizon_factor if bench.growth_of in found.by else 1.0)
+
+
+def _over(found: Break, bench: Bench) -> bool:
+    return _at_horizon(found, bench) > found.limit
+
+
+def _violation(
+    code: str, what: str, found: Break, bench: Bench, keys: tuple[str, ...] = (), unit: str = "entities/s"
+) -> Violation:
+    declared, reached = bench.workload.growth is not None, _at_horizon(found, bench)
+    when = f"{found.measured:,.0f} {unit} at the peak"
+    if found.measured <= found.limit:
+        grown = reached / found.measured
+        of = "" if bench.growth_of is GrowthOf.RATE else f" of growing {WORDS[bench.growth_of]}"
+        when += f", ×{grown:.3g} at the horizon{of}" + ("" if declared else " (assumed)")
+    share = times(found.measured / found.limit)
+    message = f"{what}: {when}; target {found.limit:,.0f} ({share} of it); {HELPS[code]}"
+    assumed = found.measured <= found.limit and not declared
+    return Violation(code, message, found.measured, found.limit, unit, reached / found.limit, assumed, keys)
+
+
+WORDS = {GrowthOf.RATE: "rates", GrowthOf.NEW_KEYS: "keys", GrowthOf.ROWS_PER_KEY: "rows per key"}
+"""What grows, in words."""
+
+
+def _entity_name(key: Key, load: PartitionLoad, population: Population) -> tuple[str, tuple[str, ...]]:
+    if load.row is None:
+        return f"one entity of {key}", ()
+    keys = tuple(encode_row(parts, population, load.row) for parts in (key.partition, key.row))
+    return f"the entity '{keys[0]}' | '{keys[1]}' alone", tuple(k for k in keys if k)
+
+
+def heat_remarks(bench: Bench, loads: LoadMap, breaks: Sequence[Break]) -> list[Remark]:
+    """Loads between the head-room line and the target, and busiest seconds over it."""
+    limits, out = bench.limits, list[Remark]()
+    hot = loads.hottest()
+    target = limits.partition_entities_per_s
+    partition = next((b for b in breaks if b.cause == PARTITION), None)
+    if hot is not None and partition is not None and not _over(partition, bench):
+        load = hot[1].entities_per_s
+        if load > target * limits.headroom_share:
+            tail = f"takes {percent(load / target)} of its target at the peak: head-room ends at "
+            tail += percent(limits.headroom_share)
+            name = _partition_name(_text(hot[0], hot[1], bench.population))
+            out.append(Remark("head-room", f"{name} {tail}", f"one partition {tail}"))
+    burst = loads.busiest_second()
+    if burst is not None and burst[1].second_per_s > target >= burst[1].entities_per_s:
+        out.append(_burst(burst[1], _text(*burst, bench.population), limits))
+    return out
+
+
+def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
+    """A busiest second over the target, as a token bucket sees it: in a second it admits its allowance and the rate."""
+    target, allowance = limits.partition_entities_per_s, limits.burst_s * limits.partition_entities_per_s
+    over = load.second_per_s - target
+    tail = (
+        f"takes {load.second_per_s:,.0f} entities in its busiest second: over its target of {target:,.0f} for 1 s; "
+        f"throttled if the burst allowance is under {over:,.0f} entities "
+        f"({allowance:,.0f} are assumed: {'it passes' if over <= allowance else 'it is throttled'})"
+    )
+    return Remark("burst", f"{_partition_name(text)} {tail}", f"one partition {tail}")
+
+
+def times(factor: float) -> str:
+    """A factor with as many digits as matter."""
+    return f"{factor:,.0f}x" if factor >= 100 else f"{factor:.3g}x"
+
+
+def percent(share: float) -> str:
+    """A share in per cent."""
+    return f"{100 * share:.3g} %"

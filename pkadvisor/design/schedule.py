@@ -1,0 +1,157 @@
+"""When the classes of a workload are busy together: the minutes that can be the worst for some partition.
+
+A load is a sum over classes, each at the rate that it has in that minute. The highest load of any resource is reached
+in a minute that no other one equals or passes in every class, so only those are kept. A class without times (a declared
+one) is taken to be at its peak in every minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
+from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.population import Population
+    from pkadvisor.observe.workload import QueryClass, Rate, Workload
+
+    Floats = NDArray[np.float64]
+
+ROWS_MAX = 1024
+"""Worst minutes that are kept apart; of more, neighbouring ones are taken as one, at the peak of each class in them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Schedule:
+    """Rates as shares of each class's sustained peak, one column a class.
+
+    ``peaks``: a row for each minute that can be the worst. ``mean``: on average. ``seconds``: a row for each busiest
+    second of a class, the others as in that minute; no row where no second is known to be busier than the minutes.
+    ``basis``: counted where a log tells the times of all classes, declared where a design file tells those that no log
+    does, else assumed. ``coarse``: how many minutes a row stands for at most.
+    """
+
+    columns: Mapping[str, int]
+    peaks: Floats
+    mean: Floats
+    seconds: Floats
+    basis: Basis = Basis.ASSUMED
+    coarse: int = 1
+
+    def peak(self, by_class: Mapping[str, float]) -> float:
+        """The highest sum of values that classes reach at their peaks, each at its share of one minute."""
+        import numpy as np
+
+        totals = np.zeros(self.peaks.shape[1])
+        for name, value in by_class.items():
+            totals[self.columns.get(name, 0)] += value
+        return float((self.peaks * totals).sum(axis=1).max())
+
+
+def schedule_of(workload: Workload, population: Population) -> Schedule:
+    """The schedule of a workload; computed once for a population."""
+    known = population.memo.get("schedule")
+    if known is None or known[0] is not workload:
+        known = (workload, make_schedule(workload.classes, workload.minutes))
+        population.memo["schedule"] = known
+    found = known[1]
+    assert isinstance(found, Schedule)
+    return found
+
+
+def all_at_once() -> Schedule:
+    """The schedule of classes that nobody tells apart."""
+    import numpy as np
+
+    return Schedule({}, np.ones((1, 1)), np.ones(1), np.zeros((0, 1)))
+
+
+def make_schedule(classes: Sequence[QueryClass], minutes: Mapping[str, MinuteSeries]) -> Schedule:
+    """The worst minutes and busiest seconds of some classes."""
+    import numpy as np
+
+    columns = {name: i for i, name in enumerate(sorted(c.name for c in classes))}
+    rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
+    mean = np.ones(len(columns))
+    for name, rate in rated.items():
+        mean[columns[name]] = rate.mean_per_s / rate.sustained_per_s
+    series = {name: minutes[name] for name in rated if name in minutes and minutes[name].at}
+    windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
+    if not series and not windows:
+        return Schedule(columns, np.ones((1, len(columns))), mean, np.zeros((0, len(columns))))
+    if windows:
+        series = {name: s.by_day() for name, s in series.items()}
+    series = bounded(series)
+    of_day = bool(windows) or any(s.of_day for s in series.values())
+    found = {m for s in series.values() for m in s.at}
+    at = np.arange(DAY) if windows else np.array(sorted(found), dtype=np.int64)
+    shares = np.ones((len(at), len(columns)))
+    for name, window in windows.items():
+        start, stop = window
+        inside = (at >= start) & (at < stop) if start < stop else (at >= start) | (at < stop)
+        shares[:, columns[name]] = np.where(inside, 1.0, mean[columns[name]])
+    for name, seen in series.items():
+        counts = np.array(seen.requests, dtype=np.float64)
+        shares[:, columns[name]] = 0.0
+        shares[np.searchsorted(at, seen.at), columns[name]] = counts / counts.max()
+    seconds = _seconds(rated, series, columns, at, shares, of_day)
+    coarse, rows = 1, _worst(shares)
+    while len(rows) > ROWS_MAX:
+        coarse *= 2
+        groups = np.arange(len(shares)) // coarse
+        rows = _worst(np.maximum.reduceat(shares, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0))
+    known = len(series) + len(windows) == len(rated)
+    basis = Basis.ASSUMED if not known else Basis.DECLARED if windows else Basis.COUNTED
+    return Schedule(columns, rows, mean, seconds, basis, coarse)
+
+
+def _seconds(
+    rated: Mapping[str, Rate],
+    series: Mapping[str, MinuteSeries],
+    columns: Mapping[str, int],
+    at: NDArray[np.int64],
+    shares: Floats,
+    of_day: bool,
+) -> Floats:
+    """A row for each class that has a busiest second above its minutes: that class so, the others as in that minute."""
+    import numpy as np
+
+    rows = []
+    for name, found in series.items():
+        rate = rated[name]
+        if found.burst_at is None or rate.peak_per_s <= rate.sustained_per_s:
+            continue
+        minute = found.burst_at % DAY if of_day else found.burst_at
+        place = min(int(np.searchsorted(at, minute)), len(at) - 1)
+        row = shares[place].copy()
+        # Classes whose busiest second lies in the same minute are taken to have it at once.
+        for other, same in series.items():
+            theirs = rated[other]
+            if same.burst_at == found.burst_at:
+                row[columns[other]] = max(row[columns[other]], theirs.peak_per_s / theirs.sustained_per_s)
+        rows.append(row)
+    return np.unique(np.array(rows), axis=0) if rows else np.zeros((0, shares.shape[1]))
+
+
+def _worst(shares: Floats) -> Floats:
+    """The rows that no other row equals or passes in every column, in an order that depends on their values alone."""
+    import numpy as np
+
+    rows = np.unique(shares, axis=0)
+    rows = rows[np.argsort(-rows.sum(axis=1), kind="stable")]
+    kept: list[int] = []
+    front = np.zeros((0, rows.shape[1]))
+    for number, row in enumerate(rows):
+        if len(kept) > ROWS_MAX:
+            break  # too many to keep apart: the caller takes neighbours together
+        # A row that passes another has the larger sum, so it comes first.
+        if not len(front) or not (front >= row).all(axis=1).any():
+            kept.append(number)
+            front = rows[kept]
+    return rows[kept]
