@@ -12,7 +12,8 @@ from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
-from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
+from pkadvisor.design.fronts import Fronts, write_fronts
+from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.keyfacts import encode_row, key_surplus, stored_bytes
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import KeyScheme
@@ -64,7 +65,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         horizon_factor=bench.horizon_factor,
         transactions=transactions,
         violations=violations,
-        remarks=remarks_of(scheme, bench, costs, fronts, transactions),
+        remarks=remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
         score=score,
         partitions=round(population.groups_total(atoms)),
         surplus=surplus,
@@ -104,9 +105,12 @@ def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fro
             float(has_row(key, row, bench.population)[: bench.population.rows].mean()) if bench.population.rows else 1
         )
         rows[key.partition] = rows.get(key.partition, 0.0) + share
-    found = [(write_fronts(parts, bench.population), inserted_per_s * count) for parts, count in rows.items()]
+    found = [
+        (write_fronts(parts, bench.population, bench.limits, inserted_per_s or None), inserted_per_s * count)
+        for parts, count in rows.items()
+    ]
     known = [f for f in found if f[0].median is not None]
-    return max(known, key=lambda f: f[1] / (f[0].median or 1.0)) if known else found[0]
+    return max(known, key=lambda f: f[1] / (f[0].lasting(bench.limits.lasting_s) or 1.0)) if known else found[0]
 
 
 def _break_pairs(
@@ -126,8 +130,9 @@ def _break_pairs(
         pairs.append((limits.range_entities_per_s / loads.busiest_run[0], "the run of partitions that one query reads"))
     if requests_peak > 0:
         pairs.append((limits.account_requests_per_s / requests_peak, "the account's requests"))
-    if fronts.median is not None and inserts_peak > 0:
-        pairs.append((limits.range_entities_per_s * fronts.median / inserts_peak, "the range that takes the inserts"))
+    lasting = fronts.lasting(limits.lasting_s)
+    if lasting is not None and inserts_peak > 0:
+        pairs.append((limits.range_entities_per_s * lasting / inserts_peak, "the range that takes the inserts"))
     return pairs
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
-from pkadvisor.design.heat import Fronts, LoadMap
+from pkadvisor.design.fronts import Fronts
+from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.key_findings import key_remarks
 from pkadvisor.design.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.plan import Access
@@ -56,13 +57,14 @@ def violations_of(
             "entities/s",
             (hot.partition_key,) if hot.partition_key else (),
         )
-    if fronts.median is not None and inserts_peak > 0:
+    lasting = fronts.lasting(limits.lasting_s)
+    if lasting is not None and inserts_peak > 0:
         key = format_template(scheme.main.partition) or "''"
         over(
             "append-only",
-            f"inserts reach {fronts.median:.3g} key ranges at a time under {key}: "
+            f"inserts reach {lasting:.3g} key ranges at a time under {key}: "
             f"{inserts_peak:,.0f} entities/s, and splitting does not help",
-            inserts_peak / fronts.median,
+            inserts_peak / lasting,
             limits.range_entities_per_s,
             "entities/s in one range",
         )
@@ -157,6 +159,7 @@ def remarks_of(
     bench: Bench,
     costs: tuple[ClassCost, ...],
     fronts: Fronts,
+    inserts_peak: float,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Remark, ...]:
     population = bench.population
@@ -202,6 +205,7 @@ def remarks_of(
                 "inserts follow the key order: one range of partitions takes them all, however many servers there are",
             )
         )
+    out += _burst_remarks(bench, fronts, inserts_peak)
     count = round(population.groups_total(atoms_of(scheme.main.partition)))
     if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
         out.append(
@@ -211,6 +215,35 @@ def remarks_of(
             )
         )
     return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
+
+
+def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Remark]:
+    """Inserts that crowd for a while into fewer ranges than can take them, where the state that lasts is within
+    the target."""
+    limits = bench.limits
+    lasting, target = fronts.lasting(limits.lasting_s), limits.range_entities_per_s
+    if lasting is None or fronts.least is None or fronts.least_share is None or fronts.least >= lasting:
+        return []
+    load = inserts_peak * bench.horizon_factor / fronts.least
+    if load <= target or inserts_peak * bench.horizon_factor / lasting > target:
+        return []
+    crowd = f"{fronts.least:.3g} key range{'s' if fronts.least >= 1.005 else ''}"
+    share = percent(fronts.least_share)
+    if fronts.least_lasts_s is None:
+        message = (
+            f"for {share} of the time inserts crowd into {crowd}, which is over target at the peak of the horizon "
+            f"({load:,.0f} entities/s in one of {target:,.0f}); how long at a time is not known"
+        )
+        return [Remark("append-burst", message)]
+    n = fronts.least_lasts_s
+    allowance = (load - target) * n / target
+    when = "after each boundary" if fronts.basis is Basis.DERIVED else "at a time"
+    message = (
+        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak of the "
+        f"horizon ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
+        f"{allowance:,.0f} s of the target (assumed: {limits.burst_s:g} s)"
+    )
+    return [Remark("append-burst", message)]
 
 
 FIRST = ("unpadded", "ambiguous", "width", "key-long")
