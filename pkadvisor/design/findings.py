@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pkadvisor.design.buckets import bucket_words
 from pkadvisor.design.estimates import Bench, ClassCost, HotPartition, Remark, TransactionOutcome, Violation
 from pkadvisor.design.fronts import Fronts
 from pkadvisor.design.heat import LoadMap
@@ -206,6 +207,7 @@ def remarks_of(
             )
         )
     out += _burst_remarks(bench, fronts, inserts_peak)
+    out += [Remark("buckets", text) for text in bucket_words(scheme, bench, costs, inserts_peak)]
     count = round(population.groups_total(atoms_of(scheme.main.partition)))
     if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
         out.append(

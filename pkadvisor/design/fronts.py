@@ -7,11 +7,11 @@ end of the key order follow every split and stay on one server (append or prepen
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.population import PERIOD_S, atom_of, atoms_of
 from pkadvisor.design.scheme import variable
 from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time, time_unit
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
 
 RANGES = 64
 """Key ranges that a busy table is assumed to be split into when fronts are counted; also the most that is reported."""
-ROWS_MIN = 200
-"""Below this many rows nothing is said."""
-ROWS_WINDOW = 400
-"""Rows that a window holds at least, where there are enough: fewer say little about the largest of 64 shares."""
-ROWS_WINDOW_MAX = 800
-"""Rows that are looked at in one window; of more a fixed draw by position."""
-ROWS_RECENT = 4_000
-"""Inserts that are recent where the last two days have fewer, or where nobody knows when they came."""
-DAY_S = 86_400.0
-RECENT_S = 2 * DAY_S
-"""What recurs each day lies once inside and not at the edge."""
-COLD_RATE = 4.0
-"""A load that came before at so many times the usual rate was a bulk load."""
-WINDOWS_MAX = 24
 RISING_SHARE = 0.95
 """A time is taken to rise with the inserts where so many of them are in the latest period seen."""
 UNLIKE = 3.5
@@ -96,7 +82,7 @@ def write_fronts(
 ) -> Fronts:
     """Fronts of a PartitionKey over the recent inserts at hand.
 
-    Windows last as long as the service needs to react, by the clock of the arrival column; without one, by
+    Windows last as long as the service needs to react, by the clock of the arrival column or, where more come, by
     ``inserts_per_s`` (entities/s). Ranges are learned in the window before (64 of equal mass, cut only between
     partitions) and are learned anew for each window. A maximum over noisy shares is too high, so the largest range
     is chosen on one half of a window and its share is counted on the other.
@@ -129,7 +115,7 @@ def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: flo
     hidden = sorted({p for part in parts for p in part.properties if p in population.hashed})
     if hidden:
         return Fronts(None, None, Basis.UNKNOWN, f"the profile hides the order of {', '.join(hidden)}")
-    windows = _windows(population, reaction, rate)
+    windows = windows_of(population, reaction, rate)
     place = _period_place(parts, population, windows, reaction)
     return _counted(parts, population, windows) if place is None else _derived(parts, place, population, reaction, rate)
 
@@ -137,7 +123,7 @@ def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: flo
 # -- periods -------------------------------------------------------------------------------------------------------
 
 
-def _period_place(parts: tuple[Part, ...], population: Population, windows: _Windows, reaction: float) -> int | None:
+def _period_place(parts: tuple[Part, ...], population: Population, windows: Windows, reaction: float) -> int | None:
     """Where a key has a period that rises with the inserts, outlasts the reaction and is divided further."""
     import numpy as np
 
@@ -179,145 +165,10 @@ def _derived(
     )
 
 
-# -- windows -------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """Recent inserts between two steps of the service: the rows before them, and their two halves, as row numbers."""
-
-    learn: Ints
-    halves: tuple[Ints, Ints]
-    seconds: float
-    weight: float
-    cold: bool
-    """Whether what was seen here may be over: nobody knows when, more than a day ago, or faster than usual."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Windows:
-    """Windows in the order of time; ``widened`` where a reaction time has too few rows. ``recent``: all their rows."""
-
-    each: tuple[_Window, ...]
-    recent: Ints
-    seconds: float | None
-    rows: int
-    widened: bool
-    stride: int
-    """Of so many windows one is looked at."""
-
-
-def _windows(population: Population, reaction: float, rate: float | None) -> _Windows:
-    """Cut the recent inserts into windows; the same for every key."""
-    import numpy as np
-
-    memo = ("front windows", reaction, rate)
-    if memo in population.memo:
-        kept: _Windows = population.memo[memo]
-        return kept
-    order = population.arrival_order()
-    assert order is not None
-    rows = len(order)
-    moments = _moments(population, order)
-    least = min(ROWS_WINDOW, max(ROWS_MIN // 2, rows // 4))
-    wanted = least
-    if moments is None and rate:
-        wanted = max(least, min(rows // 5, round(rate * reaction * rows / population.total)))
-    bounds = [rows]
-    while bounds[-1] > 0 and not _enough(bounds, moments):
-        end = bounds[-1]
-        start = end - wanted
-        if moments is not None:
-            start = min(start, int(np.searchsorted(moments, moments[end - 1] - reaction, side="right")))
-        bounds.append(max(0, start))
-    if len(bounds) > 2 and bounds[-2] - bounds[-1] < least:  # too few before the oldest window to learn from
-        del bounds[-2]
-    if len(bounds) == 2:
-        bounds = [rows, rows // 2, 0]
-    spans = [(c, b, a) for a, b, c in zip(bounds, bounds[1:], bounds[2:], strict=False)][::-1]
-    stride = max(1, math.ceil(len(spans) / WINDOWS_MAX))
-    spans = spans[::-1][::stride][::-1]
-    lasts = [0.0 if moments is None else _lasts(moments[b:a]) for _, b, a in spans]
-    usual = float(np.median(lasts))
-    pace = float(np.median([(a - b) / max(s, 1e-6) for (_, b, a), s in zip(spans, lasts, strict=True)]))
-    each = []
-    for (c, b, a), seconds in zip(spans, lasts, strict=True):
-        # A pause between two rows is no state of its own: no window weighs more than four usual ones.
-        weight = float(a - b) if moments is None else min(seconds, 4 * usual) or 1.0
-        cold = (
-            moments is None
-            or bool(moments[a - 1] < moments[-1] - DAY_S)
-            or (a - b) / max(seconds, 1e-6) >= COLD_RATE * pace
-        )
-        each.append(_Window(order[_drawn(c, b, rows)], _halves(order, b, a), seconds, weight, cold))
-    sizes = [a - b for _, b, a in spans]
-    widened = moments is not None and usual > 1.5 * reaction
-    window_s = None if moments is None else max(usual, reaction)
-    found = _Windows(tuple(each), order[spans[0][0] :], window_s, int(np.median(sizes)), widened, stride)
-    population.memo[memo] = found
-    return found
-
-
-def _moments(population: Population, order: Ints) -> Floats | None:
-    """Seconds of the clock at each insert, rising; None where the order is known without a clock."""
-    name = population.arrival
-    if name is None or not population.has(name) or population.types.get(name) is not EdmType.DATETIME:
-        return None
-    if name in population.hashed:
-        return None
-    moments: Floats = population.numbers(name, order) / 1e6
-    return moments
-
-
-def _enough(bounds: list[int], moments: Floats | None) -> bool:
-    """Whether the windows cut so far, newest first, reach back far enough; the oldest of them is only learned from."""
-    if len(bounds) < 3 or bounds[0] - bounds[-2] < ROWS_RECENT:
-        return False
-    return moments is None or float(moments[bounds[-2]]) <= float(moments[-1]) - RECENT_S
-
-
-def _lasts(moments: Floats) -> float:
-    """Seconds that some inserts took, the gap before the first included."""
-    gaps = max(1, len(moments) - 1)
-    return float(moments[-1] - moments[0]) * (gaps + 1) / gaps
-
-
-def _mixed(positions: Ints) -> NDArray[np.uint64]:
-    """A fixed number for each position without any pattern: rows in a cycle must not fall into one half (splitmix)."""
-    import numpy as np
-
-    with np.errstate(over="ignore"):
-        z = positions.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = z ^ (z >> np.uint64(31))
-    return mixed
-
-
-def _drawn(start: int, stop: int, end: int) -> Ints:
-    """Positions of a window that are looked at, in order; the draw counts from the newest row, at ``end``."""
-    import numpy as np
-
-    positions = np.arange(start, stop, dtype=np.int64)
-    if len(positions) > ROWS_WINDOW_MAX:
-        chosen = np.argsort(_mixed(end - positions), kind="stable")[:ROWS_WINDOW_MAX]
-        positions = np.sort(positions[chosen])
-    return positions
-
-
-def _halves(order: Ints, start: int, stop: int) -> tuple[Ints, Ints]:
-    import numpy as np
-
-    positions = _drawn(start, stop, len(order))
-    coin = np.argsort(_mixed(len(order) - positions + 1_000_003), kind="stable")
-    half = len(coin) // 2
-    return order[np.sort(positions[coin[:half]])], order[np.sort(positions[coin[half:]])]
-
-
 # -- counting ------------------------------------------------------------------------------------------------------
 
 
-def _counted(parts: tuple[Part, ...], population: Population, windows: _Windows) -> Fronts:
+def _counted(parts: tuple[Part, ...], population: Population, windows: Windows) -> Fronts:
     """Fronts by counting where the rows of each window land."""
     import numpy as np
 
@@ -331,7 +182,7 @@ def _counted(parts: tuple[Part, ...], population: Population, windows: _Windows)
     rows = np.array([len(w.halves[0]) + len(w.halves[1]) for w in windows.each], dtype=np.float64)
     weights = np.array([w.weight for w in windows.each])
     share = hits[:, 0] / rows
-    middle = _weighted_median(share, weights)
+    middle = weighted_median(share, weights)
     error = np.sqrt(max(middle, 1 / RANGES) * (1 - min(middle, 0.999)) / rows)
     usual = np.abs(share - middle) <= UNLIKE * error
     worse = (share > middle + UNLIKE * error) & (share > max(WORSE * middle, CROWDED))
@@ -348,17 +199,11 @@ def _counted(parts: tuple[Part, ...], population: Population, windows: _Windows)
         worst = worse & (share >= top - UNLIKE * np.sqrt(top * (1 - min(top, 0.999)) / rows))
         least = min(lasting, _fronts_of(hits[worst], rows[worst], more))
         least_share = float(weights[worst].sum() / weights[begun:].sum())
-        if windows.seconds is not None and not windows.widened:
+        if windows.seconds is not None and windows.by_clock:
             lasts = ((_longest(worst) - 1) * windows.stride + 1) * windows.seconds
     elif windows.seconds is not None:
         lasts = float(weights.sum())
-    note = ""
-    if windows.widened:
-        assert windows.seconds is not None
-        note = (
-            f"too few rows come while the service reacts: counted over {_span(windows.seconds)} ({windows.rows:,} rows)"
-        )
-    return Fronts(lasting, least, Basis.COUNTED, note, least_share, lasts, windows.seconds)
+    return Fronts(lasting, least, Basis.COUNTED, windows.note, least_share, lasts, windows.seconds)
 
 
 def _places(keys: list[Ints]) -> Ints:
@@ -403,14 +248,6 @@ def _fronts_of(hits: Floats, rows: Floats, more: float) -> float:
     return min(max(1.0, 1 / largest) * more, float(RANGES))
 
 
-def _weighted_median(values: Floats, weights: Floats) -> float:
-    import numpy as np
-
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
-
-
 def _longest(flags: NDArray[np.bool_]) -> int:
     """The longest run of true."""
     longest = run = 0
@@ -418,13 +255,6 @@ def _longest(flags: NDArray[np.bool_]) -> int:
         run = run + 1 if flag else 0
         longest = max(longest, run)
     return longest
-
-
-def _span(seconds: float) -> str:
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds / size:.2g} {unit}" if seconds < 100 * size else f"{seconds / size:,.0f} {unit}"
-    return f"{seconds:.0f} s"
 
 
 def _interleaved(leading: Part, population: Population) -> float:

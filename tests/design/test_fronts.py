@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from pkadvisor.design.fronts import RANGES, ROWS_MIN, Fronts, reaction_s, write_fronts
+from pkadvisor.design.front_windows import ROWS_MIN
+from pkadvisor.design.fronts import RANGES, Fronts, reaction_s, write_fronts
 from pkadvisor.design.population import Population
 from pkadvisor.design.template import parse_template
 from pkadvisor.limits import default_limits
