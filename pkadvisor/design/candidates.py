@@ -409,15 +409,15 @@ def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     if found.hot is not None and found.hot.entities_per_s * horizon > limits.partition_entities_per_s:
         for name in properties:
             count = partition_buckets(name, scheme, bench, found.classes).chosen
-            if count is not None:
-                bucket = Hash(name, max(2, count))
+            if count is not None and count > 1:
+                bucket = Hash(name, count)
                 yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
     fronts = found.fronts.lasting(limits.lasting_s)
     if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
         for name in (*properties, *(p for part in variable(key.partition) for p in part.properties)):
             needed = append_buckets(name, scheme, bench, found.classes, found.inserts_per_s_peak)
-            if needed is not None and needed.chosen is not None:
-                bucket = Hash(name, max(2, needed.chosen))
+            if needed is not None and needed.chosen is not None and needed.chosen > 1:
+                bucket = Hash(name, needed.chosen)
                 lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
                 yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 

@@ -63,7 +63,7 @@ def violations_of(
         key = format_template(scheme.main.partition) or "''"
         over(
             "append-only",
-            f"inserts reach {lasting:.3g} key ranges at a time under {key}: "
+            f"inserts reach {_ranges(lasting)} at a time under {key}: "
             f"{inserts_peak:,.0f} entities/s, and splitting does not help",
             inserts_peak / lasting,
             limits.range_entities_per_s,
@@ -134,6 +134,10 @@ def times(factor: float) -> str:
 
 def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
+
+
+def _ranges(fronts: float) -> str:
+    return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
 
 
 def _legality(scheme: KeyScheme, bench: Bench) -> list[Violation]:
@@ -229,7 +233,7 @@ def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Re
     load = inserts_peak * bench.horizon_factor / fronts.least
     if load <= target or inserts_peak * bench.horizon_factor / lasting > target:
         return []
-    crowd = f"{fronts.least:.3g} key range{'s' if fronts.least >= 1.005 else ''}"
+    crowd = _ranges(fronts.least)
     share = percent(fronts.least_share)
     if fronts.least_lasts_s is None:
         message = (

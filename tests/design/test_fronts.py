@@ -10,14 +10,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from pkadvisor.design.cost import estimate
 from pkadvisor.design.front_windows import ROWS_MIN
 from pkadvisor.design.fronts import RANGES, Fronts, reaction_s, write_fronts
 from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import KeyScheme, parse_key
 from pkadvisor.design.template import parse_template
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.table.edm import EdmType
-from tests.design.support import population_of
+from tests.design.support import bench_of, population_of, query
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 TYPES = {
@@ -279,3 +281,46 @@ def test_the_fewest_rows_that_are_counted() -> None:
 def test_hidden_values_have_no_order() -> None:
     hidden = drawn([1, 1], hashed=frozenset({"tenant"}))
     assert write_fronts(parse_template("{tenant}"), hidden).basis is Basis.UNKNOWN
+
+
+# -- what is said of them --------------------------------------------------------------------------------------------
+
+
+def judged(template: str, population: Population, inserts_per_s: float) -> tuple[dict[str, str], dict[str, str]]:
+    """(violations, remarks) about inserts under a PartitionKey, by code, at three times the rate."""
+    bench = bench_of(population, query("write", None, rate=inserts_per_s, operation=Operation.INSERT))
+    estimated = estimate(KeyScheme(parse_key(template, "{pad(n,8)}")), bench)
+    return {v.code: v.message for v in estimated.violations}, {r.code: r.message for r in estimated.remarks}
+
+
+@pytest.mark.parametrize("gap_s", [THIN_S, THICK_S])
+def test_a_burst_after_each_boundary_is_a_remark_and_what_lasts_a_violation(gap_s: float) -> None:
+    population = drawn([1] * 4, gap_s=gap_s)
+    violations, remarks = judged("{time(at,'yyyyMMddHH')}_{id}", population, 1000)
+    assert "append-only" not in violations
+    assert "append-only" not in remarks
+    burst = remarks["append-burst"]
+    assert "1 key range for 9.03 % of the time" in burst
+    assert "over target for 325 s after each boundary" in burst
+    assert "3,000 entities/s in one of 2,000" in burst
+    assert "throttled if the burst allowance is under 162 s" in burst  # (3,000 - 2,000) x 325 s / 2,000
+    assert "append-burst" not in judged("{time(at,'yyyyMMddHH')}_{id}", population, 600)[1]  # 1,800 fit one range
+    violations, remarks = judged("{ticks(at)}", population, 1000)
+    assert "append-only" in violations
+    assert "append-burst" not in remarks
+
+
+def test_a_worse_state_that_lasts_is_judged_and_one_of_unknown_length_is_told() -> None:
+    """A quarter of the day one tenant writes alone: 3,000/s at the horizon fit eight ranges and not one."""
+    dice = np.random.default_rng(4)
+    thick_s, thin_s = 0.75, 20.0
+    for gap_s, rows in ((thick_s, 100_000), (thin_s, 2 * 4320)):
+        night = [int(dice.integers(8)) if n * gap_s // 3600 % 24 >= 6 else 0 for n in range(rows)]
+        sample = table(night, [gap_s] * rows, total=round(1000 * gap_s * rows))  # what 1,000/s leave in that time
+        violations, remarks = judged("{tenant}_{ticks(at)}", sample, 1000)
+        assert ("append-only" in violations) is (gap_s == thick_s)
+        assert ("append-burst" in remarks) is (gap_s == thin_s)
+        if gap_s == thin_s:
+            assert "how long at a time is not known" in remarks["append-burst"]
+        else:
+            assert "inserts reach 1 key range at a time" in violations["append-only"]
