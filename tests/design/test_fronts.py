@@ -60,8 +60,8 @@ def drawn(
     return table(dice.choice(len(shares), rows, p=shares).tolist(), [gap_s] * rows, **options)
 
 
-def found(template: str, population: Population) -> Fronts:
-    fronts = write_fronts(parse_template(template), population)
+def found(template: str, population: Population, rate_per_s: float | None = None) -> Fronts:
+    fronts = write_fronts(parse_template(template), population, None, rate_per_s)
     assert fronts.median is not None
     assert fronts.least is not None
     assert 1 <= fronts.least <= fronts.median <= RANGES
@@ -192,18 +192,22 @@ def test_a_period_that_ends_before_the_service_reacts_appends() -> None:
     assert spread.median >= 30
 
 
+@pytest.mark.parametrize("rate_per_s", [None, 0.1, 50.0])
 @pytest.mark.parametrize("arrival", ["at", "file_order"])
 @pytest.mark.parametrize(
     "template", ["{tenant}_{ticks(at)}", "{pad(n,8)}", "{n}", "{id}", "{time(at,'yyyyMMdd')}_{tenant}"]
 )
-def test_a_cold_bulk_load_before_does_not_change_the_answer(template: str, arrival: str) -> None:
+def test_a_cold_bulk_load_before_does_not_change_the_answer(
+    template: str, arrival: str, rate_per_s: float | None
+) -> None:
     live = np.random.default_rng(2).integers(0, 6, 5000).tolist()
     bulk = [n // 500 for n in range(20_000)]  # one tenant after the other, 100 a second
     gaps_s = [0.01] * len(bulk) + [86_400.0] + [THIN_S] * (len(live) - 1)
-    alone = found(template, table(live, [THIN_S] * len(live), arrival=arrival))
-    after = found(template, table([*bulk, *live], gaps_s, arrival=arrival))
-    assert after.median == pytest.approx(alone.median, rel=0.1)
-    assert after.least == pytest.approx(alone.least, rel=0.1)
+    alone = found(template, table(live, [THIN_S] * len(live), arrival=arrival), rate_per_s)
+    after = found(template, table([*bulk, *live], gaps_s, arrival=arrival), rate_per_s)
+    noise = 0.25 if template == "{id}" else 0.1  # many ranges, each with a few of the rows
+    assert after.median == pytest.approx(alone.median, rel=noise)
+    assert after.least == pytest.approx(alone.least, rel=noise)
     assert after.least_share == pytest.approx(alone.least_share, rel=0.1)
 
 
