@@ -88,6 +88,13 @@ def test_equal_tenants_with_time_are_as_many_fronts(gap_s: float, arrival: str) 
             assert fronts.least_share == 1.0
 
 
+def test_the_largest_of_noisy_shares_is_not_taken_at_its_word() -> None:
+    """Chosen and counted on the same rows, 16 equal tenants look like 13 in some samples."""
+    seen = [lasting("{tenant}_{ticks(at)}", drawn([1] * 16, rows=3000, seed=seed)) for seed in range(16)]
+    assert np.mean(seen) == pytest.approx(16, rel=0.02)
+    assert min(seen) > 14
+
+
 @pytest.mark.parametrize("tenants", [2, 3, 8, 16])
 def test_tenants_that_take_turns_are_as_many_fronts(tenants: int) -> None:
     """A cycle in the order of arrival must not fall into one half of a window, nor into what is thinned out."""
