@@ -17,7 +17,7 @@ from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import KeyScheme, parse_key
 from pkadvisor.design.template import parse_template
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 
@@ -335,3 +335,22 @@ def test_a_worse_state_that_lasts_is_judged_and_one_of_unknown_length_is_told() 
             assert "how long at a time is not known" in remarks["append-burst"]
         else:
             assert "inserts reach 1 key range at a time" in violations["append-only"]
+
+
+@pytest.mark.parametrize(
+    ("tenants", "window_s", "expected"), [(1, 60.0, 3000.0), (1, 650.0, 1500.0), (2, 60.0, 1500.0), (1, 3250.0, 300.0)]
+)
+def test_reads_of_the_newest_follow_the_inserts(tenants: int, window_s: float, expected: float) -> None:
+    """1,000 reads/s, three times that at the horizon; half of what is read in 650 s came since the last split."""
+    newest = Draw(DrawBy.NEWEST, share=1.0, window_s=window_s, stated=True)
+    get = query("get", "tenant eq {tenant} and at eq {at} and n eq {n}", rate=1000, draw=newest)
+    scheme = KeyScheme(parse_key("{tenant}_{ticks(at)}", "{pad(n,8)}"))
+    said = [
+        r.message for r in estimate(scheme, bench_of(drawn([1] * tenants), get)).remarks if r.code == "recent-reads"
+    ]
+    assert bool(said) is (expected > 2000)
+    for target in (expected * 0.99, expected * 1.01):  # the load itself, whatever the target
+        bench = bench_of(drawn([1] * tenants), get)
+        limited = replace(bench, limits=replace(bench.limits, range_entities_per_s=target))
+        codes = {r.code for r in estimate(scheme, limited).remarks}
+        assert ("recent-reads" in codes) is (target < expected)
