@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_cost import read
-from pkadvisor.design.demand import Demand
+from pkadvisor.design.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.estimates import Bench, ClassCost
 from pkadvisor.design.fronts import write_fronts
 from pkadvisor.design.plan import Access
@@ -216,16 +216,14 @@ def _asked(rate_per_s: float, entities: float, demand: Demand, cost: ClassCost) 
 
 
 def _partition_demand(name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...]) -> BucketDemand:
-    """What the partition that takes most has to bear."""
+    """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
     import numpy as np
 
     population, horizon = bench.population, bench.horizon_factor
     atoms = atoms_of(without_hash(scheme.main.partition, name))
     ids, size = population.groups(atoms)
-    held = np.bincount(ids[: population.rows], minlength=size) / max(1, population.rows)
     writes: list[tuple[Ints, Floats]] = []
-    lookups: list[tuple[Demand, ClassCost, Floats]] = []
-    scans: list[tuple[Demand, ClassCost]] = []
+    reads: list[_Lookup] = []
     per_group = np.zeros(size)
     for demand, cost in zip(bench.demands, costs, strict=True):
         query = demand.query
@@ -237,34 +235,67 @@ def _partition_demand(name: str, scheme: KeyScheme, bench: Bench, costs: tuple[C
             continue
         if query.operation is not Operation.QUERY:
             writes.append((demand.instances, weights * np.maximum(demand.returned, 1.0)))
-        if cost.plan is None or cost.plan.via or not cost.entities_read:
-            continue
-        if cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
-            scans.append((demand, cost))
-            per_group += cost.peak_per_s * cost.entities_read * held
-        else:
-            entities = read(cost.plan, demand, scheme, bench).per_instance
-            lookups.append((demand, cost, entities))
-            per_group += np.bincount(ids[demand.instances], weights=weights * entities, minlength=size)
+        if cost.plan is not None and not cost.plan.via and cost.entities_read:
+            reads.append(_lookup(demand, cost, scheme, bench))
+            per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)
     for instances, load in writes:
         per_group += np.bincount(ids[instances], weights=load, minlength=size)
     hot = int(np.argmax(per_group)) if size else 0
     factor = population.share_factor(atoms) * horizon
     direct = [(i[ids[i] == hot], load[ids[i] == hot]) for i, load in writes]
-    reads = []
-    for demand, cost, entities in lookups:
-        here = ids[demand.instances] == hot
-        rates = demand.weights[here] * cost.peak_per_s
-        rate = float(rates.sum())
-        if not rate:
-            continue
-        if _names(demand, name):
-            direct.append((demand.instances[here], rates * entities[here]))
-        else:
-            found = float((rates * entities[here]).sum()) / rate
-            reads.append(_asked(rate * factor, found, demand, cost))
-    reads += [BucketReads(c.peak_per_s * horizon, c.entities_read * float(held[hot]), False) for _, c in scans]
-    return _demand(name, population, direct, reads, factor)
+    asked = []
+    for one in reads:
+        here = ids[one.places] == hot
+        total = float(one.load[here].sum())
+        if _names(one.demand, name):
+            direct.append((one.places[here], one.load[here]))
+        elif total:
+            rate = _rate_at(one, ids, hot)
+            asked.append(_asked(rate * factor, total / rate, one.demand, one.cost))
+    return _demand(name, population, direct, asked, factor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Where the reads of one class fall: entities/s at row numbers; ``groups`` where they spread over what agrees."""
+
+    demand: Demand
+    cost: ClassCost
+    places: Ints
+    load: Floats
+    groups: Ints | None
+
+
+def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) -> _Lookup:
+    """The entities that a class reads, on the rows of its parameters or evenly on all rows between its bounds."""
+    import numpy as np
+
+    population, plan = bench.population, cost.plan
+    assert plan is not None
+    load = demand.weights * cost.peak_per_s * read(plan, demand, scheme, bench).per_instance
+    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
+    single = plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    if single and not plan.choices and keep is None:
+        return _Lookup(demand, cost, demand.instances, load, None)
+    free = list(plan.equal_atoms) if keep is None else free_atoms(plan.equal_atoms, demand.constants)
+    groups, size = population.groups(free)
+    rows = np.arange(population.rows, dtype=np.int64)
+    among = np.ones(population.rows) if keep is None else keep.astype(np.float64)
+    held = np.bincount(groups[rows], weights=among, minlength=size)
+    by_group = np.bincount(groups[demand.instances], weights=load, minlength=size)
+    return _Lookup(demand, cost, rows, (by_group / np.maximum(held, 1))[groups[rows]] * among, groups)
+
+
+def _rate_at(one: _Lookup, ids: Ints, hot: int) -> float:
+    """Requests/s of a class that reach one partition."""
+    import numpy as np
+
+    instances, weights = one.demand.instances, one.demand.weights
+    if one.groups is None:
+        there = ids[instances] == hot
+    else:
+        there = np.isin(one.groups[instances], np.unique(one.groups[one.places[ids[one.places] == hot]]))
+    return max(float(weights[there].sum()) * one.cost.peak_per_s, 1e-12)
 
 
 def _demand(

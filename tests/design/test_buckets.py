@@ -213,6 +213,16 @@ def test_the_demand_of_the_hottest_partition(writes: float, lists: float, gets: 
     assert loads[1] == pytest.approx(hot.entities_per_s)  # the same load that the cost model found
 
 
+@pytest.mark.parametrize("key", ["{team}", "{event}", "{event}_{team}", "all"])
+def test_without_buckets_it_is_the_load_of_the_cost_model(key: str) -> None:
+    """Also where a read scans several partitions, and falls on all rows that it cannot tell apart."""
+    made = bench(writes=50, lists=0.2, gets=3, newest=1, factor=2.0)
+    scheme = KeyScheme(parse_key(key, "{pad(bib,4)}"))
+    hot = judged(made, scheme).hot
+    assert hot is not None
+    assert buckets_of(made, scheme)[1][1] == pytest.approx(2 * hot.entities_per_s)
+
+
 def test_the_count_is_the_same_seen_from_the_bucketed_key() -> None:
     """The remark on a design with buckets and the search for one agree: also where a fan-out reads n of each."""
     made = bench(writes=2500, lists=0.5, newest=5, gets=200, factor=2.0)
