@@ -8,11 +8,11 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
+from pkadvisor.design.buckets import append_buckets, partition_buckets
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.plan import Access
@@ -38,10 +38,6 @@ SEPARATORS = ("_", ";", "|", "!")
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
 COLLISIONS_TELLING = 20
 SINGLE_PARTITION_MAX = 10_000
-BUCKETS_MAX = 256
-"""A partition hotter than this many targets is scanned too much: buckets would only spread the waste."""
-BUCKET_MARGIN = 1.25
-"""Buckets are never equally full: assumed head-room over the even split."""
 SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 
@@ -403,29 +399,29 @@ def main_keys(ground: Ground) -> list[KeyScheme]:
 # -- finer keys for what is too hot ----------------------------------------------------------------------------------
 
 
-def bucket_count(load_per_s: float, target_per_s: float) -> int:
-    """Buckets so that an even split of the load stays under the target; at least 2."""
-    return max(2, min(BUCKETS_MAX, math.ceil(BUCKET_MARGIN * load_per_s / target_per_s)))
-
-
 def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
-    """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon."""
-    limits, horizon = ground.bench.limits, found.horizon_factor
-    key = found.scheme.main
+    """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
+
+    The count leaves head-room at the horizon, since another one later is a migration; where no count helps, there is
+    no variant.
+    """
+    bench, scheme, key = ground.bench, found.scheme, found.scheme.main
+    limits, horizon = bench.limits, found.horizon_factor
     properties = _bucket_properties(key, ground)
-    hot = found.hot.entities_per_s * horizon if found.hot else 0.0
-    if limits.partition_entities_per_s < hot <= limits.partition_entities_per_s * BUCKETS_MAX:
-        count = bucket_count(hot, limits.partition_entities_per_s)
+    if found.hot is not None and found.hot.entities_per_s * horizon > limits.partition_entities_per_s:
         for name in properties:
-            yield KeyScheme(
-                Key((*key.partition, Literal(ground.separator), Hash(name, count)), key.row), (), "hash bucket"
-            )
-    fronts = found.fronts.median
+            count = partition_buckets(name, scheme, bench, found.classes).chosen
+            if count is not None and count > 1:
+                bucket = Hash(name, count)
+                yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
+    fronts = found.fronts.lasting(limits.lasting_s)
     if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
-        count = bucket_count(found.inserts_per_s_peak * horizon, limits.range_entities_per_s)
         for name in (*properties, *(p for part in variable(key.partition) for p in part.properties)):
-            lead = (Hash(name, count), Literal(ground.separator)) if key.partition else (Hash(name, count),)
-            yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+            needed = append_buckets(name, scheme, bench, found.classes, found.inserts_per_s_peak)
+            if needed is not None and needed.chosen is not None and needed.chosen > 1:
+                bucket = Hash(name, needed.chosen)
+                lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
+                yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 
 
 def _bucket_properties(key: Key, ground: Ground) -> list[str]:
@@ -523,7 +519,6 @@ __all__ = [
     "PATTERNS",
     "Ground",
     "Operation",
-    "bucket_count",
     "complete",
     "index_rows",
     "main_keys",

@@ -16,7 +16,8 @@ from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
-from pkadvisor.design.heat import Fronts, LoadMap, write_fronts
+from pkadvisor.design.fronts import Fronts, write_fronts
+from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.heat_findings import heat_remarks, hot_partition
 from pkadvisor.design.keyfacts import key_surplus, stored_bytes
 from pkadvisor.design.population import atoms_of
@@ -53,7 +54,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     requests_peak = schedule.peak({c.name: c.peak_per_s * c.requests for c in live})
     entities = sum(c.entities_per_s for c in live)
     surplus = key_surplus(scheme.main, population)
-    in_one_range = inserts_peak / fronts.median if fronts.median else 0.0
+    lasting = fronts.lasting(limits.lasting_s)
+    in_one_range = inserts_peak / lasting if lasting else 0.0
     account = account_load(costs, schedule, limits)
     of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits)
     breaks = tuple(sorted((*of_load, *entity_breaks(bench)), key=lambda b: b.factor))
@@ -61,7 +63,10 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)
     atoms = atoms_of(scheme.main.partition)
-    remarks = (*remarks_of(scheme, bench, costs, fronts, transactions), *heat_remarks(bench, loads, of_load))
+    remarks = (
+        *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
+        *heat_remarks(bench, loads, of_load),
+    )
     found = CostEstimate(
         scheme=scheme,
         classes=costs,
@@ -118,9 +123,12 @@ def _fronts(scheme: KeyScheme, bench: Bench, inserted_per_s: float) -> tuple[Fro
             float(has_row(key, row, bench.population)[: bench.population.rows].mean()) if bench.population.rows else 1
         )
         rows[key.partition] = rows.get(key.partition, 0.0) + share
-    found = [(write_fronts(parts, bench.population), inserted_per_s * count) for parts, count in rows.items()]
+    found = [
+        (write_fronts(parts, bench.population, bench.limits, inserted_per_s or None), inserted_per_s * count)
+        for parts, count in rows.items()
+    ]
     known = [f for f in found if f[0].median is not None]
-    return max(known, key=lambda f: f[1] / (f[0].median or 1.0)) if known else found[0]
+    return max(known, key=lambda f: f[1] / (f[0].lasting(bench.limits.lasting_s) or 1.0)) if known else found[0]
 
 
 def _inversions(scheme: KeyScheme, bench: Bench) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.demand import Demand
-from pkadvisor.design.heat import Fronts
+from pkadvisor.design.fronts import Fronts
 from pkadvisor.design.plan import AccessPlan
 from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import KeyScheme

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pkadvisor.design.buckets import bucket_words
 from pkadvisor.design.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
-from pkadvisor.design.heat import Fronts, LoadMap
-from pkadvisor.design.heat_findings import heat_violations
+from pkadvisor.design.fronts import Fronts, reaction_s, write_fronts
+from pkadvisor.design.heat import LoadMap
+from pkadvisor.design.heat_findings import heat_violations, percent, ranges_text
 from pkadvisor.design.key_findings import key_remarks
 from pkadvisor.design.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.plan import Access
@@ -14,8 +16,9 @@ from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import (
     Field,
     Literal,
+    Part,
 )
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 
 FEW_PARTITIONS = 50
@@ -114,6 +117,7 @@ def remarks_of(
     bench: Bench,
     costs: tuple[ClassCost, ...],
     fronts: Fronts,
+    inserts_peak: float,
     transactions: tuple[TransactionOutcome, ...],
 ) -> tuple[Remark, ...]:
     population = bench.population
@@ -159,6 +163,9 @@ def remarks_of(
                 "inserts follow the key order: one range of partitions takes them all, however many servers there are",
             )
         )
+    out += _burst_remarks(bench, fronts, inserts_peak)
+    out += _recent_remarks(scheme, bench, costs, inserts_peak)
+    out += [Remark("buckets", text) for text in bucket_words(scheme, bench, costs, inserts_peak)]
     count = round(population.groups_total(atoms_of(scheme.main.partition)))
     if 1 <= count < FEW_PARTITIONS and population.rows >= 2 * FEW_PARTITIONS:
         out.append(
@@ -168,6 +175,68 @@ def remarks_of(
             )
         )
     return tuple(sorted(out, key=lambda remark: remark.code not in FIRST))
+
+
+def _burst_remarks(bench: Bench, fronts: Fronts, inserts_peak: float) -> list[Remark]:
+    """Inserts that crowd for a while into fewer ranges than can take them, where the state that lasts is within
+    the target."""
+    limits = bench.limits
+    lasting, target = fronts.lasting(limits.lasting_s), limits.range_entities_per_s
+    if lasting is None or fronts.least is None or fronts.least_share is None or fronts.least >= lasting:
+        return []
+    load = inserts_peak * bench.horizon_factor / fronts.least
+    if load <= target or inserts_peak * bench.horizon_factor / lasting > target:
+        return []
+    crowd = ranges_text(fronts.least)
+    share = percent(fronts.least_share)
+    if fronts.least_lasts_s is None:
+        message = (
+            f"for {share} of the time inserts crowd into {crowd}, which is over target at the peak of the horizon "
+            f"({load:,.0f} entities/s in one of {target:,.0f}); how long at a time is not known"
+        )
+        return [Remark("append-burst", message)]
+    n = fronts.least_lasts_s
+    allowance = (load - target) * n / target
+    when = "after each boundary" if fronts.basis is Basis.DERIVED else "at a time"
+    message = (
+        f"inserts crowd into {crowd} for {share} of the time: over target for {n:,.0f} s {when} at the peak of the "
+        f"horizon ({load:,.0f} entities/s in one of {target:,.0f}); throttled if the burst allowance is under "
+        f"{allowance:,.0f} s of the target (assumed: {limits.burst_s:g} s)"
+    )
+    return [Remark("append-burst", message)]
+
+
+def _recent_remarks(scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], inserts_peak: float) -> list[Remark]:
+    """Reads of the newest entities follow the inserts: what came since the last split lies in their ranges alone.
+
+    Of reads spread over the newest ``window_s`` seconds, so much as the service's reaction is of that window.
+    """
+    limits, population = bench.limits, bench.population
+    keys, loads = list(scheme.each_key()), dict[tuple[Part, ...], tuple[float, list[str]]]()
+    for demand, cost in zip(bench.demands, costs, strict=True):
+        query = demand.query
+        if query.operation is not Operation.QUERY or query.draw.by is not DrawBy.NEWEST or query.analytic:
+            continue
+        if cost.plan is None or cost.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN):
+            continue
+        parts = keys[cost.plan.via][0].partition
+        fronts = write_fronts(parts, population, limits, inserts_peak or None).lasting(limits.lasting_s)
+        if fronts is None:
+            continue
+        since = min(1.0, reaction_s(limits) / max(query.draw.window_s, 1e-9))
+        load = cost.peak_per_s * bench.horizon_factor * query.draw.share * since * cost.entities_read / fronts
+        before, names = loads.get(parts, (0.0, []))
+        loads[parts] = (before + load, [*names, query.name])
+    return [
+        Remark(
+            "recent-reads",
+            f"{', '.join(names)}: reads of the newest entities follow the inserts under "
+            f"{format_template(parts) or chr(39) * 2}: {load:,.0f} entities/s in one key range at the peak of the "
+            f"horizon, of {limits.range_entities_per_s:,.0f}, and splitting does not help",
+        )
+        for parts, (load, names) in loads.items()
+        if load > limits.range_entities_per_s
+    ]
 
 
 FIRST = ("unpadded", "ambiguous", "width", "key-long")

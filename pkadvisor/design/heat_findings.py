@@ -16,7 +16,8 @@ from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
-    from pkadvisor.design.heat import Fronts, LoadMap, PartitionLoad
+    from pkadvisor.design.fronts import Fronts
+    from pkadvisor.design.heat import LoadMap, PartitionLoad
     from pkadvisor.design.population import Population
     from pkadvisor.design.scheme import Key, KeyScheme
     from pkadvisor.design.transforms import Part
@@ -105,11 +106,10 @@ def heat_violations(
         if _over(found[FILLING], bench) and not by_entity:
             what = f"{_partition_name(text)} has more and more rows that are scanned"
             out.append(_violation("hot-partition", what, found[FILLING], bench, (text,) if text else ()))
-    if fronts.median is not None and INSERTS in found and _over(found[INSERTS], bench):
+    lasting = fronts.lasting(bench.limits.lasting_s)
+    if lasting is not None and INSERTS in found and _over(found[INSERTS], bench):
         template = format_template(scheme.main.partition) or "''"
-        what = (
-            f"inserts reach {fronts.median:.3g} key ranges at a time under {template}: {inserts_peak:,.0f} entities/s"
-        )
+        what = f"inserts reach {ranges_text(lasting)} at a time under {template}: {inserts_peak:,.0f} entities/s"
         out.append(_violation("append-only", what, found[INSERTS], bench, (), "entities/s in one range"))
     if RUN in found and _over(found[RUN], bench):
         reader = loads.busiest_run[1]
@@ -188,6 +188,11 @@ def _burst(load: PartitionLoad, text: str, limits: Limits) -> Remark:
         f"({allowance:,.0f} are assumed: {'it passes' if over <= allowance else 'it is throttled'})"
     )
     return Remark("burst", f"{_partition_name(text)} {tail}", f"one partition {tail}")
+
+
+def ranges_text(fronts: float) -> str:
+    """A number of key ranges in words."""
+    return f"{fronts:.3g} key range{'s' if fronts >= 1.005 else ''}"
 
 
 def times(factor: float) -> str:

@@ -428,7 +428,11 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     if fronts["lasting"] is not None:
         page.line()
         page.line("Write fronts", "head")
-        text = f"{amount(fronts['lasting'])} lasting, {amount(fronts['least'])} at the least ({fronts['basis']})"
+        text = f"{amount(fronts['lasting'])} lasting"
+        if fronts["least"] != fronts["lasting"]:
+            text += f", {amount(fronts['least'])} at the least"
+            text += f" for {percent(fronts['least_share'])} of the time" if fronts["least_share"] is not None else ""
+        text += f" ({fronts['basis']})"
         page.wrapped(text + (f"; {fronts['note']}" if fronts["note"] else ""))
 
 

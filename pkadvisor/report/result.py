@@ -355,6 +355,8 @@ def _scheme(
         "write_fronts": {
             "lasting": None if found.fronts.median is None else number(found.fronts.median),
             "least": None if found.fronts.least is None else number(found.fronts.least),
+            "least_share": None if found.fronts.least_share is None else number(found.fronts.least_share),
+            "window_s": None if found.fronts.window_s is None else number(found.fronts.window_s),
             "basis": str(found.fronts.basis),
             "note": found.fronts.note,
         },

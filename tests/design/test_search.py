@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.cost import estimate
 from pkadvisor.design.estimates import Bench, CostEstimate, Violation
-from pkadvisor.design.heat import Fronts
+from pkadvisor.design.fronts import Fronts
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.search import GOALS, advise, best_of, better, loss, ranked

@@ -1,0 +1,372 @@
+"""How many hash buckets a key needs: from the load of the fullest one, not from a rule of thumb.
+
+Buckets divide what names a value (writes, reads of a known key) and the rows of a range read, and multiply the requests
+of every read that must ask all of them. A top-n read takes n entities of each bucket, so that its load never divides.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.class_cost import read
+from pkadvisor.design.demand import Demand, free_atoms, rows_of_constants
+from pkadvisor.design.estimates import Bench, ClassCost
+from pkadvisor.design.fronts import write_fronts
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import Population, atoms_of, python_value
+from pkadvisor.design.scheme import KeyScheme, variable
+from pkadvisor.design.transforms import MISSING, Hash, Part, canonical_text
+from pkadvisor.observe.workload import DrawBy, Operation
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Digests = NDArray[np.uint64]
+
+BUCKETS_MAX = 256
+"""A partition that needs more buckets is read or written too much: they would only spread the waste."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketReads:
+    """Reads that must ask every bucket: how many a second, and how many entities each finds.
+
+    ``each``: so many in every bucket (the first n in an order); otherwise so many in all buckets together (a range).
+    """
+
+    rate_per_s: float
+    entities: float
+    each: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BucketDemand:
+    """The load that buckets are to divide, in entities/s at the peak of the horizon.
+
+    ``direct_per_s`` names the value that is hashed. ``digests`` and ``weights`` are the values at hand, by the first 8
+    bytes of their hash, and their shares of it (sum 1).
+    """
+
+    direct_per_s: float
+    reads: tuple[BucketReads, ...]
+    digests: Digests
+    weights: Floats
+
+    def largest_share(self, count: int) -> float:
+        """The measured share of the fullest of ``count`` buckets in what names a value."""
+        import numpy as np
+
+        if not len(self.digests):
+            return 1.0
+        places = (self.digests % np.uint64(count)).astype(np.int64)
+        return float(np.bincount(places, weights=self.weights, minlength=count).max())
+
+    def reads_per_s(self, count: int) -> float:
+        """Entities/s that the reads of all buckets take of each one."""
+        return sum(
+            r.rate_per_s * (r.entities if r.each else max(1.0, r.entities / count)) for r in self.reads if r.entities
+        )
+
+    def load_per_s(self, count: int) -> float:
+        """Entities/s of the fullest bucket: λw · s_max + Σ λr · (range: max(1, R ÷ B); top-n: n)."""
+        return self.direct_per_s * self.largest_share(count) + self.reads_per_s(count)
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """A bucket count and why.
+
+    ``limit`` is the least count that fits the target, ``comfort`` the least that fits it with head-room; None where
+    none up to ``BUCKETS_MAX`` does. ``load_per_s`` is the load of the fullest bucket for the counts around them.
+    """
+
+    limit: int | None
+    comfort: int | None
+    load_per_s: tuple[tuple[int, float], ...]
+    target_per_s: float
+    usable_share: float
+    reason: str
+
+    @property
+    def chosen(self) -> int | None:
+        """What to build: with head-room where there is such a count, since another count later is a migration."""
+        return self.limit if self.comfort is None else self.comfort
+
+
+def bucket_count(demand: BucketDemand, target_per_s: float, usable_share: float, around: int | None = None) -> Buckets:
+    """The least counts whose fullest bucket stays within ``target_per_s`` and within ``usable_share`` of it.
+
+    ``around`` is a count whose load, and that of one bucket less and more, is told as well.
+    """
+    limit = _least(demand, target_per_s)
+    comfort = _least(demand, target_per_s * usable_share)
+    counts = {1}
+    for count in (limit, comfort, around):
+        if count is not None:
+            counts |= {c for c in (count - 1, count, count + 1) if c >= 1}
+    table = tuple((count, demand.load_per_s(count)) for count in sorted(counts))
+    if comfort == 1:
+        reason = "one bucket fits with head-room: do not bucket"
+    elif limit == 1:
+        reason = "one bucket fits the target, with less head-room than is usual: do not bucket for it alone"
+    elif limit is None and demand.reads_per_s(BUCKETS_MAX) > target_per_s:
+        reason = "no count helps: reads that ask every bucket take more than the target of each"
+    elif limit is None:
+        reason = f"no count up to {BUCKETS_MAX} helps: one value, or all of them together, take too much"
+    elif comfort is None:
+        reason = f"{limit} fit the target and no count leaves head-room"
+    else:
+        reason = f"{limit} fit the target, {comfort} leave head-room"
+    return Buckets(limit, comfort, table, target_per_s, usable_share, reason)
+
+
+def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
+    """The least count whose fullest bucket has no more than is allowed."""
+    for count in range(1, BUCKETS_MAX + 1):
+        # No bucket has less than an even share: most counts need no look at the values.
+        if demand.direct_per_s / count + demand.reads_per_s(count) > allowed_per_s * (1 + 1e-9):
+            continue
+        if demand.load_per_s(count) <= allowed_per_s:
+            return count
+    return None
+
+
+# -- the demand of a key ---------------------------------------------------------------------------------------------
+
+
+def partition_buckets(
+    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None
+) -> Buckets:
+    """Buckets of ``name`` for the hottest partition of a scheme's main key, at the horizon.
+
+    ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there.
+    """
+    limits = bench.limits
+    demand = _partition_demand(name, scheme, bench, costs)
+    return bucket_count(demand, limits.partition_entities_per_s, limits.headroom_warn_share, around)
+
+
+def append_buckets(
+    name: str,
+    scheme: KeyScheme,
+    bench: Bench,
+    costs: tuple[ClassCost, ...],
+    inserts_per_s: float,
+    around: int | None = None,
+) -> Buckets | None:
+    """Buckets of ``name`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
+
+    Each bucket keeps as many fronts as the key has; reads of the newest entities land on the same ranges. A hash of a
+    property of the key itself does not multiply its fronts, so it must divide all inserts.
+    """
+    limits, horizon = bench.limits, bench.horizon_factor
+    parts = without_hash(scheme.main.partition, name)
+    fronts = write_fronts(parts, bench.population, limits, inserts_per_s or None).lasting(limits.lasting_s)
+    if fronts is None:
+        return None
+    divided = fronts if name not in {p for part in parts for p in part.properties} else 1.0
+    direct: list[tuple[Ints, Floats]] = []
+    reads = []
+    for demand, cost in zip(bench.demands, costs, strict=True):
+        query = demand.query
+        if query.analytic:
+            continue
+        if _inserts(demand):
+            direct.append((demand.instances, demand.weights * cost.peak_per_s * query.entities_per_request))
+        elif query.operation is Operation.QUERY and query.draw.by is DrawBy.NEWEST and cost.plan is not None:
+            rate = cost.peak_per_s * query.draw.share * horizon / divided
+            entities = cost.entities_read
+            if _names(demand, name):
+                direct.append((demand.instances, demand.weights * cost.peak_per_s * query.draw.share * entities))
+            else:
+                reads.append(_asked(rate, entities, demand, cost))
+    return bucket_count(
+        _demand(name, bench.population, direct, reads, horizon / divided),
+        limits.range_entities_per_s,
+        limits.headroom_warn_share,
+        around,
+    )
+
+
+def without_hash(parts: tuple[Part, ...], name: str) -> tuple[Part, ...]:
+    """A key without the buckets of one property."""
+    return tuple(p for p in parts if not (isinstance(p, Hash) and p.source == name))
+
+
+def _inserts(demand: Demand) -> bool:
+    return demand.query.operation in (Operation.INSERT, Operation.UPSERT) and demand.query.filter is None
+
+
+def _names(demand: Demand, name: str) -> bool:
+    """Whether a class says the value, so that its bucket is known."""
+    return name in demand.conditions.equal or name in demand.conditions.any_of
+
+
+def _asked(rate_per_s: float, entities: float, demand: Demand, cost: ClassCost) -> BucketReads:
+    """A read of every bucket; where a plan asks several already, its first n are those of all of them."""
+    assert cost.plan is not None
+    each = demand.query.top is not None and cost.plan.order_served
+    return BucketReads(rate_per_s, entities / max(1, cost.plan.buckets) if each else entities, each)
+
+
+def _partition_demand(name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...]) -> BucketDemand:
+    """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
+    import numpy as np
+
+    population, horizon = bench.population, bench.horizon_factor
+    atoms = atoms_of(without_hash(scheme.main.partition, name))
+    ids, size = population.groups(atoms)
+    writes: list[tuple[Ints, Floats]] = []
+    reads: list[_Lookup] = []
+    per_group = np.zeros(size)
+    for demand, cost in zip(bench.demands, costs, strict=True):
+        query = demand.query
+        if query.analytic:
+            continue
+        weights = demand.weights * cost.peak_per_s
+        if _inserts(demand):
+            writes.append((demand.instances, weights * query.entities_per_request))
+            continue
+        if query.operation is not Operation.QUERY:
+            writes.append((demand.instances, weights * np.maximum(demand.returned, 1.0)))
+        if cost.plan is not None and not cost.plan.via and cost.entities_read:
+            reads.append(_lookup(demand, cost, scheme, bench))
+            per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)
+    for instances, load in writes:
+        per_group += np.bincount(ids[instances], weights=load, minlength=size)
+    hot = int(np.argmax(per_group)) if size else 0
+    factor = population.share_factor(atoms) * horizon
+    direct = [(i[ids[i] == hot], load[ids[i] == hot]) for i, load in writes]
+    asked = []
+    for one in reads:
+        here = ids[one.places] == hot
+        total = float(one.load[here].sum())
+        if _names(one.demand, name):
+            direct.append((one.places[here], one.load[here]))
+        elif total:
+            rate = _rate_at(one, ids, hot)
+            asked.append(_asked(rate * factor, total / rate, one.demand, one.cost))
+    return _demand(name, population, direct, asked, factor)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lookup:
+    """Where the reads of one class fall: entities/s at row numbers; ``groups`` where they spread over what agrees."""
+
+    demand: Demand
+    cost: ClassCost
+    places: Ints
+    load: Floats
+    groups: Ints | None
+
+
+def _lookup(demand: Demand, cost: ClassCost, scheme: KeyScheme, bench: Bench) -> _Lookup:
+    """The entities that a class reads, on the rows of its parameters or evenly on all rows between its bounds."""
+    import numpy as np
+
+    population, plan = bench.population, cost.plan
+    assert plan is not None
+    load = demand.weights * cost.peak_per_s * read(plan, demand, scheme, bench).per_instance
+    keep = rows_of_constants(population, plan.equal_atoms, demand.constants)
+    single = plan.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    if single and not plan.choices and keep is None:
+        return _Lookup(demand, cost, demand.instances, load, None)
+    free = list(plan.equal_atoms) if keep is None else free_atoms(plan.equal_atoms, demand.constants)
+    groups, size = population.groups(free)
+    rows = np.arange(population.rows, dtype=np.int64)
+    among = np.ones(population.rows) if keep is None else keep.astype(np.float64)
+    held = np.bincount(groups[rows], weights=among, minlength=size)
+    by_group = np.bincount(groups[demand.instances], weights=load, minlength=size)
+    return _Lookup(demand, cost, rows, (by_group / np.maximum(held, 1))[groups[rows]] * among, groups)
+
+
+def _rate_at(one: _Lookup, ids: Ints, hot: int) -> float:
+    """Requests/s of a class that reach one partition."""
+    import numpy as np
+
+    instances, weights = one.demand.instances, one.demand.weights
+    if one.groups is None:
+        there = ids[instances] == hot
+    else:
+        there = np.isin(one.groups[instances], np.unique(one.groups[one.places[ids[one.places] == hot]]))
+    return max(float(weights[there].sum()) * one.cost.peak_per_s, 1e-12)
+
+
+def _demand(
+    name: str, population: Population, direct: list[tuple[Ints, Floats]], reads: list[BucketReads], factor: float
+) -> BucketDemand:
+    """Loads by row → loads by value of the property that is hashed."""
+    import numpy as np
+
+    coded = population.coded(name)
+    by_value = np.zeros(coded.size)
+    for instances, load in direct:
+        by_value += np.bincount(coded.codes[instances], weights=load, minlength=coded.size)
+    total = float(by_value.sum())
+    used = np.flatnonzero(by_value)
+    return BucketDemand(
+        total * factor,
+        tuple(reads),
+        _digests(name, population)[used],
+        by_value[used] / total if total else by_value[:0],
+    )
+
+
+def _digests(name: str, population: Population) -> Digests:
+    """The first 8 bytes of the hash of each value of a property, by code: modulo B they are its bucket of B."""
+    import numpy as np
+
+    memo = ("digests", name)
+    if memo not in population.memo:
+        coded, edm = population.coded(name), population.types.get(name, EdmType.STRING)
+        texts = [MISSING] if coded.has_missing else []
+        texts += [canonical_text(python_value(v, edm), edm) for v in coded.values.to_list()]
+        whole = b"".join(hashlib.sha256(t.encode("utf-8", "surrogatepass")).digest()[:8] for t in texts)
+        population.memo[memo] = np.frombuffer(whole, dtype=">u8").astype(np.uint64)
+    kept: Digests = population.memo[memo]
+    return kept
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def bucket_words(
+    scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], inserts_per_s: float
+) -> tuple[str, ...]:
+    """For each bucketed property of the PartitionKey: why so many buckets, and what one more or less would do."""
+    out = []
+    parts = variable(scheme.main.partition)
+    for part in parts:
+        if not isinstance(part, Hash) or not isinstance(part.source, str) or not bench.population.has(part.source):
+            continue
+        name = part.source
+        found, what = partition_buckets(name, scheme, bench, costs, part.count), "partition"
+        if part is parts[0] and inserts_per_s:
+            other = append_buckets(name, scheme, bench, costs, inserts_per_s, part.count)
+            if other is not None and _needs(other) > _needs(found):
+                found, what = other, "range"
+        out.append(_told(part, found, what))
+    return tuple(out)
+
+
+def _needs(found: Buckets) -> float:
+    return dict(found.load_per_s)[1] if found.comfort is None else float(found.comfort)
+
+
+def _told(part: Hash, found: Buckets, what: str) -> str:
+    loads = dict(found.load_per_s)
+    text = (
+        f"{part.count} buckets by {part.source}: the fullest {what} takes {loads[part.count]:,.0f} entities/s at the "
+        f"peak of the horizon, of {found.target_per_s:,.0f}"
+    )
+    others = [f"{loads[c]:,.0f} with {c}" for c in (part.count - 1, part.count + 1) if c in loads]
+    text += f" ({', '.join(others)}); {found.reason}"
+    if found.chosen is not None and found.chosen > 1:
+        text += f" ({100 * found.usable_share:.0f} % of the target); another count later moves every entity"
+    return text
