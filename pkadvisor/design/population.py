@@ -167,6 +167,7 @@ class Population:
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
         self.sampling = sampling
+        self.sampled_by: tuple[Atom, ...] = tuple(("p", name) for name in sampled_by if name in frame.columns)
         self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
         if ghosts is not None and ghosts.height:
