@@ -185,6 +185,16 @@ class Population:
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
 
+    @property
+    def known_sizes(self) -> Mapping[str, Sizes]:
+        """The sizes of properties that are known so far."""
+        return self._sizes
+
+    @property
+    def token(self) -> Callable[[str], str] | None:
+        """What makes a token of a canonical text; None where nobody knows."""
+        return self._token
+
     # -- codes ---------------------------------------------------------------------------------------------------
 
     def has(self, name: str) -> bool:
