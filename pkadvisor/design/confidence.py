@@ -156,7 +156,7 @@ def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
 
 
 def _certain(cost: ClassCost, total: int) -> bool:
-    """Whether the entities that a class reads follow from its plan alone: a look-up by the whole key, or a full scan."""
+    """Whether the entities that a class reads follow from its plan: a look-up by the whole key, or a full scan."""
     if cost.plan is None or cost.plan.access is Access.TABLE_SCAN:
         return True
     return cost.plan.access is Access.POINT and cost.entities_read <= max(1.0, cost.fan_out)
@@ -201,7 +201,7 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
 
 
 def confidence(bench: Bench, winner: CostEstimate, rival: CostEstimate, *, log_sampled: bool = False) -> Confidence:
-    """In how many resamples ``winner`` stays ahead of ``rival``, and how many more rows would tell where that is open."""
+    """In how many resamples ``winner`` stays ahead of ``rival``; where that is open, how many more rows would tell."""
     draw = draw_of(bench, log_sampled=log_sampled)
     if draw.counted or draw.why_not:
         return compare(Resampled(winner, {}), Resampled(rival, {}), bench, draw)
@@ -302,7 +302,7 @@ def _rows_needed(
     more = rows * max(0.1, (float(stats.norm.ppf(SURE)) / distance) ** 2 - 1)
     digits = 10 ** max(0, math.floor(math.log10(max(1.0, more))) - 1)
     rounded = math.ceil(more / digits) * digits
-    return min(rounded, population.total - rows) if draw.rows_sampled else rounded
+    return int(min(rounded, population.total - rows)) if draw.rows_sampled else int(rounded)
 
 
 # -- the advice --------------------------------------------------------------------------------------------------------

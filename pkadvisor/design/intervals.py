@@ -194,8 +194,8 @@ def top_share(groups: Ints, size: int, units: Units | None, *, seed: int = 0, le
     """Where the share of the largest group of the table lies: ``groups`` numbers each data row from 0 to ``size`` - 1.
 
     *Low*: the group is chosen on one half of the units and its share bounded on the other, so that the choice does not
-    flatter it; what bounds one group from below bounds the largest. *High*: the greatest upper bound over all groups,
-    valid at once for every one of them, since the count of the largest at hand is never below that of the truly largest.
+    flatter it; what bounds one group from below bounds the largest. *High*: the greatest upper bound over all groups;
+    the count of the largest at hand is never below that of the truly largest, so it holds for whichever that is.
     """
     import numpy as np
 
@@ -282,9 +282,9 @@ def spread(
 ) -> Interval:
     """The interval of a mean or sum from its values on samples that kept the share ``kept`` of the units.
 
-    ``base`` is what is certain (an entity that is asked for is there), ``step`` what one more row found would add: where
-    nothing was found, the interval still reaches as far as bad luck explains. Gamma limits after Fay and Feuer 1997,
-    which are exact for few equal contributions and normal for many; the bias that a smaller sample shows is taken off.
+    ``base`` is what is certain (an entity that is asked for is there), ``step`` what one more row found would add: so
+    the interval reaches as far as bad luck explains where nothing was found. Gamma limits after Fay and Feuer 1997,
+    exact for few equal contributions and normal for many; the bias that a smaller sample shows is taken off.
     """
     import numpy as np
     from scipy import stats
@@ -319,7 +319,7 @@ def partition_size(
         return np.asarray(1 + pairs * (total - 1) / np.maximum(rows * (rows - 1), 1))
 
     counts = np.bincount(groups, minlength=size).astype(np.float64)
-    value = float(mean(counts, np.float64(len(groups))))
+    value = float(mean(counts, np.asarray(float(len(groups)))))
     if units is None:
         return value, Interval(None, None, NO_INTERVAL)
     if units.fraction >= 1:
@@ -351,14 +351,15 @@ def selectivity(hit: Bools, units: Units | None) -> tuple[float, Interval]:
     tail = (1 - LEVEL) / 2
     if units.single:
         trials = len(hit) / (1 - units.fraction)
-        low, high = share_low(value * trials, trials, tail), share_high(value * trials, trials, tail)
-        return value, Interval(min(value, float(low)), max(value, float(high)))
+        low, high = float(share_low(value * trials, trials, tail)), float(share_high(value * trials, trials, tail))
+        return value, Interval(min(value, low), max(value, high))
     if units.weak:
         return value, Interval(None, None, FEW_UNITS)
     found = _shares(hit.astype(np.int64), units.ids, 2)
-    trials = _trials(found.share, found.variance, found.rows, found.freedom, units.fraction)
-    low, high = share_low(found.share * trials, trials, tail)[1], share_high(found.share * trials, trials, tail)[1]
-    return value, Interval(min(value, float(low)), max(value, float(high)))
+    every = _trials(found.share, found.variance, found.rows, found.freedom, units.fraction)
+    low = float(share_low(found.share * every, every, tail)[1])
+    high = float(share_high(found.share * every, every, tail)[1])
+    return value, Interval(min(value, low), max(value, high))
 
 
 def _per_replicate(groups: Ints, size: int, units: Units, replicates: int, seed: int) -> Iterator[Floats]:

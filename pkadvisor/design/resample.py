@@ -18,6 +18,7 @@ from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
     import numpy as np
+    import polars as pl
     from numpy.typing import NDArray
 
     from pkadvisor.design.estimates import Bench
@@ -188,9 +189,8 @@ def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, see
         yield replace(bench, population=found, workload=workload, demands=demands(workload, found, places))
 
 
-def _weighted(frame: object) -> object:
+def _weighted(frame: pl.DataFrame) -> pl.DataFrame:
     """Instances whose weights sum to 1 again."""
     import polars as pl
 
-    assert isinstance(frame, pl.DataFrame)
     return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum())

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.confidence import SURE, reads_of
 from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
@@ -25,7 +26,7 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
@@ -92,7 +93,8 @@ def build_result(
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
-    covered_s = traffic.clock.covered_s if traffic is not None else 0.0
+    # Of a sampled log, a key's requests per second are scaled up by the share that it holds.
+    covered_s = traffic.clock.covered_s * traffic.fraction if traffic is not None else 0.0
     tables = [_table(j, shown, top, covered_s) for j in judged]
     failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"]
     return {
@@ -206,6 +208,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "recommended": None,
         "current": None,
         "alternatives": [],
+        "confidence": None,
         "examined": 0,
         "gives_up": [],
         "cannot_be_known": unknowns(judged),
@@ -223,9 +226,26 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
     out["alternatives"] = [
         _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
     ]
+    out["confidence"] = _confidence(advice.confidence)
     out["examined"] = advice.examined
     out["gives_up"] = gives_up(best, judged)
     return out
+
+
+def _confidence(found: Confidence | None) -> dict[str, Any] | None:
+    """In what share of resamples the recommended scheme is ahead of the next best."""
+    if found is None:
+        return None
+    return {
+        "share": None if found.share is None else number(found.share),
+        "basis": str(found.basis),
+        "rival": found.rival,
+        "deciding_goal": found.deciding_goal,
+        "sure": found.share is not None and found.share >= SURE,
+        "rows_needed": found.rows_needed,
+        "rows_of": found.rows_of,
+        "note": found.note,
+    }
 
 
 def _verdict(judged: Judged) -> str:
@@ -391,9 +411,10 @@ def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
 def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
     """The terms of a cost, each with unit and basis."""
     counted = str(Basis.COUNTED if population.complete else Basis.SKETCHED)
+    known = {t.name: t for t in found.terms}
 
     def term(name: str, value: float, unit: str, basis: str) -> dict[str, Any]:
-        return {"name": name, "value": number(value), "unit": unit, "basis": basis}
+        return {"name": name, "value": number(value), "unit": unit, "basis": basis, **bounds(known.get(name))}
 
     return [
         term("requests", found.requests_per_s, "requests/s", counted),
@@ -407,6 +428,14 @@ def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
     ]
 
 
+def bounds(term: Term | None) -> dict[str, float | int | None]:
+    """The two ends of a term's interval; none where it was counted, or where nothing bounds it."""
+    if term is None or (term.low is not None and term.low == term.high):
+        return {}
+    low, high = (None if end is None else number(end) for end in (term.low, term.high))
+    return {} if low is None and high is None else {"low": low, "high": high}
+
+
 def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: Shown) -> dict[str, Any]:
     plan = cost.plan
     out: dict[str, Any] = {
@@ -418,6 +447,7 @@ def _class(cost: ClassCost, found: CostEstimate, population: Population, shown: 
         "fan_out": number(cost.fan_out),
         "entities_read": number(cost.entities_read),
         "entities_read_max": number(cost.entities_read_max),
+        "entities_read_interval": bounds(next((t for t in found.terms if t.name == reads_of(cost.name)), None)) or None,
         "entities_returned": number(cost.entities_returned),
         "entities_written": number(cost.entities_written),
         "requests": number(cost.requests),
