@@ -215,19 +215,18 @@ def top_share(groups: Ints, size: int, units: Units | None, *, seed: int = 0, le
     choice = int(np.argmax(np.bincount(groups[chosen_on], minlength=size)))
     held = (groups[~chosen_on] == choice).astype(np.int64)
     if units.single:
-        trials = len(groups) / (1 - units.fraction)
-        high = float(share_high(largest * trials, trials, tail))
-        half = len(held) / (1 - units.fraction / 2)
-        return Interval(min(largest, float(share_low(held.mean() * half, half, tail))), max(largest, high))
+        trials, half = len(groups) / (1 - units.fraction), len(held) / (1 - units.fraction / 2)
+        low = float(share_low(float(held.mean()) * half, half, tail))
+        return Interval(min(largest, low), max(largest, float(share_high(largest * trials, trials, tail))))
     other = _shares(held, units.ids[~chosen_on], 2)
-    half = _trials(other.share, other.variance, other.rows, other.freedom, units.fraction / 2)
-    low = min(largest, float(share_low(other.share * half, half, tail)[1]))
+    held_out = _trials(other.share, other.variance, other.rows, other.freedom, units.fraction / 2)
+    low = min(largest, float(share_low(other.share * held_out, held_out, tail)[1]))
     every = _shares(groups, units.ids, size)
     if every.span[int(np.argmax(counts))] < SPAN_MIN:
         note = "its rows lie in few of the keys drawn: a key that was not drawn may hold a larger partition"
         return Interval(low, None, note)
-    trials = _trials(every.share, every.variance, every.rows, every.freedom, units.fraction)
-    return Interval(low, max(largest, float(share_high(every.share * trials, trials, tail).max())))
+    as_many = _trials(every.share, every.variance, every.rows, every.freedom, units.fraction)
+    return Interval(low, max(largest, float(share_high(every.share * as_many, as_many, tail).max())))
 
 
 def largest_partition(population: Population, atoms: tuple[Atom, ...], *, seed: int = 0) -> Interval:

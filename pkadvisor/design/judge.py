@@ -58,7 +58,10 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
     from pkadvisor.design.confidence import with_confidence
+    from pkadvisor.design.finalists import with_partitions
 
+    readable = dataset if section.data.rows <= EXACT_ROWS_MAX else None
+    advice = with_partitions(advice, bench, readable)
     advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.design.confidence import SURE, reads_of
 from pkadvisor.design.estimates import Remark, Violation
+from pkadvisor.design.finalists import PARTITIONS
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
 from pkadvisor.design.scheme import Key, encode
@@ -412,6 +413,7 @@ def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
     """The terms of a cost, each with unit and basis."""
     counted = str(Basis.COUNTED if population.complete else Basis.SKETCHED)
     known = {t.name: t for t in found.terms}
+    partitions = known.get(PARTITIONS)
 
     def term(name: str, value: float, unit: str, basis: str) -> dict[str, Any]:
         return {"name": name, "value": number(value), "unit": unit, "basis": basis, **bounds(known.get(name))}
@@ -424,7 +426,7 @@ def _terms(found: CostEstimate, population: Population) -> list[dict[str, Any]]:
         term("break factor", found.break_factor, "x", str(Basis.ESTIMATED)),
         term("horizon", found.horizon_factor, "x", str(Basis.ASSUMED)),
         term("stored", found.bytes_per_entity, "bytes/entity", str(Basis.ESTIMATED)),
-        term("partitions", found.partitions, "partitions", str(Basis.COUNTED)),
+        term("partitions", found.partitions, "partitions", str(partitions.basis if partitions else Basis.COUNTED)),
     ]
 
 
