@@ -10,6 +10,7 @@ sums of few and unequal contributions; half-samples as replicates after McCarthy
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -35,6 +36,8 @@ UNITS_MIN = 100
 """Effective units below which nothing is stated: a variance of fewer is itself unknown. Assumed."""
 UNEQUAL = 4.0
 """Unequal units that tell as much about a variance as one of equal ones: assumed, and checked by coverage."""
+STEADY = 0.25
+"""Relative variance up to which an estimate is far enough from zero to be taken by its logarithm."""
 SPAN_MIN = 10
 """Effective units that the hottest group must span for an upper bound: else one unit not drawn may hold a larger."""
 
@@ -301,6 +304,9 @@ def spread(
     low = float(stats.gamma.ppf(tail, centre**2 / variance) * variance / centre) if centre and variance else centre
     more, wider = centre + step, variance + step**2
     high = float(stats.gamma.ppf(1 - tail, more**2 / wider) * wider / more) if wider and more else centre
+    if centre and variance < STEADY * centre**2:
+        # A sample with a low estimate has a low variance as well; the logarithm, which is steadier, reaches further up.
+        high = max(high, centre * math.exp(float(stats.norm.ppf(1 - tail)) * math.sqrt(variance) / centre))
     return Interval(base + min(low, excess), base + max(high, excess))
 
 
