@@ -88,7 +88,7 @@ def test_nothing_found_in_a_sample_is_bounded_by_bad_luck() -> None:
 
 
 def test_a_flat_population_is_not_flattered_by_the_luckiest_group() -> None:
-    """Of 500 equal groups the largest in a sample looks half as large again; the interval must still reach the truth."""
+    """Of 500 equal groups the largest in a sample looks half as large again; the interval still reaches the truth."""
     rng = np.random.default_rng(3)
     reached = 0
     for trial in range(60):
@@ -113,8 +113,8 @@ def test_rows_of_one_unit_count_once() -> None:
         lambda units: selectivity(groups == 3, units)[1],
     ):
         rows, keys = estimate(by_rows), estimate(by_keys)
-        assert rows.low is not None and rows.high is not None  # noqa: PT018
-        assert keys.low is not None and keys.high is not None  # noqa: PT018
+        assert rows.low is not None and rows.high is not None
+        assert keys.low is not None and keys.high is not None
         assert keys.high - keys.low > 3 * (rows.high - rows.low)
 
 
@@ -202,7 +202,7 @@ def test_a_spread_holds_its_value_and_widens_with_what_is_open(
 ) -> None:
     def width(of: float, one: float) -> float:
         found = spread(value, np.array(replicates), kept=kept, fraction=of, freedom=500, step=one)
-        assert found.low is not None and found.high is not None  # noqa: PT018
+        assert found.low is not None and found.high is not None
         assert found.low <= value * (1 + 1e-9)
         assert found.high >= value * (1 - 1e-9)
         return found.high - found.low
@@ -219,5 +219,5 @@ def test_a_spread_is_that_of_a_mean() -> None:
     means = (chosen @ values) / 2000
     found = spread(float(values.mean()), means, kept=0.5, fraction=0.0, freedom=3999)
     error = values.std() / np.sqrt(4000)
-    assert found.low is not None and found.high is not None  # noqa: PT018
+    assert found.low is not None and found.high is not None
     assert found.high - found.low == pytest.approx(2 * 1.96 * error, rel=0.1)
