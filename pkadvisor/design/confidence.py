@@ -18,7 +18,7 @@ from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term
 from pkadvisor.design.intervals import Interval, largest_partition, spread
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import atoms_of
-from pkadvisor.design.resample import REPLICATES, Draw, draw_of, replicates_of
+from pkadvisor.design.resample import Draw, affordable, draw_of, replicates_of
 from pkadvisor.design.search import REQUESTS_TOLERANCE, better, loss, stays
 from pkadvisor.observe.workload import Basis
 
@@ -88,13 +88,13 @@ class Resampled:
 
 
 def resample(
-    schemes: Sequence[CostEstimate], bench: Bench, draw: Draw, *, replicates: int = REPLICATES, seed: int = 0
+    schemes: Sequence[CostEstimate], bench: Bench, draw: Draw, *, replicates: int | None = None, seed: int = 0
 ) -> list[Resampled]:
     """Every scheme's numbers on the same resamples."""
     import numpy as np
 
     rows: list[list[dict[str, tuple[float, str]]]] = [[] for _ in schemes]
-    for again in replicates_of(bench, draw, replicates=replicates, seed=seed):
+    for again in replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed):
         for found, into in zip(schemes, rows, strict=True):
             into.append(measures(estimate(found.scheme, again)))
     return [

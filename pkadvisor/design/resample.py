@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROWS_MAX = 10_000
 """Rows of a replicate at most: of more the spread is scaled, by √(kept ÷ left out)."""
 REPLICATES = 60
+REPLICATES_MIN = 25
+ROWS_COSTED = 3_000_000
+"""Rows over all replicates, where none may be left out because it is the log that is the sample."""
 LOGGED_MAX = 5_000
 """Requests of a class that are kept of a log (``observe/traffic.py``): as many or more are a sample."""
 FRONT_ROWS_MIN = 400
@@ -155,6 +158,12 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
         some = min(units.count // 2, max(2, round(ROWS_MAX * units.count / max(1, units.rows))))
         return Draw(units, True, logged, some / units.count)
     return Draw(units, False, logged, 0.5)
+
+
+def affordable(bench: Bench, draw: Draw) -> int:
+    """How many replicates are made: fewer where each is costed on many rows."""
+    rows = max(1.0, bench.population.rows * (draw.kept if draw.rows_sampled else 1.0))
+    return max(REPLICATES_MIN, min(REPLICATES, int(ROWS_COSTED / rows)))
 
 
 def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, seed: int = 0) -> Iterator[Bench]:

@@ -206,11 +206,11 @@ def test_intervals_of_costs_hold_the_cost_on_all_rows() -> None:
     truth = measures(estimate(BY_TENANT, bench(whole)))
     names = (ENTITIES, HOTTEST, SHARE, reads_of("of-tenant"))
     held = dict.fromkeys(names, 0)
-    trials = 40
+    trials = 25
     for trial in range(trials):
         rows = whole.sample(300, seed=trial).sort("n")
         on = bench(rows, 6000)
-        terms = told(estimate(BY_TENANT, on), on, draw_of(on), replicates=30)
+        terms = told(estimate(BY_TENANT, on), on, draw_of(on), replicates=24)
         for name in names:
             term = terms[name]
             assert term.low is not None and term.high is not None
