@@ -284,9 +284,9 @@ def _rows_needed(
     A standard error falls with the root of the rows.
     """
     import numpy as np
-    from scipy import stats
+    from scipy import special
 
-    distance = float(stats.norm.ppf(share))
+    distance = float(special.ndtri(share))
     field = _DECIDES.get(goal)
     if field is not None:
         differences = np.log([getattr(b, field) / getattr(a, field) for a, b in pairs])
@@ -299,7 +299,7 @@ def _rows_needed(
     population = bench.population
     asked = [len(bench.workload.instances[name]) for name in draw.logged]
     rows = population.rows if draw.rows_sampled else max(asked, default=0)
-    more = rows * max(0.1, (float(stats.norm.ppf(SURE)) / distance) ** 2 - 1)
+    more = rows * max(0.1, (float(special.ndtri(SURE)) / distance) ** 2 - 1)
     digits = 10 ** max(0, math.floor(math.log10(max(1.0, more))) - 1)
     rounded = math.ceil(more / digits) * digits
     return int(min(rounded, population.total - rows)) if draw.rows_sampled else int(rounded)

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.estimates import CostEstimate, Term
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import Key, key_expression
-from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.design.population import Atom, Population, atom_of, atoms_of
+from pkadvisor.design.scheme import Key
+from pkadvisor.design.transforms import Context
 from pkadvisor.observe.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
 
 PARTITIONS = "partitions"
-FINALISTS = 5
+FINALISTS = 3
 
 
 def with_partitions(advice: Advice, bench: Bench, dataset: Dataset | None) -> Advice:
@@ -31,7 +30,7 @@ def with_partitions(advice: Advice, bench: Bench, dataset: Dataset | None) -> Ad
     if advice.current is not None and all(c is not advice.current for c in told):
         told.append(advice.current)
     sketches = _sketches([c.scheme.main for c in told], population, dataset)
-    counted = {id(c): _counted(c, population, sketches.get(_text(c.scheme.main))) for c in told}
+    counted = {id(c): _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition))) for c in told}
     return replace(
         advice,
         recommended=counted.get(id(advice.recommended), advice.recommended),
@@ -40,21 +39,39 @@ def with_partitions(advice: Advice, bench: Bench, dataset: Dataset | None) -> Ad
     )
 
 
-def _text(key: Key) -> str:
-    return format_template(key.partition)
+def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) -> dict[tuple[Atom, ...], KeySketch]:
+    """The PartitionKeys of the data by what they group by; none where all rows that were read are at hand.
 
-
-def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) -> dict[str, KeySketch]:
-    """The PartitionKeys of the data by their template; none where all rows that were read are at hand."""
+    Values are hashed instead of key texts: different values give different keys, and a number is hashed sooner.
+    """
     if dataset is None or population.drawn_from == population.rows or population.hashed:
         return {}
-    made = {_text(k): k for k in keys if k.partition and not any(isinstance(p, SequencePart) for p in k.partition)}
-    if not made:
+    import polars as pl
+
+    context = Context(population.types)
+    columns: dict[str, pl.Expr] = {}
+    read: list[str] = []
+    sets: dict[tuple[Atom, ...], tuple[str, ...]] = {}
+    for key in keys:
+        atoms = atoms_of(key.partition)
+        if not atoms or ("s",) in atoms:
+            continue
+        for part in key.partition:
+            atom = atom_of(part)
+            if atom is not None:
+                made = pl.col(atom[1]) if atom[0] == "p" else part.expression(context)
+                columns.setdefault(_name(atom), made)
+                read += part.properties
+        sets[atoms] = tuple(_name(atom) for atom in atoms)
+    if not sets:
         return {}
-    texts = {name: key_expression(key.partition, population.types) for name, key in made.items()}
-    read = list(dict.fromkeys(p for key in made.values() for part in key.partition for p in part.properties))
-    found = distinct_of(dataset, [(name,) for name in made], columns=texts, read=read)
-    return dict(zip(made, found, strict=True))
+    found = distinct_of(dataset, sets.values(), columns=columns, read=list(dict.fromkeys(read)))
+    return dict(zip(sets, found, strict=True))
+
+
+def _name(atom: Atom) -> str:
+    """A column for an atom that is no property's name."""
+    return "\x1f".join(("", *atom))
 
 
 def _counted(found: CostEstimate, population: Population, sketch: KeySketch | None) -> CostEstimate:

@@ -36,6 +36,8 @@ UNITS_MIN = 100
 """Effective units below which nothing is stated: a variance of fewer is itself unknown. Assumed."""
 UNEQUAL = 4.0
 """Unequal units that tell as much about a variance as one of equal ones: assumed, and checked by coverage."""
+ROUNDING = 1e-9
+"""Relative spread below which replicates agree but for the last bits of their sums."""
 STEADY = 0.25
 """Relative variance up to which an estimate is far enough from zero to be taken by its logarithm."""
 SPAN_MIN = 10
@@ -154,10 +156,11 @@ def share_high(hits: Floats | float, trials: Floats | float, tail: float) -> Flo
 def _trials(share: Floats, variance: Floats, rows: float, freedom: float, fraction: float) -> Floats:
     """Independent draws that tell as much about a share as the units do (Korn and Graubard 1998, finite table)."""
     import numpy as np
-    from scipy import stats
+    from scipy import special
 
     spread = np.where(variance > 0, share * (1 - share) / np.maximum(variance, 1e-300), rows)
-    student = stats.t.ppf(1 - (1 - LEVEL) / 2, max(1.0, rows - 1)) / stats.t.ppf(1 - (1 - LEVEL) / 2, max(1.0, freedom))
+    at = 1 - (1 - LEVEL) / 2
+    student = special.stdtrit(max(1.0, rows - 1), at) / special.stdtrit(max(1.0, freedom), at)
     return np.asarray(np.minimum(spread, rows) * student**2 / max(1e-9, 1 - fraction))
 
 
@@ -289,7 +292,7 @@ def spread(
     exact for few equal contributions and normal for many; the bias that a smaller sample shows is taken off.
     """
     import numpy as np
-    from scipy import stats
+    from scipy import special
 
     if fraction >= 1:
         return Interval(value, value)
@@ -298,15 +301,17 @@ def spread(
     excess = max(0.0, value - base)
     deviations = np.asarray(replicates, dtype=np.float64) - value
     bias = float(deviations.mean()) * shrink
-    student = float(stats.t.ppf(1 - tail, max(1.0, freedom)) / stats.norm.ppf(1 - tail))
+    student = float(special.stdtrit(max(1.0, freedom), 1 - tail) / special.ndtri(1 - tail))
     variance = float(deviations.var(ddof=1)) * shrink * (1 - fraction) * student**2
+    if variance <= (ROUNDING * value) ** 2:
+        variance = bias = 0.0
     centre = max(0.0, excess - bias)
-    low = float(stats.gamma.ppf(tail, centre**2 / variance) * variance / centre) if centre and variance else centre
+    low = float(special.gammaincinv(centre**2 / variance, tail) * variance / centre) if centre and variance else centre
     more, wider = centre + step, variance + step**2
-    high = float(stats.gamma.ppf(1 - tail, more**2 / wider) * wider / more) if wider and more else centre
+    high = float(special.gammaincinv(more**2 / wider, 1 - tail) * wider / more) if wider and more else centre
     if centre and variance < STEADY * centre**2:
         # A sample with a low estimate has a low variance as well; the logarithm, which is steadier, reaches further up.
-        high = max(high, centre * math.exp(float(stats.norm.ppf(1 - tail)) * math.sqrt(variance) / centre))
+        high = max(high, centre * math.exp(float(special.ndtri(1 - tail)) * math.sqrt(variance) / centre))
     return Interval(base + min(low, excess), base + max(high, excess))
 
 

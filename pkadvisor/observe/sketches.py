@@ -55,12 +55,12 @@ class KeySketch:
 
     def interval(self) -> tuple[float, float]:
         """(low, high) of the distinct values with 95 %: from the beta law of the k-th smallest of many hashes."""
-        from scipy import stats
+        from scipy import special
 
         if not self.relative_error:
             return self.estimate(), self.estimate()
         place = (int(self.hashes[-1]) + 1) / 2**64
-        low, high = (float(stats.gamma.ppf(p, self.k)) / place for p in (0.025, 0.975))
+        low, high = (float(special.gammaincinv(self.k, p)) / place for p in (0.025, 0.975))
         return low, high
 
     def merge(self, other: KeySketch) -> KeySketch:
