@@ -43,6 +43,10 @@ class AnalyzeRequest:
     redact: bool = False
     seed: int = 0
     top: int = 5
+    entities_total: int | None = None
+    """Entities in the table, of which the data holds some."""
+    log_fraction: float = 1.0
+    """Share of the table's requests that the logs hold."""
 
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     if not data and traffic is None and declaration is None and not documents:
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
     merged = [("", _merged(documents))] if documents else []
-    sections = sections_of(request.tables, declaration, profiles, traffic, merged)
+    sections = _with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
     judged = []
     for section in sections:
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
@@ -94,7 +98,26 @@ def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Sec
         _traffic(request, progress),
         [("", _merged(documents))] if documents else [],
     )
+    found = _with_total(found, request)
     return [(s, next((source for profiled, source in data if profiled is s.data), None)) for s in found]
+
+
+def _with_total(sections: list[Section], request: AnalyzeRequest) -> list[Section]:
+    """The sections with ``--entities-total``; UsageError (2) where it fits no data, or nobody knows which."""
+    total, where = request.entities_total, "--entities-total"
+    if total is None:
+        return sections
+    held = [s for s in sections if s.data is not None]
+    if len(held) != 1:
+        what = "there is no data" if not held else f"there are {len(held)} tables or kinds"
+        fix = "give data files" if not held else "choose one with --table, or write entities_total into the design file"
+        raise UsageError(f"{total:,} entities of what? {what}", where=where, fix=fix)
+    (only,) = held
+    assert only.data is not None
+    if total < only.data.rows:
+        what = f"{total:,} is fewer than the {only.data.rows:,} entities in the data"
+        raise UsageError(what, where=where, fix="give the entities in the whole table")
+    return [replace(s, entities_total=total) if s is only else s for s in sections]
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
@@ -102,6 +125,9 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
     from pkadvisor.design.sections import observed, sections_of
     from pkadvisor.observe.profile_file import ProfileDocument, TableProfile, seed_of
 
+    if request.entities_total is not None:
+        fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"
+        raise UsageError("a profile holds what was read, not how much there is", where="--entities-total", fix=fix)
     declaration = _declaration(request)
     documents = _documents(request)
     data = _data(request, progress, file_sample=True, seed=seed_of(salt))
@@ -239,11 +265,16 @@ def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     from pkadvisor.observe.profile_file import is_document
 
     paths = [path for path in request.logs if not is_document(path)]
+    if not 0 < request.log_fraction <= 1:
+        what = f"{request.log_fraction:g} is no share of a log"
+        raise UsageError(what, where="--log-fraction", fix="for example: 5% or 0.05")
     if not paths:
+        if request.log_fraction < 1:
+            raise UsageError("there is no log to scale up", where="--log-fraction", fix="give the log with --log FILE")
         return None
     from pkadvisor.observe.logs.frame import ReadOptions
     from pkadvisor.observe.streams import spool_stdin
-    from pkadvisor.observe.traffic import Window, read_traffic
+    from pkadvisor.observe.traffic import Window, read_traffic, scaled_up
 
     progress.phase("read logs")
     table = request.tables[0] if len(request.tables) == 1 else None
@@ -253,6 +284,7 @@ def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     if not traffic.tables and (request.since or request.until or request.tables):
         fix = "check --since, --until and --table against the log"
         raise UsageError("no request of the log lies in the window asked for", fix=fix)
+    traffic = scaled_up(traffic, request.log_fraction)
     for reason, count, example in traffic.skipped:
         shown = "" if request.redact else f"; the first: {example}"
         progress.note(f"{count:,} log lines skipped, {reason}{shown}")

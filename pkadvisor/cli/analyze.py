@@ -146,6 +146,10 @@ def standard_output_format(targets: tuple[Target, ...], shared: Shared) -> Forma
 def build_request(inputs: Inputs, reading: Reading, *, top: int = 5) -> AnalyzeRequest:
     """The command line in the terms of the use cases."""
     share = parse_share(reading.max_bad_lines)
+    fraction = parse_share(reading.log_fraction, where="--log-fraction", example="5% or 0.05")
+    if fraction == 0:
+        fix = "leave --log out where there is none; for example: 5% or 0.05"
+        raise UsageError("a log that holds no request says nothing", where="--log-fraction", fix=fix)
 
     from pkadvisor.advisor import AnalyzeRequest
 
@@ -165,10 +169,12 @@ def build_request(inputs: Inputs, reading: Reading, *, top: int = 5) -> AnalyzeR
         redact=reading.redact is Redact.keys,
         seed=reading.seed,
         top=top,
+        entities_total=reading.entities_total,
+        log_fraction=fraction,
     )
 
 
-def parse_share(text: str) -> float:
+def parse_share(text: str, *, where: str = "--max-bad-lines", example: str = "1% or 0.01") -> float:
     """``1%``, ``0.5 %`` or ``0.01`` as a share of one."""
     number = text.strip().removesuffix("%").strip()
     try:
@@ -176,7 +182,7 @@ def parse_share(text: str) -> float:
     except ValueError:
         share = -1.0
     if not 0 <= share <= 1:  # also false for NaN
-        raise UsageError(f"'{text}' is not a share", where="--max-bad-lines", fix="for example: 1% or 0.01")
+        raise UsageError(f"'{text}' is not a share", where=where, fix=f"for example: {example}")
     return share
 
 

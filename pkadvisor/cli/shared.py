@@ -72,6 +72,14 @@ class Reading:
         int | None,
         option("--sample-rows", metavar="N", min=1, help="Look at N rows only."),
     ] = None
+    entities_total: Annotated[
+        int | None,
+        option("--entities-total", metavar="N", min=1, help="Entities in the table; the data is a sample of them."),
+    ] = None
+    log_fraction: Annotated[
+        str,
+        option("--log-fraction", metavar="SHARE", help="Share of the requests that the logs hold.", show_default=True),
+    ] = "100%"
     limits: Annotated[
         str | None,
         option("--limits", metavar="FILE", help="The store's limits, instead of the bundled ones.", env="LIMITS"),

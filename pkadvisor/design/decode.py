@@ -85,6 +85,8 @@ def observe(
         undecoded += read.undecoded
         sampled += found.sample.height
         rate = _rate(found, batch, groups.entities)
+        if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
+            rate = replace(rate, basis=Basis.ESTIMATED)
         name = _name(found, read.filter, classes)
         query = QueryClass(
             name=name,

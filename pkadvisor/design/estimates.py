@@ -259,6 +259,23 @@ class CostEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure it is that one scheme is ahead of another: the share of resamples in which it is.
+
+    ``share`` is None where nothing can be said (``note`` says why) and 1 where every row was counted. ``rows_needed``:
+    further rows of the ``rows_of`` (data or log) that would tell, None where it is sure or where rows do not help.
+    """
+
+    share: float | None
+    deciding_goal: str
+    basis: Basis
+    rows_needed: int | None = None
+    rows_of: str = "data"
+    rival: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """What every scheme of one table is measured against."""
 

@@ -59,7 +59,12 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
         more += _looks(section)
     advice = advise(bench, current)
     advice, verified, extra = _verify(advice, section, bench, dataset)
-    advice = _with_readings(advice, bench)
+    from pkadvisor.design.confidence import with_confidence
+    from pkadvisor.design.finalists import with_partitions
+
+    readable = dataset if section.data.rows <= EXACT_ROWS_MAX else None
+    advice = with_partitions(_with_readings(advice, bench), bench, readable)
+    advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     conflicts = conflicts_among(advice.ranking, best_of)
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, conflicts)
 
@@ -181,7 +186,13 @@ def bench_for(
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
     kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
-    total = (kind.entities_total if kind else None) or (table.entities_total if table else None) or data.rows
+    declared = (kind.entities_total if kind else None) or (table.entities_total if table else None)
+    total = section.entities_total or declared or data.rows
+    if section.traffic is not None and section.traffic.fraction < 1:
+        notes.append(
+            f"the log is taken for {100 * section.traffic.fraction:.3g} % of the requests: rates are scaled up, and "
+            "busiest minutes of a thin log look busier than they are"
+        )
     arrival = (kind.arrival if kind and kind.arrival else None) or (table.arrival if table else None)
     if arrival == "timestamp":
         arrival = next((n for n in data.types if n.lower() == "timestamp"), None)

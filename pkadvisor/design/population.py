@@ -171,6 +171,7 @@ class Population:
         self.complete = complete and self.total == self.rows
         self.arrival = arrival
         self.sampling = sampling
+        self.sampled_by: tuple[Atom, ...] = tuple(("p", name) for name in sampled_by if name in frame.columns)
         self.drawn_from = max(self.rows, drawn_from or self.rows)
         self._whole_groups = self._whole(sampling, sampled_by, arrival)
         if ghosts is not None and ghosts.height:
@@ -191,6 +192,16 @@ class Population:
         """Digits that keys give a number, where several kinds must write it alike."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
+
+    @property
+    def known_sizes(self) -> Mapping[str, Sizes]:
+        """The sizes of properties that are known so far."""
+        return self._sizes
+
+    @property
+    def token(self) -> Callable[[str], str] | None:
+        """What makes a token of a canonical text; None where nobody knows."""
+        return self._token
 
     # -- codes ---------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from pkadvisor.design.candidates import (
     with_index_rows,
 )
 from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate
+from pkadvisor.design.estimates import Bench, Confidence, CostEstimate
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.observe.workload import Operation
 
@@ -171,6 +171,8 @@ class Advice:
     keep: bool
     examined: int
     deciding_goal: str
+    confidence: Confidence | None = None
+    """How sure it is that the recommended scheme is ahead of the next ones; None where there is no other."""
 
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
@@ -223,6 +225,11 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
     lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * 0.999)
     return cheap and lean and lasting
+
+
+def stays(now: CostEstimate, best: CostEstimate) -> bool:
+    """Whether a design in place stays although another one is better."""
+    return _good_enough(now, best)
 
 
 def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:

@@ -34,6 +34,8 @@ class Section:
     workload: Workload | None
     """From a profile document: already over properties."""
     design_path: str = ""
+    entities_total: int | None = None
+    """Entities of the table as the command line says, over what the design file says."""
 
 
 @dataclass(frozen=True, slots=True)

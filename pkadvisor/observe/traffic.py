@@ -8,9 +8,9 @@ is a demand of a client: an attempt that repeats a throttled one is a *retry*, a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import Op, ReadOptions
 from pkadvisor.observe.workload import Basis
@@ -32,6 +32,7 @@ __all__ = [
     "Traffic",
     "Window",
     "read_traffic",
+    "scaled_up",
 ]
 
 MAX_BAD_LINES: Final = 0.01
@@ -151,6 +152,13 @@ class TableTraffic:
     reads: HeavyKeys
     writes: HeavyKeys
     groups: Groups
+    fraction: float = 1.0
+    """Share of the requests that the log holds; rates are scaled up by it, counts are not."""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the parameters at hand are only some of those asked for."""
+        return self.fraction < 1 or any(c.sample.height < c.requests for c in self.classes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +210,40 @@ class Traffic:
     lines: int
     skipped: tuple[tuple[str, int, str], ...]
     files: tuple[tuple[str, str], ...]
+    fraction: float = 1.0
+    """Share of the requests that the log holds; rates are scaled up by it, counts are not."""
 
     def table(self, name: str) -> TableTraffic | None:
         """The table of that name; case does not matter, as in the service."""
         return next((t for t in self.tables if t.name.lower() == name.lower()), None)
+
+
+def scaled_up(traffic: Traffic, fraction: float) -> Traffic:
+    """The traffic of which a log holds the share ``fraction`` (above 0, up to 1), drawn at random.
+
+    Rates rise by 1 ÷ fraction and are *estimated*; so do busiest seconds, which a thin log overstates. Counts, shares
+    and sampled requests stay as read.
+    """
+    if not 0 < fraction <= 1:
+        raise ValueError(f"{fraction} is no share of a log")
+    if fraction == 1:
+        return traffic
+
+    def faster(mean: float | None, second: int, minute: int) -> dict[str, Any]:
+        up = {"peak_per_s": round(second / fraction), "peak_per_minute": round(minute / fraction)}
+        return {"mean_per_s": None if mean is None else mean / fraction, **up}
+
+    tables = tuple(
+        replace(
+            t,
+            classes=tuple(replace(c, **faster(c.mean_per_s, c.peak_per_s, c.peak_per_minute)) for c in t.classes),
+            fraction=fraction,
+            **faster(t.mean_per_s, t.peak_per_s, t.peak_per_minute),
+        )
+        for t in traffic.tables
+    )
+    rates = faster(traffic.mean_per_s, traffic.peak_per_s, traffic.peak_per_minute)
+    return replace(traffic, tables=tables, fraction=fraction, basis=Basis.ESTIMATED, **rates)
 
 
 def read_traffic(

@@ -310,6 +310,8 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
                 f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
             )
             lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
+    if table["confidence"] is not None:
+        lines.append(("sure", sureness(table["confidence"])))
     for remark in best["remarks"][:4]:
         lines.append(("note", remark["message"]))
     if lines:
@@ -317,6 +319,21 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         for label, text in lines:
             page.record(label, text, 9)
         page.line()
+
+
+def sureness(found: dict[str, Any]) -> str:
+    """How sure it is that the recommended scheme is ahead of the next best."""
+    share = found["share"]
+    if share is None:
+        return f"cannot tell how sure it is: {found['note']}"
+    if found["basis"] == "counted":
+        return "counted: every row was read, nothing was estimated from a sample"
+    if found["sure"]:
+        return f"ahead of the next best in {percent(share)} of resamples"
+    more = (
+        f"add {found['rows_needed']:,} rows of {found['rows_of']}" if found["rows_needed"] else "more rows do not help"
+    )
+    return f"cannot tell from the next best ({percent(share)} of resamples): {more}"
 
 
 def _lost(loses: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.design.breaks import saturation
+from pkadvisor.design.confidence import SURE, reads_of
 from pkadvisor.design.cost import score_points
 from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
@@ -28,7 +29,7 @@ from pkadvisor.report.arrangement import arranged_json, conflict_json
 from pkadvisor.report.words import gives_up, sampling_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Break, ClassCost, CostEstimate, HotPartition
+    from pkadvisor.design.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
     from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
@@ -97,7 +98,8 @@ def build_result(
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
-    covered_s = traffic.clock.covered_s if traffic is not None else 0.0
+    # Of a sampled log, a key's requests per second are scaled up by the share that it holds.
+    covered_s = traffic.clock.covered_s * traffic.fraction if traffic is not None else 0.0
     tables = [_table(j, shown, top, covered_s, limits) for j in judged]
     failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"] or [a.table for a in arranged if a.conflicts]
     return {
@@ -212,6 +214,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "recommended": None,
         "current": None,
         "alternatives": [],
+        "confidence": None,
         "examined": 0,
         "gives_up": [],
         "conflicts": [conflict_json(c, limits, number, lambda v: _violation(v, shown)) for c in judged.conflicts],
@@ -234,9 +237,26 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     out["alternatives"] = [
         _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
     ]
+    out["confidence"] = _confidence(advice.confidence)
     out["examined"] = advice.examined
     out["gives_up"] = gives_up(best, judged)
     return out
+
+
+def _confidence(found: Confidence | None) -> dict[str, Any] | None:
+    """In what share of resamples the recommended scheme is ahead of the next best."""
+    if found is None:
+        return None
+    return {
+        "share": None if found.share is None else number(found.share),
+        "basis": str(found.basis),
+        "rival": found.rival,
+        "deciding_goal": found.deciding_goal,
+        "sure": found.share is not None and found.share >= SURE,
+        "rows_needed": found.rows_needed,
+        "rows_of": found.rows_of,
+        "note": found.note,
+    }
 
 
 def _verdict(judged: Judged) -> str:
@@ -370,7 +390,7 @@ def _scheme(
         out["examples"] = _examples(scheme.main, population, shown)
         out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
         points = score_points(found.classes, found.break_factor, found.horizon_factor)
-        out["classes"] = [_class(c, p) for c, p in zip(found.classes, points, strict=True)]
+        out["classes"] = [_class(c, found, p) for c, p in zip(found.classes, points, strict=True)]
         out["transactions"] = [
             {
                 "name": t.name,
@@ -444,22 +464,28 @@ def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
 
 def _terms(found: CostEstimate) -> list[dict[str, Any]]:
     """The terms of a cost, each with unit, basis and source; an interval where it was estimated from a sample."""
-    out = []
-    for term in found.terms:
-        shown: dict[str, Any] = {
+    return [
+        {
             "name": term.name,
             "value": number(term.value),
             "unit": term.unit,
             "basis": str(term.basis),
             "source": term.source,
+            **bounds(term),
         }
-        if term.low is not None and term.high is not None:
-            shown |= {"low": number(term.low), "high": number(term.high)}
-        out.append(shown)
-    return out
+        for term in found.terms
+    ]
 
 
-def _class(cost: ClassCost, points: float | None) -> dict[str, Any]:
+def bounds(term: Term | None) -> dict[str, float | int | None]:
+    """The two ends of a term's interval; none where it was counted, or where nothing bounds it."""
+    if term is None or (term.low is not None and term.low == term.high):
+        return {}
+    low, high = (None if end is None else number(end) for end in (term.low, term.high))
+    return {} if low is None and high is None else {"low": low, "high": high}
+
+
+def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[str, Any]:
     """What one class costs; ``points`` is what it adds to the score."""
     plan = cost.plan
     out: dict[str, Any] = {
@@ -471,6 +497,7 @@ def _class(cost: ClassCost, points: float | None) -> dict[str, Any]:
         "fan_out": number(cost.fan_out),
         "entities_read": number(cost.entities_read),
         "entities_read_max": number(cost.entities_read_max),
+        "entities_read_interval": bounds(next((t for t in found.terms if t.name == reads_of(cost.name)), None)) or None,
         "entities_returned": number(cost.entities_returned),
         "entities_written": number(cost.entities_written),
         "requests": number(cost.requests),

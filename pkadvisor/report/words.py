@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.confidence import SHARE
 from pkadvisor.design.population import Population
 from pkadvisor.design.search import BREAK_ENOUGH
 from pkadvisor.observe.workload import Basis, DrawBy
@@ -13,14 +14,12 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import CostEstimate
     from pkadvisor.design.sections import Judged
 
-STANDARD_ERRORS = 4
-"""How many are stated: 1 share in 16,000 lies outside, where rows were drawn at random."""
-
 
 def sampling_of(judged: Judged) -> str:
-    """How the data was taken from the table: as declared, and by hash where only some of its rows were looked at."""
+    """How the data was taken from the table: as declared, and at random where only some of its rows are at hand."""
     declared = str(judged.section.declared.sampling) if judged.section.declared is not None else "complete"
     drawn = judged.section.data is not None and not judged.section.data.complete
+    drawn = drawn or (judged.bench is not None and judged.bench.population.rows < judged.bench.population.total)
     return "random-rows" if declared == "complete" and drawn else declared
 
 
@@ -100,11 +99,15 @@ def unknowns(judged: Judged) -> list[str]:
 
 def _sample_error(judged: Judged, population: Population) -> str:
     """How far shares counted on a sample may be off."""
-    hot = judged.advice.recommended.hot if judged.advice is not None else None
-    share = max(hot.share, 1 / max(1, population.rows)) if hot is not None else 0.1
-    error = 100 * STANDARD_ERRORS * math.sqrt((1 - share) / (share * max(1, population.rows)))
-    text = f"exact shares: {population.rows:,} rows stand for {population.total:,}; "
-    text += f"the share of the hottest partition is within {min(error, 999):.2g} % ({STANDARD_ERRORS} standard errors)"
+    text = f"exact shares: {population.rows:,} rows stand for {population.total:,}"
+    terms = judged.advice.recommended.terms if judged.advice is not None else ()
+    hottest = next((t for t in terms if t.name == SHARE), None)
+    if hottest is not None and hottest.low is not None:
+        reach = "no bound above" if hottest.high is None else f"{100 * hottest.high:.3g} %"
+        text += f"; the hottest partition takes {100 * hottest.value:.3g} % of the load"
+        text += f" (95 %: {100 * hottest.low:.3g} % to {reach})"
+    else:
+        text += "; how far they are off cannot be said: too few keys were drawn"
     if any(d.query.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF) for d in judged.bench.demands) if judged.bench else False:
         text += "; parameters drawn by distinct values lean toward the frequent ones"
     return text

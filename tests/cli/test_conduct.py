@@ -30,7 +30,7 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
     line = (
         "analyze Order=data.csv data.csv --log l1.log --log l*.log --design d.yaml --limits l.toml --since 2026-01-01 "
         "--until 2026-02-01 --table A --table B --max-bad-lines 2.5% --sample-rows 10 --redact keys --input-format csv "
-        "--stdin-name x --top 3 --seed 7"
+        "--stdin-name x --top 3 --seed 7 --entities-total 900 --log-fraction 5%"
     )
     code, out, err = advise(*line.split())
     assert (code, out, err) == (0, "KEEP THE KEYS\n", "")
@@ -51,6 +51,8 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         "redact": True,
         "seed": 7,
         "top": 3,
+        "entities_total": 900,
+        "log_fraction": 0.05,
     }
 
 

@@ -1,0 +1,339 @@
+"""How sure the advice is: intervals of every cost of a scheme, and in how many resamples it stays ahead of its rivals.
+
+Both schemes are costed on the same resamples, so that what moves both alike does not count as doubt (paired, Efron and
+Tibshirani 1993, 8). Each resample's deviation from the mean of all is added to the cost on the whole sample, scaled to
+its size; then the goals decide anew. Uniqueness, legality and transactions are not resampled: they are checked over
+every row where that is possible.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
+from pkadvisor.design.intervals import Interval, largest_partition, spread
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import atoms_of
+from pkadvisor.design.resample import Draw, affordable, draw_of, replicates_of
+from pkadvisor.design.search import REQUESTS_TOLERANCE, better, loss, stays
+from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.demand import Demand
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.search import Advice
+
+    Floats = NDArray[np.float64]
+
+RIVALS = 2
+"""Schemes behind the winner that it is compared with."""
+SURE = 0.95
+"""Share of resamples below which the answer is *cannot tell*."""
+_CAPACITY = ("entities/s", "requests/s")
+_HOTTEST = "the hottest partition"
+_DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage": "bytes_per_entity"}
+"""Goals that compare one number, and the field that holds it."""
+
+REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED = (
+    "requests",
+    "requests at peak",
+    "entities counted",
+    "hottest partition at peak",
+    "share of the hottest partition",
+    "break factor",
+    "stored",
+)
+
+
+def measures(found: CostEstimate) -> dict[str, tuple[float, str]]:
+    """The numbers of a cost that a sample leaves open, by the names of the result's terms, each with its unit."""
+    out = {
+        REQUESTS: (found.requests_per_s, "requests/s"),
+        PEAK: (found.requests_per_s_peak, "requests/s"),
+        ENTITIES: (found.entities_per_s, "entities/s"),
+        HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
+        SHARE: (found.hot.share if found.hot else 0.0, "share"),
+        BREAK: (found.break_factor, "x"),
+        STORED: (found.bytes_per_entity, "bytes/entity"),
+    }
+    for cost in found.classes:
+        out[reads_of(cost.name)] = (cost.entities_read, "entities")
+        out[requests_of(cost.name)] = (cost.requests, "requests")
+    return out
+
+
+def reads_of(name: str) -> str:
+    """The name of the term for the entities that a class reads."""
+    return f"entities read, {name}"
+
+
+def requests_of(name: str) -> str:
+    """The name of the term for the requests of a class."""
+    return f"requests, {name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """A scheme and its numbers on every resample."""
+
+    found: CostEstimate
+    values: Mapping[str, Floats]
+
+
+def resample(
+    schemes: Sequence[CostEstimate], bench: Bench, draw: Draw, *, replicates: int | None = None, seed: int = 0
+) -> list[Resampled]:
+    """Every scheme's numbers on the same resamples."""
+    import numpy as np
+
+    rows: list[list[dict[str, tuple[float, str]]]] = [[] for _ in schemes]
+    for again in replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed):
+        for found, into in zip(schemes, rows, strict=True):
+            into.append(measures(estimate(found.scheme, again)))
+    return [
+        Resampled(found, {name: np.array([r[name][0] for r in of]) for name in measures(found)})
+        for found, of in zip(schemes, rows, strict=True)
+    ]
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+
+
+def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
+    """The numbers of a scheme with their intervals."""
+    found = again.found
+    steps = _steps(found, bench)
+    out: dict[str, Term] = {}
+    for name, (value, unit) in measures(found).items():
+        held = Interval(value, value)
+        if math.isfinite(value) and value > 0:
+            base = 1.0 if name.startswith("entities read") and value >= 1 else 0.0
+            held = spread(
+                value,
+                again.values[name],
+                kept=draw.kept,
+                fraction=draw.fraction,
+                freedom=draw.freedom,
+                step=steps.get(name, 0.0),
+                base=base,
+            )
+        out[name] = _term(name, value, unit, held)
+    return tuple(_with_hottest(out, found, bench, draw).values())
+
+
+def _term(name: str, value: float, unit: str, held: Interval) -> Term:
+    exact = held.exact or not math.isfinite(value)
+    basis = Basis.COUNTED if exact else Basis.ESTIMATED
+    return Term(name, value, unit, basis, "" if exact else "half-samples of the rows at hand", held.low, held.high)
+
+
+def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
+    """What one more row found would add to the entities that a class reads."""
+    import numpy as np
+
+    population = bench.population
+    if population.rows >= population.total:
+        return {}
+    each = population.total / max(1, population.rows)
+    demands: dict[str, Demand] = {d.query.name: d for d in bench.demands}
+    out = {}
+    for cost in found.classes:
+        demand = demands.get(cost.name)
+        if demand is None or not len(demand.weights) or _certain(cost, population.total):
+            continue
+        fixed = demand.conditions.equal.keys() <= demand.constants.keys() and not demand.bounds
+        out[reads_of(cost.name)] = each * (1.0 if fixed else min(1.0, 2 * float(np.max(demand.weights))))
+    live = [c for c in found.classes if not c.analytic]
+    out[ENTITIES] = sum(c.rate_per_s * out.get(reads_of(c.name), 0.0) for c in live)
+    return out
+
+
+def _certain(cost: ClassCost, total: int) -> bool:
+    """Whether the entities that a class reads follow from its plan: a look-up by the whole key, or a full scan."""
+    if cost.plan is None or cost.plan.access is Access.TABLE_SCAN:
+        return True
+    return cost.plan.access is Access.POINT and cost.entities_read <= max(1.0, cost.fan_out)
+
+
+def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw: Draw) -> dict[str, Term]:
+    """The hottest partition's numbers reach as far as the share of the largest partition does: a greatest of many
+    groups is one by luck, and resamples of rows share that luck."""
+    if not draw.rows_sampled or found.hot is None:
+        return out
+    population = bench.population
+    atoms = atoms_of(found.scheme.main.partition)
+    counts = population.counts(atoms)
+    seen = float(counts.max(initial=0)) / max(1, population.rows)
+    held = largest_partition(population, atoms)
+    for name in (HOTTEST, SHARE):
+        term = out[name]
+        if not seen or term.low is None or held.low is None or not atoms:
+            continue
+        low = min(term.low, term.value * min(1.0, held.low / seen))
+        high = None
+        if held.high is not None and term.high is not None:
+            high = max(term.high, term.value * max(1.0, held.high / seen))
+            high = min(high, 1.0) if name == SHARE else high
+        source = f"{term.source}; {held.note}" if held.note else term.source
+        exact = low == high
+        out[name] = replace(term, low=low, high=high, source=source, basis=Basis.COUNTED if exact else Basis.ESTIMATED)
+    hot, factor = out[HOTTEST], out[BREAK]
+    if found.break_cause == _HOTTEST and hot.low and hot.value:
+        most = factor.value * hot.value
+        out[BREAK] = replace(
+            factor,
+            basis=hot.basis,
+            source=hot.source,
+            low=0.0 if hot.high is None else most / hot.high,
+            high=most / hot.low,
+        )
+    return out
+
+
+# -- comparison --------------------------------------------------------------------------------------------------------
+
+
+def confidence(bench: Bench, winner: CostEstimate, rival: CostEstimate, *, log_sampled: bool = False) -> Confidence:
+    """In how many resamples ``winner`` stays ahead of ``rival``; where that is open, how many more rows would tell."""
+    draw = draw_of(bench, log_sampled=log_sampled)
+    if draw.counted or draw.why_not:
+        return compare(Resampled(winner, {}), Resampled(rival, {}), bench, draw)
+    first, second = resample([winner, rival], bench, draw)
+    return compare(first, second, bench, draw)
+
+
+def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, keep: bool = False) -> Confidence:
+    """As ``confidence``, of schemes that were resampled. ``keep``: the winner is in place and stays if good enough."""
+    import numpy as np
+
+    mine, theirs = winner.found, rival.found
+    goal = loss(theirs, mine).goal if better(mine, theirs) else "a design in place is good enough" if keep else ""
+    if draw.why_not:
+        return Confidence(None, goal, Basis.UNKNOWN, rival=theirs.scheme.text, note=draw.why_not)
+    if draw.counted:
+        return Confidence(1.0, goal, Basis.COUNTED, rival=theirs.scheme.text, note="every row was counted")
+    pairs = list(zip(_adjusted(winner, bench, draw), _adjusted(rival, bench, draw), strict=True))
+    wins = [better(a, b) or (keep and stays(a, b)) for a, b in pairs]
+    share = float(np.mean(wins))
+    needed = None if share >= SURE else _rows_needed(share, goal, pairs, mine, theirs, bench, draw)
+    source = "data" if draw.rows_sampled else "log"
+    return Confidence(share, goal, Basis.ESTIMATED, needed, source, theirs.scheme.text)
+
+
+def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
+    """The scheme's cost on the whole sample, moved by each resample's deviation."""
+    import numpy as np
+
+    found = again.found
+    scale = math.sqrt(draw.kept / (1 - draw.kept) * (1 - draw.fraction))
+
+    def moved(name: str, value: float) -> Floats:
+        values = again.values[name]
+        if value <= 0 or not math.isfinite(value) or not np.all(np.isfinite(values) & (values > 0)):
+            return np.full(len(values), value)
+        logs = np.log(values)
+        return np.asarray(value * np.exp((logs - logs.mean()) * scale))
+
+    requests = moved(REQUESTS, found.requests_per_s)
+    entities = moved(ENTITIES, found.entities_per_s)
+    stored = moved(STORED, found.bytes_per_entity)
+    factors = moved(BREAK, found.break_factor)
+    return [
+        replace(
+            found,
+            requests_per_s=float(r),
+            entities_per_s=float(e),
+            bytes_per_entity=float(b),
+            break_factor=float(f),
+            violations=_violations(found, float(f), bench.horizon_factor),
+        )
+        for r, e, b, f in zip(requests, entities, stored, factors, strict=True)
+    ]
+
+
+def _violations(found: CostEstimate, factor: float, horizon: float) -> tuple[Violation, ...]:
+    """What a scheme breaks where growth ends at another factor: capacities move with it, everything else stays."""
+    kept = [v for v in found.violations if v.unit not in _CAPACITY]
+    if factor >= horizon:
+        return tuple(kept)
+    capacity = [v for v in found.violations if v.unit in _CAPACITY]
+    if not capacity:
+        return (*kept, Violation("capacity", "", horizon / factor, 1.0, "x", horizon / factor))
+    by = found.break_factor / factor
+    return (*kept, *(replace(v, severity=v.severity * by) for v in capacity))
+
+
+def _rows_needed(
+    share: float,
+    goal: str,
+    pairs: Sequence[tuple[CostEstimate, CostEstimate]],
+    winner: CostEstimate,
+    rival: CostEstimate,
+    bench: Bench,
+    draw: Draw,
+) -> int | None:
+    """Further rows with which the difference would be 1.645 standard errors; None where more rows do not help.
+
+    A standard error falls with the root of the rows.
+    """
+    import numpy as np
+    from scipy import special
+
+    distance = float(special.ndtri(share))
+    field = _DECIDES.get(goal)
+    if field is not None:
+        differences = np.log([getattr(b, field) / getattr(a, field) for a, b in pairs])
+        tolerance = math.log(1 + REQUESTS_TOLERANCE) if goal == "requests" else 0.0
+        error = float(differences.std(ddof=1))
+        margin = math.log(getattr(rival, field) / getattr(winner, field)) - tolerance
+        distance = margin / error if error > 0 else distance
+    if distance <= 0 or not math.isfinite(distance):
+        return None
+    population = bench.population
+    asked = [len(bench.workload.instances[name]) for name in draw.logged]
+    rows = population.rows if draw.rows_sampled else max(asked, default=0)
+    more = rows * max(0.1, (float(special.ndtri(SURE)) / distance) ** 2 - 1)
+    digits = 10 ** max(0, math.floor(math.log10(max(1.0, more))) - 1)
+    rounded = math.ceil(more / digits) * digits
+    return int(min(rounded, population.total - rows)) if draw.rows_sampled else int(rounded)
+
+
+# -- the advice --------------------------------------------------------------------------------------------------------
+
+
+def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, seed: int = 0) -> Advice:
+    """The advice with intervals on the costs of its best schemes, and how sure its first place is."""
+    first = advice.recommended
+    rivals = [c for c in advice.ranking if c is not first][:RIVALS]
+    draw = draw_of(bench, log_sampled=log_sampled)
+    if draw.counted or draw.why_not:
+        sure = [compare(Resampled(first, {}), Resampled(r, {}), bench, draw, keep=advice.keep) for r in rivals[:1]]
+        return replace(advice, confidence=sure[0] if sure else None)
+    now = [advice.current] if advice.current is not None and advice.current not in (first, *rivals) else []
+    measured = resample([first, *rivals, *now], bench, draw, seed=seed)
+    sure = [compare(measured[0], r, bench, draw, keep=advice.keep) for r in measured[1 : 1 + len(rivals)]]
+    told = {id(m.found): replace(m.found, terms=_merged(m, bench, draw)) for m in measured}
+    return replace(
+        advice,
+        recommended=told[id(first)],
+        ranking=tuple(told.get(id(c), c) for c in advice.ranking),
+        current=None if advice.current is None else told.get(id(advice.current), advice.current),
+        confidence=min(sure, key=lambda c: c.share if c.share is not None else 2.0, default=None),
+    )
+
+
+def _merged(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
+    """The terms that a scheme has, with intervals where those are known, and the ones that it lacks."""
+    known = {t.name: t for t in terms_of(again, bench, draw)}
+    mine = tuple(
+        replace(t, low=known[t.name].low, high=known[t.name].high) if t.name in known else t for t in again.found.terms
+    )
+    names = {t.name for t in mine}
+    return (*mine, *(t for name, t in known.items() if name not in names))

@@ -1,0 +1,97 @@
+"""What is counted over every row for the schemes that are told, since a sample of rows cannot tell it: partitions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.estimates import CostEstimate, Term
+from pkadvisor.design.population import Atom, Population, atom_of, atoms_of
+from pkadvisor.design.scheme import Key
+from pkadvisor.design.transforms import Context
+from pkadvisor.observe.sketches import KeySketch, distinct_of
+from pkadvisor.observe.workload import Basis
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.search import Advice
+    from pkadvisor.observe.dataset import Dataset
+
+PARTITIONS = "partitions"
+FINALISTS = 3
+
+
+def with_partitions(advice: Advice, bench: Bench, dataset: Dataset | None) -> Advice:
+    """The advice with the partitions of its first schemes, sketched over all rows of the data where it can be read."""
+    population = bench.population
+    if population.complete:
+        return advice
+    told = list(advice.ranking[:FINALISTS])
+    if advice.current is not None and all(c is not advice.current for c in told):
+        told.append(advice.current)
+    sketches = _sketches([c.scheme.main for c in told], population, dataset)
+    counted = {id(c): _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition))) for c in told}
+    return replace(
+        advice,
+        recommended=counted.get(id(advice.recommended), advice.recommended),
+        ranking=tuple(counted.get(id(c), c) for c in advice.ranking),
+        current=None if advice.current is None else counted[id(advice.current)],
+    )
+
+
+def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) -> dict[tuple[Atom, ...], KeySketch]:
+    """The PartitionKeys of the data by what they group by; none where all rows that were read are at hand.
+
+    Values are hashed instead of key texts: different values give different keys, and a number is hashed sooner.
+    """
+    if dataset is None or population.drawn_from == population.rows or population.hashed:
+        return {}
+    import polars as pl
+
+    context = Context(population.types)
+    columns: dict[str, pl.Expr] = {}
+    read: list[str] = []
+    sets: dict[tuple[Atom, ...], tuple[str, ...]] = {}
+    for key in keys:
+        atoms = atoms_of(key.partition)
+        if not atoms or ("s",) in atoms:
+            continue
+        for part in key.partition:
+            atom = atom_of(part)
+            if atom is not None:
+                made = pl.col(atom[1]) if atom[0] == "p" else part.expression(context)
+                columns.setdefault(_name(atom), made)
+                read += part.properties
+        sets[atoms] = tuple(_name(atom) for atom in atoms)
+    if not sets:
+        return {}
+    found = distinct_of(dataset, sets.values(), columns=columns, read=list(dict.fromkeys(read)))
+    return dict(zip(sets, found, strict=True))
+
+
+def _name(atom: Atom) -> str:
+    """A column for an atom that is no property's name."""
+    return "\x1f".join(("", *atom))
+
+
+def _counted(found: CostEstimate, population: Population, sketch: KeySketch | None) -> CostEstimate:
+    """The partitions of a scheme, with where their number lies."""
+    atoms = atoms_of(found.scheme.main.partition)
+    if not atoms:
+        return found
+    seen = float(population.distinct(atoms))
+    low, high, source, basis = seen, seen, "rows at hand", Basis.COUNTED
+    value = seen
+    if sketch is not None:
+        value, (low, high) = sketch.estimate(), sketch.interval()
+        source = "bottom-k of the hashes of all keys"
+        basis = Basis.SKETCHED if sketch.relative_error else Basis.COUNTED
+    top: float | None = high
+    if population.whole(atoms) and population.drawn_from < population.total:
+        value *= population.total / population.drawn_from
+        low, top, basis = seen, None, Basis.ESTIMATED
+    elif population.drawn_from < population.total or (sketch is None and population.drawn_from > population.rows):
+        top, basis = None, Basis.ESTIMATED
+        source += ": there may be more, and no sample of rows tells how many"
+    term = Term(PARTITIONS, value, PARTITIONS, basis, source, low, top)
+    return replace(found, partitions=round(value), terms=(*(t for t in found.terms if t.name != PARTITIONS), term))
