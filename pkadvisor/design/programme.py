@@ -76,7 +76,10 @@ class Conflict:
 
 @dataclass(slots=True)
 class _Found:
-    """What one solve came to; ``values`` None: nothing was found, ``proved``: because there is nothing."""
+    """What one solve came to; ``values`` None: nothing was found, ``proved``: because there is nothing.
+
+    ``objective`` is then a lower bound.
+    """
 
     values: list[float] | None
     objective: float
@@ -192,17 +195,23 @@ class _Model:
             goal[column] = value / scale
         integral = np.ones(self.width)
         integral[self.free] = 0
+        limits = Bounds(np.array(self.lower), upper)
+        constraint = LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows])
         found: Any = milp(
             goal,
             integrality=integral,
-            bounds=Bounds(np.array(self.lower), upper),
-            constraints=LinearConstraint(matrix, [low for _, low, _ in rows], [high for _, _, high in rows]),
+            bounds=limits,
+            constraints=constraint,
             options={"node_limit": self.nodes_max, "mip_rel_gap": 0.0},
         )
         nodes = int(found.mip_node_count or 0)
         self.nodes += nodes
-        if found.x is None:
-            return _Found(None, inf, inf, nodes, found.status == 2)
+        if found.x is None and found.status == 2:
+            return _Found(None, inf, inf, nodes, True)
+        if found.x is None:  # a limit was hit before any set was found: the bound is that of the relaxed programme
+            relaxed: Any = milp(goal, bounds=limits, constraints=constraint)
+            low = float(relaxed.fun) * scale if relaxed.x is not None else -inf
+            return _Found(None, low, inf, nodes, False)
         value, bound = float(found.fun), found.mip_dual_bound
         gap = 0.0
         if found.status != 0:
@@ -403,7 +412,8 @@ class _Search:
                 gap, found = least.gap, least
                 _hold(self.model, max(1.0, severity))
             excess = self.least_excess(self.model.chosen(found.values or []))
-        self.stages.append(Stage("constraints", severity, gap, self.model.nodes))
+        nodes = self.spent + self.model.nodes - (found.nodes if at_once else 0)
+        self.stages.append(Stage("constraints", severity, gap, nodes))
         self.model.none_of(self.model.late(excess))
         self.stages.append(Stage("latency", excess, 0.0, 0))
         return found if at_once else self.model.solve(requests)
@@ -484,18 +494,18 @@ class _Search:
 
     def accept(self, goal: str, found: _Found, value_of: Any, unknown: bool = False) -> float:
         """Take a solve over, recomputed; where a limit left it empty, what is best so far stays."""
-        if found.values is None:
-            if found.proved or self.best is None:
-                raise MismatchError(f"{goal}: nothing is left of what the goals before it found")
-            self.stages.append(Stage(goal, 0.0, inf, found.nodes))
-        else:
+        if found.values is not None:
             self.best = self.model.chosen(found.values)
+        elif found.proved or self.best is None:
+            raise MismatchError(f"{goal}: nothing is left of what the goals before it found")
         again = worth(self.smaller, self.best)
         value = value_of(again) if value_of is not None else None
-        if found.values is not None:
-            if value is not None:
-                self.agree(goal, found.objective, value)
-            self.stages.append(Stage(goal, value or 0.0, inf if unknown else found.gap, found.nodes))
+        gap = inf if unknown else found.gap
+        if value is not None and found.values is not None:
+            self.agree(goal, found.objective, value)
+        elif value is not None:
+            gap = max(0.0, value - found.objective) / max(abs(value), 1e-9)
+        self.stages.append(Stage(goal, float(value or 0.0), gap, found.nodes))
         return float(value or 0.0)
 
     def agree(self, goal: str, solved: float, computed: float) -> None:

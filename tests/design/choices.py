@@ -71,13 +71,15 @@ Goals = tuple[Fraction, Fraction, Fraction, Fraction, int, int, Fraction, Fracti
 def exhaustive(instance: Instance) -> tuple[str, ...]:
     """The structures of the best set: every set and every choice of plans, in exact fractions, goal after goal."""
     found: list[Goals] = []
-    mains = {s.name for s in instance.structures if not s.main}
-    for some in chain.from_iterable(combinations(instance.structures, n) for n in range(len(instance.structures) + 1)):
+    sides = []
+    for main in (s for s in instance.structures if not s.main):
+        rows = [s for s in instance.structures if s.main == main.name]
+        subsets = chain.from_iterable(combinations(rows, n) for n in range(len(rows) + 1))
+        sides.append((main.kind, [(main, *subset) for subset in subsets]))
+    kinds = sorted({kind for kind, _ in sides})
+    for parts in product(*([some for kind, sets in sides if kind == k for some in sets] for k in kinds)):
+        some = tuple(chain.from_iterable(parts))
         names = {s.name for s in some}
-        if sorted(s.kind for s in some if s.name in mains) != sorted({s.kind for s in instance.structures}):
-            continue
-        if any(s.main and s.main not in names for s in some):
-            continue
         options: list[list[Plan]] = []
         for statement in instance.statements:
             usable = [p for p in statement.plans if set(p.structures) <= names]
@@ -129,16 +131,19 @@ def goals_of(instance: Instance, some: tuple[Structure, ...], plans: tuple[Plan,
     worst = max(factors, default=Fraction(0))
     late = max((Fraction(c.latency_excess) for c in paid), default=Fraction(0))
     return (
-        worst if worst > 1 else Fraction(0), max(Fraction(1), late), requests, max(shares, default=Fraction(0)), away, rows,
-        entities, stored, sum(map(len, names)), tuple(sorted(names)),
+        worst if worst > 1 else Fraction(0), max(Fraction(1), late), requests, max(shares, default=Fraction(0)), away,
+        rows, entities, stored, sum(map(len, names)), tuple(sorted(names)),
     )  # fmt: skip
 
 
-def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, together: bool = True) -> Instance:
+def generated(
+    seed: int, kinds: int, statements: int, mains: int, rows: int, *, together: bool = True, heat: float = 1.0
+) -> Instance:
     """A large instance: each kind has ``mains`` main schemes and ``rows`` index rows, spread over them.
 
     A quarter of the statements write. A query is served well by some main schemes and by some rows, badly by the rest;
-    costs are drawn from a log-uniform range. The first two kinds must share a PartitionKey value.
+    costs are drawn from a log-uniform range; more ``heat`` spreads loads over fewer partitions. The first two kinds
+    must share a PartitionKey value.
     """
     random = Random(seed)
     structures: list[Structure] = []
@@ -156,7 +161,7 @@ def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, 
         for number in range(rows):
             owner, away = names[number % mains], random.random() < 0.6
             places.append((f"{owner} + row {number} {'away' if away else 'inside'}", owner, away))
-        spreads = {name: 10 ** random.uniform(0.5, 3) for name, _, _ in places}
+        spreads = {name: 10 ** random.uniform(0.5, 3) / heat for name, _, _ in places}
         for name, owner, away in places:
             resource = f"partition of {name if away or not owner else owner}"
             if away or not owner:
@@ -167,8 +172,8 @@ def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, 
                 if writes:
                     updates.append((statement, Cost(requests, rate, 0.5, load(resource, rate, 1, spreads[name]))))
                     continue
-                good = random.random() < (0.3 if owner else 0.25)
-                if owner and not good:
+                good = random.random() < (0.3 if owner else 0.15)
+                if owner and not good and random.random() < 0.5:
                     continue
                 scanned = 10 ** random.uniform(0, 1) if good else 10 ** random.uniform(2, 4)
                 pages = 1 + int(scanned / 1000) + (0 if good else random.randint(0, 7))
@@ -186,3 +191,19 @@ def generated(seed: int, kinds: int, statements: int, mains: int, rows: int, *, 
         (Together("order-with-lines", tuple(apart)),) if together else (),
         (Budget("index rows", "index_rows", 3.0 * kinds),),
     )
+
+
+def knapsack(seed: int, rows: int, resources: int) -> Instance:
+    """Rows that each save the requests of one statement and take from several capacities: hard to prove."""
+    random = Random(seed)
+    names = [f"m + r{n:02d}" for n in range(rows)]
+    taken = {name: tuple((f"c{r}", float(random.randint(20, 99))) for r in range(resources)) for name in names}
+    structures = [Structure("m", "k")]
+    structures += [Structure(name, "k", "m", updates=(("w", Cost(loads=taken[name])),)) for name in names]
+    saved = {name: sum(load for _, load in taken[name]) / resources + random.randint(1, 9) for name in names}
+    statements = [
+        Statement(f"q{n}", (Plan(("m",), Cost(100 + saved[name])), Plan(("m", name), Cost(100))))
+        for n, name in enumerate(names)
+    ]
+    half = [(f"c{r}", sum(dict(taken[n])[f"c{r}"] for n in names) * 1.5) for r in range(resources)]
+    return Instance(tuple(structures), (*statements, Statement("w", ())), tuple(half))

@@ -26,7 +26,7 @@ from pkadvisor.design.choice import (
     worth,
 )
 from pkadvisor.design.programme import best_of_programme, conflict, solve
-from tests.design.choices import exhaustive, generated, instances
+from tests.design.choices import exhaustive, generated, instances, knapsack
 
 many = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
@@ -38,10 +38,9 @@ def test_the_programme_equals_exhaustive_search(instance: Instance) -> None:
     assert found.chosen.structures == exhaustive(instance)
     assert found.gap == 0
     assert found.worth == worth(instance, found.chosen)
-    assert found.chosen.structures == narrowed(enumerated(instance))[0][1].structures
 
 
-@settings(many, max_examples=30)
+@settings(many, max_examples=25)
 @given(instances(8))
 def test_the_next_best_sets_are_those_of_enumeration(instance: Instance) -> None:
     listed = [c.structures for _, c in best_sets(enumerated(instance), 3)]
@@ -160,13 +159,13 @@ def test_a_large_instance_is_proved_within_two_percent() -> None:
 
 
 def test_a_limit_that_is_hit_is_told_as_a_gap() -> None:
-    instance = generated(5, kinds=5, statements=30, mains=5, rows=25)
-    cut = solve(instance, nodes_max=1)
-    whole = solve(instance)
-    assert whole.nodes > cut.nodes
-    assert cut.gap >= whole.gap
-    if cut.chosen != whole.chosen:
-        assert cut.gap > 0
+    instance = knapsack(1, rows=20, resources=4)
+    cut, whole = solve(instance, nodes_max=1), solve(instance)
+    assert cut.nodes < whole.nodes
+    assert whole.gap <= 0.02 < cut.gap
+    first, proved = (next(s for s in found.stages if s.goal == "requests") for found in (cut, whole))
+    assert first.gap > proved.gap
+    assert first.value * (1 - first.gap) <= proved.value <= first.value
 
 
 def test_a_programme_that_forgets_what_a_plan_needs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,8 +173,7 @@ def test_a_programme_that_forgets_what_a_plan_needs_is_caught(monkeypatch: pytes
 
     def loose(model: programme._Model) -> list[tuple[programme.Row, float, float]]:
         plans = {c for columns in model.x for c in columns}
-        mixed = [r for r in links(model) if not (plans & r[0].keys() and model.y.keys() and min(r[0].values()) < 0)]
-        return mixed
+        return [r for r in links(model) if not (plans & r[0].keys() and min(r[0].values()) < 0)]
 
     monkeypatch.setattr(programme, "_links", loose)
     with pytest.raises(MismatchError, match="no plan over the chosen structures"):
