@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
-from math import fsum, inf
+from math import comb, fsum, inf
 
 EXACT = 1e-9
 """Relative slack of a comparison between sums that should be equal."""
@@ -107,7 +107,10 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Everything that a choice depends on. ``waived``: names of hard constraints that are left out."""
+    """Everything that a choice depends on.
+
+    ``waived``: names of hard constraints that are left out. ``rows_most``: sets with more index rows are not looked at.
+    """
 
     structures: tuple[Structure, ...]
     statements: tuple[Statement, ...]
@@ -116,6 +119,7 @@ class Instance:
     budgets: tuple[Budget, ...] = ()
     horizon_factor: float = 3.0
     waived: frozenset[str] = frozenset()
+    rows_most: int | None = None
 
     def __post_init__(self) -> None:
         names = {s.name for s in self.structures}
@@ -225,6 +229,8 @@ def _check(instance: Instance, chosen: Chosen, there: Sequence[Structure]) -> No
     for kind in instance.kinds:
         if sum(1 for s in there if s.kind == kind and not s.main) != 1:
             raise MismatchError(f"{kind} has not one main scheme")
+    if sum(1 for s in there if s.main) > _rows_most(instance):
+        raise MismatchError(f"more than {instance.rows_most} index rows")
     for structure in there:
         if structure.main and structure.main not in names:
             raise MismatchError(f"'{structure.name}' stands beside nothing")
@@ -265,10 +271,8 @@ def narrowed(pool: Sequence[tuple[Worth, Chosen]]) -> list[tuple[Worth, Chosen]]
 
 
 def sets(instance: Instance) -> Iterator[tuple[str, ...]]:
-    """Every set of structures: one main scheme of each kind, any index rows of it; as many as a budget of rows
-    allows."""
-    most = min((int(b.limit) for b in instance.budgets if b.measure == "index_rows" and b.name not in instance.waived),
-               default=len(instance.structures))  # fmt: skip
+    """Every set of structures: one main scheme of each kind, any index rows of it."""
+    most = _rows_most(instance)
     options = []
     for kind in instance.kinds:
         found: list[tuple[str, ...]] = []
@@ -278,11 +282,30 @@ def sets(instance: Instance) -> Iterator[tuple[str, ...]]:
                 found += [(main, *chosen) for chosen in combinations(rows, size)]
         options.append(found)
     for parts in product(*options):
-        yield tuple(sorted(name for part in parts for name in part))
+        if sum(len(part) - 1 for part in parts) <= most:
+            yield tuple(sorted(name for part in parts for name in part))
 
 
-def enumerated(instance: Instance) -> list[tuple[Worth, Chosen]]:
-    """Every set with every choice of plans, and its worth: what a search must agree with."""
+def set_count(instance: Instance) -> int:
+    """How many sets there are at the most."""
+    most = _rows_most(instance)
+    count = 1
+    for kind in instance.kinds:
+        mains = [s.name for s in instance.structures if s.kind == kind and not s.main]
+        beside = [sum(1 for s in instance.structures if s.main == main) for main in mains]
+        count *= sum(comb(rows, size) for rows in beside for size in range(min(most, rows) + 1))
+    return count
+
+
+def _rows_most(instance: Instance) -> int:
+    return len(instance.structures) if instance.rows_most is None else instance.rows_most
+
+
+def enumerated(instance: Instance, *, idle: bool = True) -> list[tuple[Worth, Chosen]]:
+    """Every set with every choice of plans, and its worth: what a search must agree with.
+
+    Without ``idle`` a choice that leaves a row unused is passed over: the same without the row is never worse.
+    """
     out: list[tuple[Worth, Chosen]] = []
     for names in sets(instance):
         there = frozenset(names)
@@ -292,8 +315,20 @@ def enumerated(instance: Instance) -> list[tuple[Worth, Chosen]]:
             choices.append((found[:1] if statement.ordered else found) if statement.plans else (-1,))
         for plans in product(*choices):
             chosen = Chosen(names, plans)
-            out.append((worth(instance, chosen), chosen))
+            if idle or _all_used(instance, chosen):
+                out.append((worth(instance, chosen), chosen))
     return out
+
+
+def _all_used(instance: Instance, chosen: Chosen) -> bool:
+    used = {
+        name
+        for statement, number in zip(instance.statements, chosen.plans, strict=True)
+        if number >= 0
+        for name in statement.plans[number].structures
+    }
+    rows = {s.name for s in instance.structures if s.main}
+    return all(name in used for name in chosen.structures if name in rows)
 
 
 def best_sets(pool: Sequence[tuple[Worth, Chosen]], count: int) -> list[tuple[Worth, Chosen]]:

@@ -251,6 +251,8 @@ def _links(model: _Model) -> list[tuple[Row, float, float]]:
     main_of = {s.name: s.main for s in instance.structures}
     for kind in instance.kinds:
         rows.append(({y[s.name]: 1.0 for s in instance.structures if s.kind == kind and not s.main}, 1.0, 1.0))
+    if instance.rows_most is not None:
+        rows.append(({y[s.name]: 1.0 for s in instance.structures if s.main}, -inf, float(instance.rows_most)))
     rows += [({y[s.name]: 1.0, y[s.main]: -1.0}, -inf, 0.0) for s in instance.structures if s.main]
     for columns, statement in zip(model.x, instance.statements, strict=True):
         if not columns:

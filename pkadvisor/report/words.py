@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice import BREAK_ENOUGH
 from pkadvisor.design.population import Population
-from pkadvisor.design.search import BREAK_ENOUGH
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf
 
 if TYPE_CHECKING:

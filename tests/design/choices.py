@@ -62,7 +62,8 @@ def instances(draw: st.DrawFn, most: int = 12) -> Instance:
         measure = draw(st.sampled_from(["storage_bytes", "requests_per_s", "index_rows", "eventual_rows"]))
         budgets.append(Budget("budget", measure, draw(st.sampled_from([0.0, 1.0, 10.0, 100.0]))))
     capacities = tuple((name, draw(st.sampled_from([100.0, 600.0, 3000.0, 6000.0]))) for name in resources)
-    return Instance(tuple(structures), tuple(statements), capacities, transactions, tuple(budgets))
+    most_rows = draw(st.sampled_from([None, None, 0, 1, 3]))
+    return Instance(tuple(structures), tuple(statements), capacities, transactions, tuple(budgets), rows_most=most_rows)
 
 
 Goals = tuple[Fraction, Fraction, Fraction, Fraction, int, int, Fraction, Fraction, int, tuple[str, ...]]
@@ -79,6 +80,8 @@ def exhaustive(instance: Instance) -> tuple[str, ...]:
     kinds = sorted({kind for kind, _ in sides})
     for parts in product(*([some for kind, sets in sides if kind == k for some in sets] for k in kinds)):
         some = tuple(chain.from_iterable(parts))
+        if instance.rows_most is not None and sum(1 for s in some if s.main) > instance.rows_most:
+            continue
         names = {s.name for s in some}
         options: list[list[Plan]] = []
         for statement in instance.statements:
