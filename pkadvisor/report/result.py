@@ -207,6 +207,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "current": None,
         "alternatives": [],
         "examined": 0,
+        "search": None,
         "gives_up": [],
         "cannot_be_known": unknowns(judged),
         "notes": [shown.message(n) for n in judged.notes],
@@ -224,6 +225,8 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
     ]
     out["examined"] = advice.examined
+    looked = advice.search
+    out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
     out["gives_up"] = gives_up(best, judged)
     return out
 
