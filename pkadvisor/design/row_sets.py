@@ -28,7 +28,8 @@ from pkadvisor.design.heat import LoadMap, write_fronts
 from pkadvisor.design.keyfacts import stored_bytes
 from pkadvisor.design.plan import Access
 from pkadvisor.design.programme import best_of_programme
-from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.transforms import Part
 from pkadvisor.observe.workload import Operation
 
 INDEX_ROWS_MAX = 3
@@ -51,8 +52,8 @@ class Proposed:
 
 def propose(found: CostEstimate, ground: Ground) -> Proposed:
     """The sets of at most three index rows that promise most beside a main key without any."""
-    rows = _rows(found, ground)
-    instance, names = _instance(found, rows, ground.bench)
+    rows = rows_beside(found, ground)
+    instance, names = row_instance(found, rows, ground.bench)
     by_name = {name: row for row, name in names.items()}
     place = {name: number for number, name in enumerate(by_name)}
     chosen: dict[tuple[str, ...], None] = {}
@@ -74,7 +75,7 @@ def propose(found: CostEstimate, ground: Ground) -> Proposed:
     return Proposed(tuple(tuple(by_name[n] for n in some) for some in chosen), len(instance.structures), nodes, gap)
 
 
-def _rows(found: CostEstimate, ground: Ground) -> list[IndexRow]:
+def rows_beside(found: CostEstimate, ground: Ground) -> list[IndexRow]:
     """Rows for every class that the main key serves poorly, the most wasteful class first."""
     demands = {d.query.name: d for d in ground.bench.demands}
     out = dict.fromkeys(
@@ -104,17 +105,24 @@ def _price(demand: Demand, scheme: KeyScheme, found: CostEstimate, bench: Bench)
     return _Priced(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
 
 
-def _instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
+def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
     """The choice among rows beside one main key, and the name of each row that helps some class."""
     alone = {d.query.name: _price(d, found.scheme, found, bench) for d in bench.demands}
     limits = bench.limits
     partition, account = float(limits.partition_entities_per_s), float(limits.account_requests_per_s)
     capacities = {"account": account, "scans": account, MAIN: partition}
     offered: dict[str, list[tuple[tuple[float, ...], Plan]]] = {name: [] for name in alone}
+    fixed: list[tuple[str, Cost]] = []
     for demand in bench.demands:
-        priced = alone[demand.query.name]
+        name, priced = demand.query.name, alone[demand.query.name]
+        written = _written(demand, priced.cost, found.scheme.main)
+        here = 0.0 if priced.cost.entities_read else priced.hottest_per_s
+        if demand.query.operation is not Operation.QUERY:
+            fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
         if priced.cost.plan is not None:
-            offered[demand.query.name].append((_order(priced.cost, 0), Plan((MAIN,), _answer(priced, MAIN))))
+            offered[name].append(
+                _offer(priced.cost, (MAIN,), priced.cost.requests - written, priced.hottest_per_s - here)
+            )
     structures, names = [], dict[IndexRow, str]()
     base = stored_bytes(found.scheme, bench)
     for number, row in enumerate(rows, 1):
@@ -122,20 +130,29 @@ def _instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[
         inside = found.scheme.same_partition(row)
         name = f"{row.key} ({row.copy})"
         resource = MAIN if inside else f"partitions of {name}"
-        helps, updates = False, []
+        helps, updates = False, list[tuple[str, Cost]]()
         for demand in bench.demands:
+            asked = demand.query.name
             if demand.query.analytic:
                 continue
-            before, after = alone[demand.query.name], _price(demand, scheme, found, bench)
-            upkeep = _upkeep(demand, before.cost, after.cost, inside)
-            through = after.cost.plan is not None and after.cost.plan.via == 1
-            if upkeep is not None:
-                burden = _burden(demand, row, after, found, bench)
-                updates.append((demand.query.name, _with_loads(upkeep, demand, resource, burden)))
-            if through:
+            before, after = alone[asked], _price(demand, scheme, found, bench)
+            written = max(0.0, after.cost.entities_written - before.cost.entities_written)
+            away = 0.0 if inside else _away(demand, row, before.cost, after.cost, written)
+            if written:
+                load = _burden(demand, row, after, found, bench)
+                updates.append((asked, _cost(after.cost, away, written, {resource: load})))
+            if after.cost.plan is None:
+                continue
+            located = after.cost.requests - away - _written(demand, before.cost, found.scheme.main)
+            if after.cost.plan.via == 1:
                 helps = True
-                answer = _answer(after, resource, upkeep)
-                offered[demand.query.name].append((_order(after.cost, number), Plan((MAIN, name), answer)))
+                offered[asked].append(_offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource))
+            elif after.cost.entities_read > before.cost.entities_read == 0:
+                # The row's key is made of values that the write does not name: it must read the entity, but only once
+                # for all such rows. So this comes before the write that reads nothing.
+                more = max(0.0, after.hottest_per_s - before.hottest_per_s)
+                order, plan = _offer(after.cost, (MAIN, name), located, more, number, MAIN)
+                offered[asked].append(((-1.0, *order), plan))
         if not helps:
             continue
         capacities[resource] = partition
@@ -149,10 +166,9 @@ def _instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[
     for name, plans in offered.items():
         able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if kept.issuperset(plan.structures)]
         statements.append(Statement(name, tuple(able), ordered=True))
-    main = Structure(MAIN, "", "", False, base, tuple(_inserts(bench, alone)))
     return (
         Instance(
-            (main, *structures),
+            (Structure(MAIN, "", "", False, base, tuple(fixed)), *structures),
             tuple(statements),
             tuple(capacities.items()),
             horizon_factor=bench.horizon_factor,
@@ -162,48 +178,53 @@ def _instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[
     )
 
 
-def _order(cost: ClassCost, via: int) -> tuple[float, ...]:
-    """What the plans of one class are compared by, as where one scheme has them all."""
+def _offer(
+    cost: ClassCost, structures: tuple[str, ...], requests: float, load: float, via: int = 0, resource: str = MAIN
+) -> tuple[tuple[float, ...], Plan]:
+    """A plan, and what the plans of one class are compared by where one scheme has them all."""
     assert cost.plan is not None
-    weight = cost.requests + cost.entities_read / ENTITIES_PER_REQUEST
-    return (weight, cost.requests, float(cost.plan.access.rank), float(via))
-
-
-def _excess(cost: ClassCost) -> float:
-    if cost.analytic or cost.latency_goal_ms_p99 <= 0:
-        return 0.0
-    return cost.latency_ms_p99 / cost.latency_goal_ms_p99
-
-
-def _answer(priced: _Priced, resource: str, upkeep: Cost | None = None) -> Cost:
-    """What a class costs through one row; without what the row costs it anyway, where it is a write."""
-    cost = priced.cost
-    loads = {resource: priced.hottest_per_s}
-    requests, entities = cost.rate_per_s * cost.requests, cost.entities_per_s
-    loads["account"] = cost.peak_per_s * cost.requests
-    if upkeep is not None:
-        requests, entities = requests - upkeep.requests_per_s, entities - upkeep.entities_per_s
-        loads["account"] -= dict(upkeep.loads).get("account", 0.0)
-    if cost.plan is not None and cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+    loads = {resource: max(0.0, load)}
+    if cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
         loads["scans"] = cost.peak_per_s * cost.entities_read
+    order = (requests + cost.entities_read / ENTITIES_PER_REQUEST, requests, float(cost.plan.access.rank), float(via))
+    excess = cost.latency_ms_p99 / cost.latency_goal_ms_p99 if cost.latency_goal_ms_p99 > 0 else 0.0
+    return order, Plan(structures, _cost(cost, requests, cost.entities_read, loads, excess))
+
+
+def _cost(cost: ClassCost, requests: float, entities: float, loads: dict[str, float], excess: float = 0.0) -> Cost:
+    """Requests and entities of one operation as a cost per second; analytic classes are a load and nothing else."""
     if cost.analytic:
-        requests, entities = 0.0, 0.0
-        loads["account"] = 0.0
-    return Cost(max(0.0, requests), max(0.0, entities), _excess(cost), tuple(loads.items()))
+        return Cost(loads=tuple(loads.items()))
+    requests = max(0.0, requests)
+    taken = (*loads.items(), ("account", cost.peak_per_s * requests))
+    return Cost(cost.rate_per_s * requests, cost.rate_per_s * max(0.0, entities), excess, taken)
 
 
-def _upkeep(demand: Demand, before: ClassCost, after: ClassCost, inside: bool) -> Cost | None:
-    """What a write pays for one more row: entities written, and requests where the row lies in another partition."""
+def _written(demand: Demand, alone: ClassCost, main: Key) -> float:
+    """Requests of a write under the main key alone, once its entities are located; 0 for a query."""
     query = demand.query
     if query.operation is Operation.QUERY:
-        return None
-    written = max(0.0, after.entities_written - before.entities_written)
-    if query.filter is None:
-        requests = max(0.0, after.requests - before.requests)
-    else:
-        requests = 0.0 if inside else written
-    account = (("account", after.peak_per_s * requests),)
-    return Cost(after.rate_per_s * requests, after.rate_per_s * written, 0.0, account)
+        return 0.0
+    if alone.plan is None:
+        return alone.requests
+    changed = set(query.sets) if query.operation is Operation.UPDATE else set()
+    entities = alone.entities_written / (2 if changed & set(main.properties) else 1)
+    return entities * (2 if changed & _properties(main.partition) else 1)
+
+
+def _away(demand: Demand, row: IndexRow, before: ClassCost, after: ClassCost, written: float) -> float:
+    """Requests of a write to a row in another partition, for the rows that it writes there."""
+    query = demand.query
+    if after.plan is None:
+        return max(0.0, after.requests - before.requests)
+    changed = set(query.sets) if query.operation is Operation.UPDATE else set()
+    # An old row out and a new one in are one group transaction where they share a partition.
+    together = changed & set(row.key.properties) and not changed & _properties(row.key.partition)
+    return written / 2 if together else written
+
+
+def _properties(parts: tuple[Part, ...]) -> set[str]:
+    return {name for part in parts for name in part.properties}
 
 
 def _burden(demand: Demand, row: IndexRow, after: _Priced, found: CostEstimate, bench: Bench) -> float:
@@ -213,32 +234,14 @@ def _burden(demand: Demand, row: IndexRow, after: _Priced, found: CostEstimate, 
     return after.hottest_per_s
 
 
-def _with_loads(upkeep: Cost, demand: Demand, resource: str, load: float) -> Cost:
-    if not upkeep.entities_per_s:
-        return upkeep
-    return Cost(upkeep.requests_per_s, upkeep.entities_per_s, 0.0, (*upkeep.loads, (resource, load)))
-
-
-def _inserted(bench: Bench) -> float:
-    """Entities inserted per second at the peak."""
-    return sum(
+def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: str) -> Iterator[tuple[str, Cost]]:
+    """The key range of a row that takes the inserts, where their order is known."""
+    inserted = sum(
         d.query.rate.sustained_per_s * d.query.entities_per_request
         for d in bench.demands
         if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
     )
-
-
-def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: str) -> Iterator[tuple[str, Cost]]:
-    """The key range of a row that takes the inserts, where their order is known."""
-    fronts, inserted = write_fronts(row.key.partition, bench.population).median, _inserted(bench)
+    fronts = write_fronts(row.key.partition, bench.population).median
     if fronts is not None and inserted > 0:
         capacities[resource] = float(bench.limits.range_entities_per_s)
         yield "inserts", Cost(loads=((resource, inserted / fronts),))
-
-
-def _inserts(bench: Bench, alone: dict[str, _Priced]) -> Iterator[tuple[str, Cost]]:
-    """What classes without a plan cost the main key."""
-    for name, priced in alone.items():
-        if priced.cost.plan is None and not priced.cost.analytic:
-            cost = _answer(priced, MAIN)
-            yield name, cost
