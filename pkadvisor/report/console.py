@@ -135,6 +135,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
             for message in broken:
                 page.wrapped(message, "  - ", "    ", style_of)
             page.line()
+    _contradiction(page, table)
     if table["gives_up"]:
         page.line("What it gives up", "head")
         for sentence in table["gives_up"]:
@@ -372,6 +373,32 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         text = f"{plural(table['examined'], 'scheme')} priced, from {plural(looked['structures'], 'structure')}"
         text += f" with {plural(looked['nodes'], 'node')} of branch and bound" if looked["nodes"] else ""
         page.wrapped(f"{text}; {_gap(looked['gap'])}")
+
+
+def _contradiction(page: Page, table: dict[str, Any]) -> None:
+    """Constraints that nothing holds together, and what is best without each."""
+    found = table["contradiction"]
+    if found is None:
+        return
+    page.line("What cannot hold together", "head")
+    for name in found["constraints"]:
+        page.wrapped(name, "  - ", "    ")
+    page.wrapped(f"each of {plural(table['examined'], 'scheme')} breaks {_one_of(found['constraints'])}", "  ", "  ")
+    for way in found["ways"]:
+        rows = f" + {plural(way['index_rows'], 'index row')}" if way["index_rows"] else ""
+        page.wrapped(f"if it need not hold that {way['without']}:", "  ", "    ")
+        page.wrapped(f"{way['partition_key'] or chr(39) * 2} | {way['row_key'] or chr(39) * 2}{rows}", "    ", "      ")
+        factor = "no limit" if way["break_factor"] is None else f"{ratio(way['break_factor'])} the peak"
+        page.wrapped(
+            f"score {amount(way['score'])}, {amount(way['requests_per_s'])} requests/s, {factor}", "    ", "      "
+        )
+        if way["still_breaks"]:
+            page.wrapped(f"still not: {'; '.join(way['still_breaks'])}", "    ", "      ", "warn")
+    page.line()
+
+
+def _one_of(names: list[str]) -> str:
+    return "it" if len(names) == 1 else "one of them"
 
 
 def _unproved(table: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.contradiction import Contradiction, contradiction
 from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
@@ -208,6 +209,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "alternatives": [],
         "examined": 0,
         "search": None,
+        "contradiction": None,
         "gives_up": [],
         "cannot_be_known": unknowns(judged),
         "notes": [shown.message(n) for n in judged.notes],
@@ -225,10 +227,33 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
     ]
     out["examined"] = advice.examined
+    out["contradiction"] = _contradiction(contradiction(advice.ranking)) if out["verdict"] == "unsatisfied" else None
     looked = advice.search
     out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
     out["gives_up"] = gives_up(best, judged)
     return out
+
+
+def _contradiction(found: Contradiction | None) -> dict[str, Any] | None:
+    """The constraints that nothing holds together, and the best scheme without each."""
+    if found is None:
+        return None
+    return {
+        "constraints": list(found.constraints),
+        "ways": [
+            {
+                "without": way.without,
+                "partition_key": format_template(way.found.scheme.main.partition),
+                "row_key": format_template(way.found.scheme.main.row),
+                "index_rows": len(way.found.scheme.index_rows),
+                "score": number(round(way.found.score, 1)),
+                "requests_per_s": number(way.found.requests_per_s),
+                "break_factor": number(way.found.break_factor),
+                "still_breaks": list(way.still),
+            }
+            for way in found.ways
+        ],
+    }
 
 
 def _verdict(judged: Judged) -> str:
