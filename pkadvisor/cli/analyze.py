@@ -95,7 +95,9 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     reason = f": {worst['message']}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""
-    return ConstraintError(f"no key holds every constraint{reason}{others}", where=where)
+    conflict = failed[0]["contradiction"] if failed else None
+    fix = f"give up one of: {'; '.join(conflict['constraints'])}" if conflict else ""
+    return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
 
 
 def _excess(violation: dict[str, Any]) -> float:

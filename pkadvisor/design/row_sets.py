@@ -8,7 +8,7 @@ each class's hottest partition stand for the hottest partition; the estimate of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pkadvisor.design.candidates import Ground, index_rows, poorly_served, with_index_rows
 from pkadvisor.design.choice import (
@@ -28,7 +28,7 @@ from pkadvisor.design.heat import LoadMap, write_fronts
 from pkadvisor.design.keyfacts import stored_bytes
 from pkadvisor.design.plan import Access
 from pkadvisor.design.programme import best_of_programme
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.transforms import Part
 from pkadvisor.observe.workload import Operation
 
@@ -36,7 +36,7 @@ INDEX_ROWS_MAX = 3
 SETS_MAX = 2_000
 """Sets up to which all are looked at; of more, the programme finds the best."""
 PROPOSED = 2
-"""Sets proposed for each number of index rows."""
+"""Sets proposed for each number of index rows; by the programme, for the largest number alone."""
 MAIN = "main"
 
 
@@ -63,8 +63,10 @@ def propose(found: CostEstimate, ground: Ground) -> Proposed:
     for most in range(1, INDEX_ROWS_MAX + 1):
         if few:
             best = [c for _, c in best_sets([p for p in pool if p[0].index_rows <= most], PROPOSED)]
+        elif most < INDEX_ROWS_MAX:
+            continue
         else:
-            solved = best_of_programme(replace(instance, rows_most=most), PROPOSED)
+            solved = best_of_programme(instance, PROPOSED)
             best = [s.chosen for s in solved]
             nodes += sum(s.nodes for s in solved)
             gap = max([gap, *(s.gap for s in solved)])
@@ -133,7 +135,7 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
         helps, updates = False, list[tuple[str, Cost]]()
         for demand in bench.demands:
             asked = demand.query.name
-            if demand.query.analytic:
+            if demand.query.analytic or not _concerns(row, inside, demand):
                 continue
             before, after = alone[asked], _price(demand, scheme, found, bench)
             written = max(0.0, after.cost.entities_written - before.cost.entities_written)
@@ -176,6 +178,15 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
         ),
         names,
     )
+
+
+def _concerns(row: IndexRow, inside: bool, demand: Demand) -> bool:
+    """Whether a row can change what a class costs: every write, and a query over the property that the row leads
+    with."""
+    if demand.query.operation is not Operation.QUERY:
+        return True
+    leading = variable(row.key.row if inside else row.key.partition)
+    return bool(leading) and not {*leading[0].properties}.isdisjoint(demand.conditions.properties)
 
 
 def _offer(
@@ -229,9 +240,15 @@ def _properties(parts: tuple[Part, ...]) -> set[str]:
 
 def _burden(demand: Demand, row: IndexRow, after: _Priced, found: CostEstimate, bench: Bench) -> float:
     """Load of the row's hottest partition by one class of writes."""
-    if demand.query.filter is None:  # an insert loads every key: the row's own is found by taking it alone
-        return _price(demand, KeyScheme(row.key), found, bench).hottest_per_s
-    return after.hottest_per_s
+    if demand.query.filter is not None:
+        return after.hottest_per_s
+    # An insert loads every key: the row's own is found by taking it alone. Many main keys share their rows' partitions.
+    memo, key = bench.population.memo, ("inserts on", demand.query.name, row.key.partition)
+    if key not in memo:
+        memo[key] = _price(demand, KeyScheme(row.key), found, bench).hottest_per_s
+    load = memo[key]
+    assert isinstance(load, float)
+    return load
 
 
 def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: str) -> Iterator[tuple[str, Cost]]:
