@@ -8,15 +8,18 @@ each class's hottest partition stand for the hottest partition; the estimate of 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pkadvisor.design.candidates import Ground, index_rows, poorly_served, with_index_rows
 from pkadvisor.design.choice import (
+    REQUESTS_TOLERANCE,
+    Chosen,
     Cost,
     Instance,
     Plan,
     Statement,
     Structure,
+    Worth,
     best_sets,
     enumerated,
     set_count,
@@ -27,16 +30,19 @@ from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.heat import LoadMap, write_fronts
 from pkadvisor.design.keyfacts import stored_bytes
 from pkadvisor.design.plan import Access
-from pkadvisor.design.programme import best_of_programme
+from pkadvisor.design.programme import Solution, best_of_programme
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
 from pkadvisor.design.transforms import Part
 from pkadvisor.observe.workload import Operation
 
-INDEX_ROWS_MAX = 3
+FEW_ROWS = 3
+"""Index rows up to which every set is looked at; more only where few leave a constraint or many requests open."""
+ROWS_MOST = 15
+"""Index rows of a set at the most: assumed to be as many as anybody would keep up."""
 SETS_MAX = 2_000
 """Sets up to which all are looked at; of more, the programme finds the best."""
 PROPOSED = 2
-"""Sets proposed for each number of index rows; by the programme, for the largest number alone."""
+"""Sets proposed for each number of index rows that is looked at."""
 MAIN = "main"
 
 
@@ -51,30 +57,44 @@ class Proposed:
 
 
 def propose(found: CostEstimate, ground: Ground) -> Proposed:
-    """The sets of at most three index rows that promise most beside a main key without any."""
+    """The sets of index rows that promise most beside a main key without any."""
     rows = rows_beside(found, ground)
     instance, names = row_instance(found, rows, ground.bench)
     by_name = {name: row for row, name in names.items()}
     place = {name: number for number, name in enumerate(by_name)}
-    chosen: dict[tuple[str, ...], None] = {}
-    nodes, gap = 0, 0.0
-    few = set_count(instance) <= SETS_MAX
-    pool = enumerated(instance, idle=False) if few else []
-    for most in range(1, INDEX_ROWS_MAX + 1):
-        if few:
-            best = [c for _, c in best_sets([p for p in pool if p[0].index_rows <= most], PROPOSED)]
-        elif most < INDEX_ROWS_MAX:
-            continue
-        else:
-            solved = best_of_programme(instance, PROPOSED)
-            best = [s.chosen for s in solved]
-            nodes += sum(s.nodes for s in solved)
-            gap = max([gap, *(s.gap for s in solved)])
-        for each in best:
-            beside = sorted((n for n in each.structures if n in by_name), key=place.__getitem__)
-            if beside:
-                chosen.setdefault(tuple(beside))
-    return Proposed(tuple(tuple(by_name[n] for n in some) for some in chosen), len(instance.structures), nodes, gap)
+    best: list[tuple[Worth, Chosen]] = []
+    solved: list[Solution] = []
+    whole = set_count(instance) <= SETS_MAX
+    few = instance if whole else replace(instance, rows_most=FEW_ROWS)
+    if set_count(few) <= SETS_MAX:
+        pool = enumerated(few, idle=False)
+        for most in (ROWS_MOST, *range(FEW_ROWS, 0, -1)):
+            best += best_sets([pair for pair in pool if pair[0].index_rows <= most], PROPOSED)
+    else:
+        solved += best_of_programme(few, PROPOSED)
+        best += [(s.worth, s.chosen) for s in solved]
+    if not whole and _leaves_open(best[0][0], instance):
+        more = best_of_programme(instance, 1)
+        solved += more
+        best += [(s.worth, s.chosen) for s in more]
+    sets = dict.fromkeys(
+        tuple(by_name[n] for n in sorted(set(c.structures) & by_name.keys(), key=place.__getitem__)) for _, c in best
+    )
+    return Proposed(
+        tuple(some for some in sets if some),
+        len(instance.structures),
+        sum(s.nodes for s in solved),
+        max((s.gap for s in solved), default=0.0),
+    )
+
+
+def _leaves_open(worth: Worth, instance: Instance) -> bool:
+    """Whether more rows may help: a constraint is missed, or requests are far above each class's best plan."""
+    if worth.severity:
+        return True
+    fixed = sum(c.requests_per_s for s in instance.structures if not s.main for _, c in s.updates)
+    least = sum(min((p.cost.requests_per_s for p in s.plans), default=0.0) for s in instance.statements)
+    return worth.requests_per_s > (fixed + least) * (1 + REQUESTS_TOLERANCE)
 
 
 def rows_beside(found: CostEstimate, ground: Ground) -> list[IndexRow]:
@@ -174,7 +194,7 @@ def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tup
             tuple(statements),
             tuple(capacities.items()),
             horizon_factor=bench.horizon_factor,
-            rows_most=INDEX_ROWS_MAX,
+            rows_most=ROWS_MOST,
         ),
         names,
     )

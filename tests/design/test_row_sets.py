@@ -147,3 +147,20 @@ def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: s
         advice = advise(on, current)
         best = next(c for c in advice.ranking if c is not advice.current or not advice.keep)
         assert best.scheme.text == greedy.scheme.text or better(best, greedy), greedy.scheme.text
+
+
+def test_as_many_rows_as_the_classes_need() -> None:
+    """Eight pairs of properties, each asked for at a rate that a scan of the table does not survive."""
+    count, rows = 8, 1_500
+    columns = {f"p{i}": [(n * (2 * i + 7) + i) % (11 + 5 * i) for n in range(rows)] for i in range(count)}
+    columns["id"] = list(range(rows))
+    pairs = [(f"p{i}", f"p{(i + 1) % count}") for i in range(count)]
+    asked = [query(f"{a}-{b}", f"{a} eq {{{a}}} and {b} eq {{{b}}}", rate=30) for a, b in pairs]
+    population = population_of(columns, dict.fromkeys(columns, EdmType.INT32))
+    advice = advise(bench_of(population, *asked, query("put", None, rate=1, operation=Operation.INSERT)), None)
+    best = advice.recommended
+    assert best.feasible
+    assert 3 < len(best.scheme.index_rows) <= count
+    assert all(c.entities_read <= 2 * max(1.0, c.entities_returned) for c in best.classes if c.plan)
+    assert advice.search.gap <= 0.02
+    assert advice.search.nodes > 0
