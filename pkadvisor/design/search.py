@@ -211,7 +211,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
             mains.append(add(finer))
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
     structures, nodes, gap = len({c.scheme.text for c in mains}), 0, 0.0
-    for found in _worth_extending(mains, ground):
+    for found in worth_extending(mains, ground):
         proposed = propose(found, ground)
         for rows in proposed.sets:
             add(with_index_rows(found.scheme, rows))
@@ -253,7 +253,7 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     return cheap and lean and lasting
 
 
-def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
     Each is judged by the classes that it serves well; every other class will need a row, in its own partition or else,
