@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pkadvisor.design import programme
+from pkadvisor.design import milp
 from pkadvisor.design.choice import (
     Budget,
     Chosen,
@@ -169,19 +169,19 @@ def test_a_limit_that_is_hit_is_told_as_a_gap() -> None:
 
 
 def test_a_programme_that_forgets_what_a_plan_needs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    links = programme._links
+    links = milp.links
 
-    def loose(model: programme._Model) -> list[tuple[programme.Row, float, float]]:
+    def loose(model: milp.Model) -> list[tuple[milp.Row, float, float]]:
         plans = {c for columns in model.x for c in columns}
         return [r for r in links(model) if not (plans & r[0].keys() and min(r[0].values()) < 0)]
 
-    monkeypatch.setattr(programme, "_links", loose)
+    monkeypatch.setattr(milp, "links", loose)
     with pytest.raises(MismatchError, match="no plan over the chosen structures"):
         solve(two_reads(80.0))
 
 
 def test_a_programme_that_forgets_updates_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programme, "_upkeep", lambda structure: [])
+    monkeypatch.setattr(milp, "upkeep", lambda structure: [])
     with pytest.raises(MismatchError, match="requests: the solve says"):
         solve(two_reads(80.0))
 
