@@ -95,7 +95,13 @@ def unsatisfied(result: dict[str, Any]) -> ConstraintError:
     reason = f": {worst['message']}" if worst else ""
     others = f"; nor for {', '.join(names[1:])}" if names[1:] else ""
     where = names[0] if names else ""
-    return ConstraintError(f"no key holds every constraint{reason}{others}", where=where)
+    arranged = [a for a in result["arrangements"] if a["conflicts"]]
+    conflicts = [c for one in (*arranged, *failed[:1]) for c in one["conflicts"]]
+    if not failed and arranged:
+        where, reason = arranged[0]["table"], ""
+    sentences = [c["sentence"] for c in conflicts[0]["constraints"]] if conflicts else []
+    fix = f"give up one of: {'; '.join(sentences)}" if len(sentences) > 1 else ""
+    return ConstraintError(f"no key holds every constraint{reason}{others}", where=where, fix=fix)
 
 
 def _excess(violation: dict[str, Any]) -> float:

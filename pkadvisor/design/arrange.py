@@ -79,7 +79,7 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 
 def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None) -> Arrangement:
     """By the goals in their order: constraints, requests within a tenth, break factor, entities; then text order."""
-    from pkadvisor.design.search import REQUESTS_TOLERANCE
+    from pkadvisor.design.choice import REQUESTS_TOLERANCE
 
     def severity(a: Arrangement) -> float:
         return max(

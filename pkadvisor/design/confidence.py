@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.cost import estimate
 from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.intervals import Interval, largest_partition, spread
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import atoms_of
 from pkadvisor.design.resample import Draw, affordable, draw_of, replicates_of
-from pkadvisor.design.search import REQUESTS_TOLERANCE, better, loss, stays
+from pkadvisor.design.search import better, loss, stays
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

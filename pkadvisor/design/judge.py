@@ -322,7 +322,6 @@ def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | N
     if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
         return advice, section.data.rows if section.data.complete else 0, []
     from pkadvisor.design.estimates import Violation
-    from pkadvisor.design.search import Advice as Found
     from pkadvisor.design.search import ranked
 
     ranking, notes = list(advice.ranking), list[str]()
@@ -340,7 +339,7 @@ def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | N
         notes.append(f"{first.scheme.main} looked unique in the sample and is not: {message}")
         ranking[0] = replace(first, violations=(*first.violations, broken))
         ranking = ranked(ranking)
-    return Found(ranking[0], tuple(ranking), advice.current, False, advice.examined, advice.deciding_goal), 0, notes
+    return replace(advice, recommended=ranking[0], ranking=tuple(ranking), keep=False), 0, notes
 
 
 def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:

@@ -1,6 +1,6 @@
 """The choice: which scheme serves the whole workload best, by goals in order, each with its tolerance.
 
-1. hard constraints at peak × horizon      2. latency goals: reported, not modelled yet
+1. hard constraints at peak × horizon      2. the latency goal of every class met, else the least worst excess
 3. requests per second, within 10 %        4. break factor of 10, else the highest
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
@@ -17,25 +17,28 @@ from dataclasses import dataclass, replace
 from pkadvisor.design.candidates import (
     Ground,
     fits_inside,
-    index_rows,
     main_keys,
     poorly_served,
     refine,
     separator_for,
     with_index_rows,
 )
+from pkadvisor.design.choice import (
+    BREAK_ENOUGH,
+    BREAK_TOLERANCE,
+    BYTES_TOLERANCE,
+    ENTITIES_TOLERANCE,
+    REQUESTS_TOLERANCE,
+    SEVERITY_TOLERANCE,
+)
 from pkadvisor.design.cost import estimate
 from pkadvisor.design.estimates import Bench, Confidence, CostEstimate
-from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.design.row_sets import propose
+from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import Operation
 
-REQUESTS_TOLERANCE = 0.10
-ENTITIES_TOLERANCE = 0.01
-BYTES_TOLERANCE = 0.01
-BREAK_ENOUGH = 10.0
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
-INDEX_ROWS_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,7 @@ class Goal:
 
 GOALS = (
     Goal("constraints", "worst factor over a limit"),
+    Goal("latency", "times its goal"),
     Goal("requests", "requests/s"),
     Goal("break factor", "x"),
     Goal("structures", "eventual, all"),
@@ -84,19 +88,21 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
 
     least = min(round(severity(c), 6) for c in left)
     keep(GOALS[0], [c for c in left if round(severity(c), 6) <= (least if least else 0)])
+    slowest = max(1.0, min(c.latency_excess for c in left))
+    keep(GOALS[1], [c for c in left if c.latency_excess <= slowest * (1 + SEVERITY_TOLERANCE)])
     best = min(c.requests_per_s for c in left)
-    keep(GOALS[1], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
+    keep(GOALS[2], [c for c in left if c.requests_per_s <= best * (1 + REQUESTS_TOLERANCE)])
     enough = [c for c in left if c.break_factor >= BREAK_ENOUGH]
     highest = max(c.break_factor for c in left)
-    keep(GOALS[2], enough or [c for c in left if c.break_factor >= highest * 0.999])
+    keep(GOALS[3], enough or [c for c in left if c.break_factor >= highest * (1 - BREAK_TOLERANCE)])
     fewest = min(structures(c) for c in left)
-    keep(GOALS[3], [c for c in left if structures(c) == fewest])
+    keep(GOALS[4], [c for c in left if structures(c) == fewest])
     entities = min(c.entities_per_s for c in left)
-    keep(GOALS[4], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
+    keep(GOALS[5], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
-    keep(GOALS[5], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
+    keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
     # Of equally short templates the one that reads as the queries do, then the finer one; text order settles the rest.
-    keep(GOALS[6], [min(left, key=lambda c: (c.scheme.length(), c.inversions, -c.partitions, c.scheme.text))])
+    keep(GOALS[7], [min(left, key=lambda c: (c.scheme.length(), c.inversions, -c.partitions, c.scheme.text))])
     return steps
 
 
@@ -137,7 +143,7 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     for goal, left in survivors([loser, winner]):
         if loser not in left:
             mine, theirs = _value(goal, loser), _value(goal, winner)
-            if goal is GOALS[3] and mine == theirs:
+            if goal is GOALS[4] and mine == theirs:
                 late = Goal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
@@ -148,6 +154,7 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
 def _value(goal: Goal, found: CostEstimate) -> float:
     return {
         "constraints": severity(found),
+        "latency": found.latency_excess,
         "requests": found.requests_per_s,
         "break factor": found.break_factor,
         "structures": float(sum(structures(found)[:2])),
@@ -162,6 +169,20 @@ def _reasons(found: CostEstimate) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class SearchReport:
+    """How far the search went: ``gap`` is how far below the choice of index rows the best may lie; 0 where proved.
+
+    ``structures``: main keys and index rows that were weighed; ``nodes``: of branch and bound, none where every set was
+    looked at.
+    """
+
+    examined: int
+    structures: int
+    nodes: int
+    gap: float
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """The answer for one table: what to use, what else was weighed, what the current design is worth."""
 
@@ -173,6 +194,7 @@ class Advice:
     deciding_goal: str
     confidence: Confidence | None = None
     """How sure it is that the recommended scheme is ahead of the next ones; None where there is no other."""
+    search: SearchReport = SearchReport(0, 0, 0, 0.0)
 
 
 def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] = ()) -> Advice:
@@ -190,8 +212,13 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         for finer in refine(found, ground):
             mains.append(add(finer))
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
-    for found in _worth_extending(mains, ground):
-        _extend(found, ground, add)
+    structures, nodes, gap = len({c.scheme.text for c in mains}), 0, 0.0
+    for found in worth_extending(mains, ground):
+        proposed = propose(found, ground)
+        for rows in proposed.sets:
+            add(with_index_rows(found.scheme, rows))
+        structures += proposed.structures - 1
+        nodes, gap = nodes + proposed.nodes, max(gap, proposed.gap)
     named = {id(c) for c in given}
     everything = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
     order = ranked(everything)
@@ -205,7 +232,8 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     runner_up = next((c for c in order if c is not recommended), None)
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
-    return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding)
+    report = SearchReport(len(everything), structures, nodes, gap)
+    return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, search=report)
 
 
 def _idle_rows(found: CostEstimate) -> bool:
@@ -232,12 +260,11 @@ def stays(now: CostEstimate, best: CostEstimate) -> bool:
     return _good_enough(now, best)
 
 
-def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
+def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:
     """Main keys that get index rows: those that would be best if rows served what they serve badly.
 
-    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or,
-    worse,
-    in another one.
+    Each is judged by the classes that it serves well; every other class will need a row, in its own partition or else,
+    worse, in another one.
     """
     distinct = list({c.scheme.text: c for c in mains}.values())
     barred = ("not-unique", "transaction-broken", "isolation")
@@ -252,28 +279,3 @@ def _worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[Cost
         return round(severity(alone), 6), away, len(poor), alone.requests_per_s, found.scheme.text
 
     return sorted(usable, key=hope)[:MAINS_EXTENDED]
-
-
-def _extend(found: CostEstimate, ground: Ground, add: object) -> None:
-    """Add index rows one class at a time, the most wasteful first, keeping the best row each time; every step is a
-    candidate."""
-    assert callable(add)
-    by_name = {d.query.name: d for d in ground.bench.demands}
-    rows: tuple[IndexRow, ...] = ()
-    best = found
-    for _ in range(INDEX_ROWS_MAX):
-        options: list[CostEstimate] = []
-        for name in poorly_served(best)[:INDEX_ROWS_MAX]:
-            for row in index_rows(found.scheme.main, by_name[name], ground):
-                if row not in rows and row.key != found.scheme.main:
-                    options.append(add(with_index_rows(found.scheme, (*rows, row))))
-        if not options:
-            return
-        step = best_of(options)
-        if poorly_served(step) == poorly_served(best) and step.entities_per_s >= best.entities_per_s:
-            return
-        if _idle_rows(step):
-            used = {c.plan.via for c in step.classes if c.plan is not None}
-            rows = tuple(r for via, r in enumerate(step.scheme.index_rows, 1) if via in used)
-            step = add(with_index_rows(found.scheme, rows))
-        best, rows = step, step.scheme.index_rows

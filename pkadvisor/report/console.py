@@ -155,7 +155,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     page.wrapped(
         f"{_title(table)}: {_VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
         + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)} the peak")
-        + f", {plural(table['examined'], 'scheme')})",
+        + f", {plural(table['examined'], 'scheme')}{_unproved(table)})",
         "",
         "  ",
         style,
@@ -451,6 +451,30 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             text += f" for {percent(fronts['least_share'])} of the time" if fronts["least_share"] is not None else ""
         text += f" ({fronts['basis']})"
         page.wrapped(text + (f"; {fronts['note']}" if fronts["note"] else ""))
+    looked = table["search"]
+    if looked is not None:
+        page.line()
+        page.line("Search", "head")
+        text = f"{plural(table['examined'], 'scheme')} priced, from {plural(looked['structures'], 'structure')}"
+        text += f" with {plural(looked['nodes'], 'node')} of branch and bound" if looked["nodes"] else ""
+        page.wrapped(f"{text}; {_gap(looked['gap'])}")
+
+
+def _unproved(table: dict[str, Any]) -> str:
+    """The gap, where a limit of the search left one."""
+    looked = table["search"]
+    if looked is None or looked["gap"] == 0:
+        return ""
+    return ", gap unknown" if looked["gap"] is None else f", gap {100 * looked['gap']:.2g} %"
+
+
+def _gap(gap: float | None) -> str:
+    """How far the search for index rows is from a proof."""
+    if gap is None:
+        return "how far the best sets of index rows are is not known: a limit of the search was hit"
+    if gap == 0:
+        return "no better set of index rows by the sums of their parts"
+    return f"the sets of index rows are within {100 * gap:.2g} % of the best: a limit of the search was hit"
 
 
 def _account(page: Page, result: dict[str, Any]) -> None:

@@ -216,6 +216,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "alternatives": [],
         "confidence": None,
         "examined": 0,
+        "search": None,
         "gives_up": [],
         "conflicts": [conflict_json(c, limits, number, lambda v: _violation(v, shown)) for c in judged.conflicts],
         "cannot_be_known": unknowns(judged),
@@ -239,6 +240,8 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     ]
     out["confidence"] = _confidence(advice.confidence)
     out["examined"] = advice.examined
+    looked = advice.search
+    out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
     out["gives_up"] = gives_up(best, judged)
     return out
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.choice import BREAK_ENOUGH
 from pkadvisor.design.confidence import SHARE
 from pkadvisor.design.population import Population
-from pkadvisor.design.search import BREAK_ENOUGH
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ def candidate(
     *,
     rows: tuple[IndexRow, ...] = (),
     severity: float = 0.0,
+    late: float = 0.0,
     requests: float = 100.0,
     breaks: float = 20.0,
     entities: float = 100.0,
@@ -53,12 +54,14 @@ def candidate(
         score=0,
         partitions=1,
         surplus=0,
+        latency_excess=late,
     )
 
 
 GOOD = candidate()
 WORSE: list[tuple[str, CostEstimate]] = [
     ("constraints", candidate("{c}", severity=1.5, requests=1, breaks=900, entities=1, size=1)),
+    ("latency", candidate("{c}", late=1.5, requests=1, breaks=900, entities=1, size=1)),
     ("requests", candidate("{c}", requests=111, breaks=900, entities=1, size=1)),
     ("break factor", candidate("{c}", requests=91, breaks=9.9, entities=1, size=1)),
     ("structures", candidate("{c}", rows=(INSIDE,), requests=91, breaks=900, entities=1, size=1)),
@@ -80,6 +83,7 @@ def test_goals_decide_in_their_order(goal: str, other: CostEstimate) -> None:
 def test_the_goals_are_named_in_their_order() -> None:
     assert [g.name for g in GOALS] == [
         "constraints",
+        "latency",
         "requests",
         "break factor",
         "structures",
@@ -92,6 +96,11 @@ def test_the_goals_are_named_in_their_order() -> None:
 def test_less_broken_beats_more_broken() -> None:
     mild, severe = candidate("{c}", severity=1.2, requests=500), candidate(severity=4)
     assert best_of([mild, severe]) is mild
+
+
+def test_a_latency_goal_is_met_or_the_least_excess_wins() -> None:
+    assert best_of([candidate(late=0.1, requests=70), candidate("{c}", late=0.9, requests=50)]).requests_per_s == 50
+    assert best_of([candidate(late=3, requests=1), candidate("{c}", late=2, requests=900)]).latency_excess == 2
 
 
 def test_below_ten_the_highest_break_factor_wins() -> None:

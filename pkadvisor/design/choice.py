@@ -1,0 +1,419 @@
+"""The choice of a set of structures, as values: what there is to choose from, what a set is worth, and the goals in
+order.
+
+A structure is a main scheme of an entity kind, or an index row beside one. A statement is a class of queries or writes;
+every plan that answers it names the structures that it needs. A set holds one main scheme of each kind and any index
+rows of those. The form of the problem follows NoSE (Mior et al., ICDE 2016): structures, plans, update costs; goals
+with tolerances, each fixed before the next, stand in place of one weighted sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import comb, fsum, inf
+
+EXACT = 1e-9
+"""Relative slack of a comparison between sums that should be equal."""
+SEVERITY_TOLERANCE = 1e-6
+REQUESTS_TOLERANCE = 0.10
+BREAK_ENOUGH = 10.0
+BREAK_TOLERANCE = 0.001
+BREAK_SLACK = 1 / (1 - BREAK_TOLERANCE) - 1
+"""The same tolerance on the reciprocal: load over capacity."""
+ENTITIES_TOLERANCE = 0.01
+BYTES_TOLERANCE = 0.01
+BUDGETS = ("storage_bytes", "requests_per_s", "entities_per_s", "index_rows", "eventual_rows")
+"""What a budget may bound."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a plan, or the upkeep of a structure by one statement, costs; all per second at the statement's rate.
+
+    ``latency_excess``: p99 in times of its goal. ``loads``: entities/s (or requests/s) at the peak on limited
+    resources.
+    """
+
+    requests_per_s: float = 0.0
+    entities_per_s: float = 0.0
+    latency_excess: float = 0.0
+    loads: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A main scheme (``main`` empty) or an index row beside the main scheme that ``main`` names.
+
+    ``name`` is its template text, the last tie-break. ``breaks``: hard constraints that it breaks by itself, such as
+    uniqueness or isolation, each with a factor above 1.
+    """
+
+    name: str
+    kind: str
+    main: str = ""
+    eventual: bool = False
+    storage_bytes: float = 0.0
+    updates: tuple[tuple[str, Cost], ...] = ()
+    breaks: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One way to answer a statement, and the structures that it needs."""
+
+    structures: tuple[str, ...]
+    cost: Cost
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A class of queries or writes; no plans: it only keeps structures up.
+
+    ``ordered``: the first plan whose structures are there is sent; else the choice is free.
+    """
+
+    name: str
+    plans: tuple[Plan, ...]
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """A transaction that must be atomic: pairs of structures under which its entities lie apart."""
+
+    name: str
+    apart: tuple[tuple[str, str], ...]
+    severity: float = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """An upper bound on what a whole set takes; ``measure`` is one of ``BUDGETS``."""
+
+    name: str
+    measure: str
+    limit: float
+
+    def __post_init__(self) -> None:
+        if self.measure not in BUDGETS:
+            raise ValueError(f"measure is one of {', '.join(BUDGETS)}, not '{self.measure}'")
+
+    def factor(self, measured: float) -> float:
+        """How many times the limit; where nothing is allowed, 1 for nothing and 1 more for each unit."""
+        return measured / self.limit if self.limit else 1.0 + measured
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Everything that a choice depends on.
+
+    ``waived``: names of hard constraints that are left out. ``rows_most``: sets with more index rows are not looked at.
+    """
+
+    structures: tuple[Structure, ...]
+    statements: tuple[Statement, ...]
+    capacities: tuple[tuple[str, float], ...] = ()
+    transactions: tuple[Together, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    horizon_factor: float = 3.0
+    waived: frozenset[str] = frozenset()
+    rows_most: int | None = None
+
+    def __post_init__(self) -> None:
+        names = {s.name for s in self.structures}
+        if len(names) != len(self.structures):
+            raise ValueError("two structures have one name")
+        wanted = {s.main for s in self.structures if s.main}
+        wanted |= {n for s in self.statements for p in s.plans for n in p.structures}
+        wanted |= {n for t in self.transactions for pair in t.apart for n in pair}
+        if missing := sorted(wanted - names):
+            raise ValueError(f"unknown structure '{missing[0]}'")
+        loads = {n for s in self.structures for _, c in s.updates for n, _ in c.loads}
+        loads |= {n for s in self.statements for p in s.plans for n, _ in p.cost.loads}
+        if missing := sorted(loads - {n for n, _ in self.capacities}):
+            raise ValueError(f"no capacity for '{missing[0]}'")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Entity kinds, in the order of their structures."""
+        return tuple(dict.fromkeys(s.kind for s in self.structures))
+
+    def constraints(self) -> tuple[str, ...]:
+        """Names of the hard constraints that hold a set back, those by rule before those by load."""
+        broken = dict.fromkeys(name for s in self.structures for name, _ in s.breaks)
+        names = [t.name for t in self.transactions] + list(broken)
+        names += [b.name for b in self.budgets] + [name for name, _ in self.capacities]
+        return tuple(n for n in dict.fromkeys(names) if n not in self.waived)
+
+    def waiving(self, *names: str) -> Instance:
+        """The same choice without some hard constraints."""
+        return replace(self, waived=self.waived | frozenset(names))
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A set of structures in text order, and for each statement the number of its plan; -1 where it needs none."""
+
+    structures: tuple[str, ...]
+    plans: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What the goals compare, in their order."""
+
+    severity: float
+    latency_excess: float
+    requests_per_s: float
+    break_factor: float
+    eventual: int
+    index_rows: int
+    entities_per_s: float
+    storage_bytes: float
+    length: int
+    names: tuple[str, ...]
+
+
+class MismatchError(AssertionError):
+    """A set that does not answer its statements, or whose worth is not what the search took it for."""
+
+
+def worth(instance: Instance, chosen: Chosen) -> Worth:
+    """The worth of a set by its definition. Raises MismatchError where the set is none."""
+    by_name = {s.name: s for s in instance.structures}
+    there = [by_name[name] for name in chosen.structures]
+    _check(instance, chosen, there)
+    costs = [cost for s in there for _, cost in s.updates]
+    costs += [s.plans[n].cost for s, n in zip(instance.statements, chosen.plans, strict=True) if n >= 0]
+    loads: dict[str, list[float]] = {}
+    for cost in costs:
+        for name, load in cost.loads:
+            loads.setdefault(name, []).append(load)
+    taken = {name: fsum(values) for name, values in loads.items()}
+    rows = [s for s in there if s.main]
+    totals = {
+        "storage_bytes": fsum(s.storage_bytes for s in there),
+        "requests_per_s": fsum(c.requests_per_s for c in costs),
+        "entities_per_s": fsum(c.entities_per_s for c in costs),
+        "index_rows": float(len(rows)),
+        "eventual_rows": float(sum(s.eventual for s in rows)),
+    }
+    names, on = {s.name for s in there}, [t for t in instance.transactions if t.name not in instance.waived]
+    factors = [f for s in there for name, f in s.breaks if name not in instance.waived]
+    factors += [t.severity for t in on if any(a in names and b in names for a, b in t.apart)]
+    factors += [b.factor(totals[b.measure]) for b in instance.budgets if b.name not in instance.waived]
+    factors += [
+        taken.get(name, 0.0) * instance.horizon_factor / capacity
+        for name, capacity in instance.capacities
+        if name not in instance.waived
+    ]
+    worst = max(factors, default=0.0)
+    return Worth(
+        worst if worst > 1 + EXACT else 0.0,
+        max((c.latency_excess for c in costs), default=0.0),
+        totals["requests_per_s"],
+        min((cap / taken[name] for name, cap in instance.capacities if taken.get(name, 0.0) > 0), default=inf),
+        int(totals["eventual_rows"]),
+        len(rows),
+        totals["entities_per_s"],
+        totals["storage_bytes"],
+        sum(len(name) for name in chosen.structures),
+        chosen.structures,
+    )
+
+
+def _check(instance: Instance, chosen: Chosen, there: Sequence[Structure]) -> None:
+    names = {s.name for s in there}
+    for kind in instance.kinds:
+        if sum(1 for s in there if s.kind == kind and not s.main) != 1:
+            raise MismatchError(f"{kind} has not one main scheme")
+    if sum(1 for s in there if s.main) > _rows_most(instance):
+        raise MismatchError(f"more than {instance.rows_most} index rows")
+    for structure in there:
+        if structure.main and structure.main not in names:
+            raise MismatchError(f"'{structure.name}' stands beside nothing")
+    for statement, number in zip(instance.statements, chosen.plans, strict=True):
+        if not statement.plans:
+            continue
+        if number < 0 or not names.issuperset(statement.plans[number].structures):
+            raise MismatchError(f"{statement.name} has no plan over the chosen structures")
+        if statement.ordered and any(names.issuperset(p.structures) for p in statement.plans[:number]):
+            raise MismatchError(f"{statement.name} does not take its first plan")
+
+
+def narrowed(pool: Sequence[tuple[Worth, Chosen]]) -> list[tuple[Worth, Chosen]]:
+    """What is left of a pool after every goal: the best set, with each choice of plans that reaches it."""
+    left = list(pool)
+
+    def most(values: Sequence[float], slack: float) -> None:
+        nonlocal left
+        bound = min(values) * (1 + slack)
+        bound += EXACT * abs(bound)
+        left = [pair for pair, value in zip(left, values, strict=True) if value <= bound]
+
+    most([w.severity for w, _ in left], SEVERITY_TOLERANCE)
+    most([max(1.0, w.latency_excess) for w, _ in left], SEVERITY_TOLERANCE)
+    most([w.requests_per_s for w, _ in left], REQUESTS_TOLERANCE)
+    lasting = any(w.break_factor >= BREAK_ENOUGH * (1 - EXACT) for w, _ in left)
+    most([max(1 / BREAK_ENOUGH, 1 / w.break_factor) for w, _ in left], 0.0 if lasting else BREAK_SLACK)
+    most([w.eventual for w, _ in left], 0.0)
+    most([w.index_rows for w, _ in left], 0.0)
+    most([w.entities_per_s for w, _ in left], ENTITIES_TOLERANCE)
+    most([w.storage_bytes for w, _ in left], BYTES_TOLERANCE)
+    most([w.length for w, _ in left], 0.0)
+    first = min(w.names for w, _ in left)
+    return [pair for pair in left if pair[0].names == first]
+
+
+# -- by enumeration ----------------------------------------------------------------------------------------------------
+
+
+def sets(instance: Instance) -> Iterator[tuple[str, ...]]:
+    """Every set of structures: one main scheme of each kind, any index rows of it."""
+    most = _rows_most(instance)
+    options = []
+    for kind in instance.kinds:
+        found: list[tuple[str, ...]] = []
+        for main in (s.name for s in instance.structures if s.kind == kind and not s.main):
+            rows = [s.name for s in instance.structures if s.main == main]
+            for size in range(min(most, len(rows)) + 1):
+                found += [(main, *chosen) for chosen in combinations(rows, size)]
+        options.append(found)
+    for parts in product(*options):
+        if sum(len(part) - 1 for part in parts) <= most:
+            yield tuple(sorted(name for part in parts for name in part))
+
+
+def set_count(instance: Instance) -> int:
+    """How many sets there are at the most."""
+    most = _rows_most(instance)
+    count = 1
+    for kind in instance.kinds:
+        mains = [s.name for s in instance.structures if s.kind == kind and not s.main]
+        beside = [sum(1 for s in instance.structures if s.main == main) for main in mains]
+        count *= sum(comb(rows, size) for rows in beside for size in range(min(most, rows) + 1))
+    return count
+
+
+def _rows_most(instance: Instance) -> int:
+    return len(instance.structures) if instance.rows_most is None else instance.rows_most
+
+
+def enumerated(instance: Instance, *, idle: bool = True) -> list[tuple[Worth, Chosen]]:
+    """Every set with every choice of plans, and its worth: what a search must agree with.
+
+    Without ``idle`` a choice that leaves a row unused is passed over: the same without the row is never worse.
+    """
+    out: list[tuple[Worth, Chosen]] = []
+    for names in sets(instance):
+        there = frozenset(names)
+        choices: list[tuple[int, ...]] = []
+        for statement in instance.statements:
+            found = tuple(n for n, p in enumerate(statement.plans) if there.issuperset(p.structures))
+            choices.append((found[:1] if statement.ordered else found) if statement.plans else (-1,))
+        for plans in product(*choices):
+            chosen = Chosen(names, plans)
+            if idle or _all_used(instance, chosen):
+                out.append((worth(instance, chosen), chosen))
+    return out
+
+
+def _all_used(instance: Instance, chosen: Chosen) -> bool:
+    used = {
+        name
+        for statement, number in zip(instance.statements, chosen.plans, strict=True)
+        if number >= 0
+        for name in statement.plans[number].structures
+    }
+    rows = {s.name for s in instance.structures if s.main}
+    return all(name in used for name in chosen.structures if name in rows)
+
+
+def best_sets(pool: Sequence[tuple[Worth, Chosen]], count: int) -> list[tuple[Worth, Chosen]]:
+    """The best sets of a pool, each the best of what the earlier ones leave."""
+    left, out = list(pool), list[tuple[Worth, Chosen]]()
+    while left and len(out) < count:
+        winner = min(narrowed(left), key=lambda pair: (sum(pair[1].plans), pair[1].plans))
+        out.append(winner)
+        left = [pair for pair in left if pair[1].structures != winner[1].structures]
+    return out
+
+
+# -- what need not be looked at ----------------------------------------------------------------------------------------
+
+
+def reduced(instance: Instance) -> Instance:
+    """Without index rows that another row of the same main scheme beats or equals in everything.
+
+    Safe: put the better row in the place of the worse one, in any set and plan; no goal gets worse, the text gets
+    shorter or comes earlier. So the best set is never lost. Where plans have an order, a better row may change who
+    sends what, so nothing is dropped.
+    """
+    if any(s.ordered for s in instance.statements):
+        return instance
+    bound = {n for t in instance.transactions for pair in t.apart for n in pair}
+    rows = [s for s in instance.structures if s.main and s.name not in bound]
+    plans: dict[str, list[tuple[str, Plan]]] = {s.name: [] for s in instance.structures}
+    for statement in instance.statements:
+        for plan in statement.plans:
+            for name in plan.structures:
+                plans[name].append((statement.name, plan))
+    gone: set[str] = set()
+    for worse in rows:
+        for better in rows:
+            if better is worse or better.main != worse.main or {better.name, worse.name} & gone:
+                continue
+            if _covers(better, worse, plans):
+                gone.add(worse.name)
+                break
+    statements = tuple(
+        replace(s, plans=tuple(p for p in s.plans if not gone & set(p.structures))) for s in instance.statements
+    )
+    kept = tuple(s for s in instance.structures if s.name not in gone)
+    return replace(instance, structures=kept, statements=statements)
+
+
+def _covers(better: Structure, worse: Structure, plans: dict[str, list[tuple[str, Plan]]]) -> bool:
+    if (len(better.name), better.name) > (len(worse.name), worse.name):
+        return False
+    if better.eventual > worse.eventual or better.storage_bytes > worse.storage_bytes:
+        return False
+    least, most = dict(better.breaks), dict(worse.breaks)
+    if any(factor > most.get(name, 0.0) for name, factor in least.items()):
+        return False
+    if not _cheaper(_total(c for _, c in better.updates), _total(c for _, c in worse.updates)):
+        return False
+    for statement, plan in plans[worse.name]:
+        needed = {better.name if n == worse.name else n for n in plan.structures}
+        if not any(
+            name == statement and needed.issuperset(other.structures) and _cheaper(other.cost, plan.cost)
+            for name, other in plans[better.name]
+        ):
+            return False
+    return True
+
+
+def _total(costs: Iterator[Cost]) -> Cost:
+    found = list(costs)
+    loads: dict[str, float] = {}
+    for cost in found:
+        for name, load in cost.loads:
+            loads[name] = loads.get(name, 0.0) + load
+    return Cost(
+        sum(c.requests_per_s for c in found),
+        sum(c.entities_per_s for c in found),
+        max((c.latency_excess for c in found), default=0.0),
+        tuple(loads.items()),
+    )
+
+
+def _cheaper(one: Cost, other: Cost) -> bool:
+    allowed = dict(other.loads)
+    return (
+        one.requests_per_s <= other.requests_per_s
+        and one.entities_per_s <= other.entities_per_s
+        and one.latency_excess <= other.latency_excess
+        and all(load <= allowed.get(name, 0.0) for name, load in one.loads)
+    )

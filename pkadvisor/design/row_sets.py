@@ -1,0 +1,287 @@
+"""Which index rows stand beside a main key: every row that helps some class, and the sets of them worth estimating.
+
+The cost of a set composes: each class takes the row that serves it best, and every row is kept up by the writes. So
+single rows are priced, sets are compared by the goals on sums, and what is proposed is estimated as a whole. Sums of
+each class's hottest partition stand for the hottest partition; the estimate of the proposed set is what is ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from pkadvisor.design.candidates import Ground, index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice import (
+    REQUESTS_TOLERANCE,
+    Chosen,
+    Cost,
+    Instance,
+    Plan,
+    Statement,
+    Structure,
+    Worth,
+    best_sets,
+    enumerated,
+    set_count,
+)
+from pkadvisor.design.class_cost import ENTITIES_PER_REQUEST, class_cost
+from pkadvisor.design.class_latency import with_latency
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.fronts import write_fronts
+from pkadvisor.design.heat import LoadMap
+from pkadvisor.design.keyfacts import stored_bytes
+from pkadvisor.design.plan import Access
+from pkadvisor.design.programme import Solution, best_of_programme
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.transforms import Part
+from pkadvisor.observe.workload import Operation
+
+FEW_ROWS = 3
+"""Index rows up to which every set is looked at; more only where few leave a constraint or many requests open."""
+ROWS_MOST = 15
+"""Index rows of a set at the most: assumed to be as many as anybody would keep up."""
+SETS_MAX = 2_000
+"""Sets up to which all are looked at; of more, the programme finds the best."""
+PROPOSED = 2
+"""Sets proposed for each number of index rows that is looked at."""
+MAIN = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Index-row sets for one main key, and what the search for them came to."""
+
+    sets: tuple[tuple[IndexRow, ...], ...]
+    structures: int
+    nodes: int
+    gap: float
+
+
+def propose(found: CostEstimate, ground: Ground) -> Proposed:
+    """The sets of index rows that promise most beside a main key without any."""
+    rows = rows_beside(found, ground)
+    instance, names = row_instance(found, rows, ground.bench)
+    by_name = {name: row for row, name in names.items()}
+    place = {name: number for number, name in enumerate(by_name)}
+    best: list[tuple[Worth, Chosen]] = []
+    solved: list[Solution] = []
+    whole = set_count(instance) <= SETS_MAX
+    few = instance if whole else replace(instance, rows_most=FEW_ROWS)
+    if set_count(few) <= SETS_MAX:
+        pool = enumerated(few, idle=False)
+        for most in (ROWS_MOST, *range(FEW_ROWS, 0, -1)):
+            best += best_sets([pair for pair in pool if pair[0].index_rows <= most], PROPOSED)
+    else:
+        solved += best_of_programme(few, PROPOSED)
+        best += [(s.worth, s.chosen) for s in solved]
+    if not whole and _leaves_open(best[0][0], instance):
+        more = best_of_programme(instance, 1)
+        solved += more
+        best += [(s.worth, s.chosen) for s in more]
+    sets = dict.fromkeys(
+        tuple(by_name[n] for n in sorted(set(c.structures) & by_name.keys(), key=place.__getitem__)) for _, c in best
+    )
+    return Proposed(
+        tuple(some for some in sets if some),
+        len(instance.structures),
+        sum(s.nodes for s in solved),
+        max((s.gap for s in solved), default=0.0),
+    )
+
+
+def _leaves_open(worth: Worth, instance: Instance) -> bool:
+    """Whether more rows may help: a constraint is missed, or requests are far above each class's best plan."""
+    if worth.severity:
+        return True
+    fixed = sum(c.requests_per_s for s in instance.structures if not s.main for _, c in s.updates)
+    least = sum(min((p.cost.requests_per_s for p in s.plans), default=0.0) for s in instance.statements)
+    return worth.requests_per_s > (fixed + least) * (1 + REQUESTS_TOLERANCE)
+
+
+def rows_beside(found: CostEstimate, ground: Ground) -> list[IndexRow]:
+    """Rows for every class that the main key serves poorly, the most wasteful class first."""
+    demands = {d.query.name: d for d in ground.bench.demands}
+    out = dict.fromkeys(
+        row
+        for name in poorly_served(found)
+        for row in index_rows(found.scheme.main, demands[name], ground)
+        if row.key != found.scheme.main
+    )
+    return list(out)
+
+
+# -- prices ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """One class under one scheme, alone: its cost, and the load of the partition that it burdens most."""
+
+    cost: ClassCost
+    hottest_per_s: float
+
+
+def _price(demand: Demand, scheme: KeyScheme, found: CostEstimate, bench: Bench) -> _Priced:
+    loads = LoadMap(bench.population)
+    cost = with_latency(class_cost(demand, scheme, bench, found.transactions, loads), demand.query, bench, 0.0)
+    hottest = loads.hottest()
+    return _Priced(cost, hottest[1].entities_per_s if hottest is not None else 0.0)
+
+
+def row_instance(found: CostEstimate, rows: list[IndexRow], bench: Bench) -> tuple[Instance, dict[IndexRow, str]]:
+    """The choice among rows beside one main key, and the name of each row that helps some class."""
+    alone = {d.query.name: _price(d, found.scheme, found, bench) for d in bench.demands}
+    limits = bench.limits
+    partition, account = float(limits.partition_entities_per_s), float(limits.account_requests_per_s)
+    capacities = {"account": account, "scans": account, MAIN: partition}
+    offered: dict[str, list[tuple[tuple[float, ...], Plan]]] = {name: [] for name in alone}
+    fixed: list[tuple[str, Cost]] = []
+    for demand in bench.demands:
+        name, priced = demand.query.name, alone[demand.query.name]
+        written = _written(demand, priced.cost, found.scheme.main)
+        here = 0.0 if priced.cost.entities_read else priced.hottest_per_s
+        if demand.query.operation is not Operation.QUERY:
+            fixed.append((name, _cost(priced.cost, written, priced.cost.entities_written, {MAIN: here})))
+        if priced.cost.plan is not None:
+            offered[name].append(
+                _offer(priced.cost, (MAIN,), priced.cost.requests - written, priced.hottest_per_s - here)
+            )
+    structures, names = [], dict[IndexRow, str]()
+    base = stored_bytes(found.scheme, bench)
+    for number, row in enumerate(rows, 1):
+        scheme = with_index_rows(found.scheme, (row,))
+        inside = found.scheme.same_partition(row)
+        name = f"{row.key} ({row.copy})"
+        resource = MAIN if inside else f"partitions of {name}"
+        helps, updates = False, list[tuple[str, Cost]]()
+        for demand in bench.demands:
+            asked = demand.query.name
+            if demand.query.analytic or not _concerns(row, inside, demand):
+                continue
+            before, after = alone[asked], _price(demand, scheme, found, bench)
+            written = max(0.0, after.cost.entities_written - before.cost.entities_written)
+            away = 0.0 if inside else _away(demand, row, before.cost, after.cost, written)
+            if written:
+                load = _burden(demand, row, after, found, bench)
+                updates.append((asked, _cost(after.cost, away, written, {resource: load})))
+            if after.cost.plan is None:
+                continue
+            located = after.cost.requests - away - _written(demand, before.cost, found.scheme.main)
+            if after.cost.plan.via == 1:
+                helps = True
+                offered[asked].append(_offer(after.cost, (MAIN, name), located, after.hottest_per_s, number, resource))
+            elif after.cost.entities_read > before.cost.entities_read == 0:
+                # The row's key is made of values that the write does not name: it must read the entity, but only once
+                # for all such rows. So this comes before the write that reads nothing.
+                more = max(0.0, after.hottest_per_s - before.hottest_per_s)
+                order, plan = _offer(after.cost, (MAIN, name), located, more, number, MAIN)
+                offered[asked].append(((-1.0, *order), plan))
+        if not helps:
+            continue
+        capacities[resource] = partition
+        if not inside:
+            updates += _range(row, bench, capacities, f"range of {name}")
+        names[row] = name
+        added = max(0.0, stored_bytes(scheme, bench) - base)
+        structures.append(Structure(name, "", MAIN, not inside, added, tuple(updates)))
+    kept = set(names.values()) | {MAIN}
+    statements = []
+    for name, plans in offered.items():
+        able = [plan for _, plan in sorted(plans, key=lambda p: p[0]) if kept.issuperset(plan.structures)]
+        statements.append(Statement(name, tuple(able), ordered=True))
+    return (
+        Instance(
+            (Structure(MAIN, "", "", False, base, tuple(fixed)), *structures),
+            tuple(statements),
+            tuple(capacities.items()),
+            horizon_factor=bench.horizon_factor,
+            rows_most=ROWS_MOST,
+        ),
+        names,
+    )
+
+
+def _concerns(row: IndexRow, inside: bool, demand: Demand) -> bool:
+    """Whether a row can change what a class costs: every write, and a query over the property that the row leads
+    with."""
+    if demand.query.operation is not Operation.QUERY:
+        return True
+    leading = variable(row.key.row if inside else row.key.partition)
+    return bool(leading) and not {*leading[0].properties}.isdisjoint(demand.conditions.properties)
+
+
+def _offer(
+    cost: ClassCost, structures: tuple[str, ...], requests: float, load: float, via: int = 0, resource: str = MAIN
+) -> tuple[tuple[float, ...], Plan]:
+    """A plan, and what the plans of one class are compared by where one scheme has them all."""
+    assert cost.plan is not None
+    loads = {resource: max(0.0, load)}
+    if cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        loads["scans"] = cost.peak_per_s * cost.entities_read
+    order = (requests + cost.entities_read / ENTITIES_PER_REQUEST, requests, float(cost.plan.access.rank), float(via))
+    excess = cost.latency_ms_p99 / cost.latency_goal_ms_p99 if cost.latency_goal_ms_p99 > 0 else 0.0
+    return order, Plan(structures, _cost(cost, requests, cost.entities_read, loads, excess))
+
+
+def _cost(cost: ClassCost, requests: float, entities: float, loads: dict[str, float], excess: float = 0.0) -> Cost:
+    """Requests and entities of one operation as a cost per second; analytic classes are a load and nothing else."""
+    if cost.analytic:
+        return Cost(loads=tuple(loads.items()))
+    requests = max(0.0, requests)
+    taken = (*loads.items(), ("account", cost.peak_per_s * requests))
+    return Cost(cost.rate_per_s * requests, cost.rate_per_s * max(0.0, entities), excess, taken)
+
+
+def _written(demand: Demand, alone: ClassCost, main: Key) -> float:
+    """Requests of a write under the main key alone, once its entities are located; 0 for a query."""
+    query = demand.query
+    if query.operation is Operation.QUERY:
+        return 0.0
+    if alone.plan is None:
+        return alone.requests
+    changed = set(query.sets) if query.operation is Operation.UPDATE else set()
+    entities = alone.entities_written / (2 if changed & set(main.properties) else 1)
+    return entities * (2 if changed & _properties(main.partition) else 1)
+
+
+def _away(demand: Demand, row: IndexRow, before: ClassCost, after: ClassCost, written: float) -> float:
+    """Requests of a write to a row in another partition, for the rows that it writes there."""
+    query = demand.query
+    if after.plan is None:
+        return max(0.0, after.requests - before.requests)
+    changed = set(query.sets) if query.operation is Operation.UPDATE else set()
+    # An old row out and a new one in are one group transaction where they share a partition.
+    together = changed & set(row.key.properties) and not changed & _properties(row.key.partition)
+    return written / 2 if together else written
+
+
+def _properties(parts: tuple[Part, ...]) -> set[str]:
+    return {name for part in parts for name in part.properties}
+
+
+def _burden(demand: Demand, row: IndexRow, after: _Priced, found: CostEstimate, bench: Bench) -> float:
+    """Load of the row's hottest partition by one class of writes."""
+    if demand.query.filter is not None:
+        return after.hottest_per_s
+    # An insert loads every key: the row's own is found by taking it alone. Many main keys share their rows' partitions.
+    memo, key = bench.population.memo, ("inserts on", demand.query, row.key.partition, bench.count_bytes)
+    if key not in memo:
+        memo[key] = _price(demand, KeyScheme(row.key), found, bench).hottest_per_s
+    load = memo[key]
+    assert isinstance(load, float)
+    return load
+
+
+def _range(row: IndexRow, bench: Bench, capacities: dict[str, float], resource: str) -> Iterator[tuple[str, Cost]]:
+    """The key range of a row that takes the inserts, where their order is known."""
+    inserted = sum(
+        d.query.rate.sustained_per_s * d.query.entities_per_request
+        for d in bench.demands
+        if d.query.operation in (Operation.INSERT, Operation.UPSERT) and not d.query.analytic
+    )
+    found = write_fronts(row.key.partition, bench.population, bench.limits, inserted or None)
+    fronts = found.lasting(bench.limits.lasting_s)
+    if fronts is not None and inserted > 0:
+        capacities[resource] = float(bench.limits.range_entities_per_s)
+        yield "inserts", Cost(loads=((resource, inserted / fronts),))

@@ -1,0 +1,200 @@
+"""The choice against exhaustive search, its proofs, its bounds, and the sets of constraints that cannot hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from pkadvisor.design import milp
+from pkadvisor.design.choice import (
+    Budget,
+    Chosen,
+    Cost,
+    Instance,
+    MismatchError,
+    Plan,
+    Statement,
+    Structure,
+    Together,
+    best_sets,
+    enumerated,
+    narrowed,
+    reduced,
+    worth,
+)
+from pkadvisor.design.programme import best_of_programme, conflict, solve
+from tests.design.choices import exhaustive, generated, instances, knapsack
+
+many = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+
+
+@many
+@given(instances())
+def test_the_programme_equals_exhaustive_search(instance: Instance) -> None:
+    found = solve(instance)
+    assert found.chosen.structures == exhaustive(instance)
+    assert found.gap == 0
+    assert found.worth == worth(instance, found.chosen)
+
+
+@settings(many, max_examples=25)
+@given(instances(8))
+def test_the_next_best_sets_are_those_of_enumeration(instance: Instance) -> None:
+    listed = [c.structures for _, c in best_sets(enumerated(instance), 3)]
+    assert [s.chosen.structures for s in best_of_programme(instance, 3)] == listed
+
+
+@settings(many, max_examples=100)
+@given(instances())
+def test_dominance_never_loses_the_best_set(instance: Instance) -> None:
+    smaller = reduced(instance)
+    assert narrowed(enumerated(smaller))[0][1].structures == narrowed(enumerated(instance))[0][1].structures
+
+
+@settings(many, max_examples=40)
+@given(instances(8))
+def test_a_conflict_is_one_and_needs_every_member(instance: Instance) -> None:
+    found = conflict(instance)
+    names = set(instance.constraints())
+
+    def holds(kept: set[str]) -> bool:
+        sets = enumerated(instance.waiving(*(names - kept)))
+        return any(w.severity == 0 for w, _ in sets)
+
+    if found is None:
+        assert holds(names)
+        return
+    assert not holds(set(found.constraints))
+    for name in found.constraints:
+        assert holds(set(found.constraints) - {name})
+    assert found.smallest
+    assert all(holds(set(few)) for few in combinations(sorted(names), len(found.constraints) - 1))
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def two_reads(update: float = 0.0, **more: object) -> Instance:
+    """One main scheme that answers q badly, and a row that answers it well and costs ``update`` requests/s to keep."""
+    main, row = Structure("m", "k"), Structure("m+r", "k", "m", updates=(("w", Cost(update, update)),))
+    q = Statement("q", (Plan(("m",), Cost(100, 5000)), Plan(("m", "m+r"), Cost(10, 10))))
+    return Instance((main, row), (q, Statement("w", ())), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("update", "chosen"), [(0.0, ("m", "m+r")), (80.0, ("m", "m+r")), (91.0, ("m",))])
+def test_a_row_is_worth_its_upkeep_or_is_not_there(update: float, chosen: tuple[str, ...]) -> None:
+    """10 + 80 beats 100 by more than nothing, and 100 is within 10 % of 10 + 81 or more: then fewer rows win."""
+    assert solve(two_reads(update)).chosen.structures == chosen
+
+
+def test_a_budget_takes_the_row_away_and_is_named_when_nothing_fits() -> None:
+    assert solve(two_reads(budgets=(Budget("rows", "index_rows", 0),))).chosen.structures == ("m",)
+    both = (Budget("rows", "index_rows", 0), Budget("few requests", "requests_per_s", 50))
+    tight = two_reads(budgets=(*both, Budget("bytes", "storage_bytes", 1e9)))
+    found = conflict(tight)
+    assert found is not None
+    assert found.constraints == ("rows", "few requests")
+    assert solve(tight.waiving("rows")).chosen.structures == ("m", "m+r")
+    assert solve(tight.waiving("few requests")).chosen.structures == ("m",)
+    # With both, one row too many (factor 2) and twice the requests (factor 2) are equally bad: fewer requests win.
+    assert solve(tight).worth.severity == 2
+
+
+def test_a_transaction_over_two_kinds_takes_the_pair_that_shares_a_partition() -> None:
+    structures = (Structure("a1", "a"), Structure("a2", "a"), Structure("b1", "b"), Structure("b2", "b"))
+    cheap, dear = Cost(1, 1), Cost(50, 50)
+    statements = (
+        Statement("qa", (Plan(("a1",), cheap), Plan(("a2",), dear))),
+        Statement("qb", (Plan(("b1",), dear), Plan(("b2",), cheap))),
+    )
+    free = Instance(structures, statements)
+    assert solve(free).chosen.structures == ("a1", "b2")
+    tied = replace(free, transactions=(Together("t", (("a1", "b2"), ("a2", "b1"))),))
+    assert solve(tied).chosen.structures == ("a1", "b1")
+    never = replace(free, transactions=(Together("t", tuple((a, b) for a in ("a1", "a2") for b in ("b1", "b2"))),))
+    found = conflict(never)
+    assert found is not None and found.constraints == ("t",)
+    assert solve(never).worth.severity == 20
+    assert solve(never.waiving("t")).chosen.structures == ("a1", "b2")
+
+
+def test_below_ten_the_highest_break_factor_goes_before_the_fewest_rows() -> None:
+    main = Structure("m", "k")
+    row = Structure("m+r", "k", "m", eventual=True)
+
+    def at(load: float) -> tuple[str, ...]:
+        hot, cool = Cost(1, 1, 0, (("p", load),)), Cost(1, 1, 0, (("p", load / 2),))
+        q = Statement("q", (Plan(("m",), hot), Plan(("m", "m+r"), cool)))
+        return solve(Instance((main, row), (q,), (("p", 2000.0),))).chosen.structures
+
+    assert at(200) == ("m",)
+    assert at(201) == ("m", "m+r")
+    assert at(600) == ("m", "m+r")
+
+
+def test_the_text_decides_what_nothing_else_does() -> None:
+    names = [f"{n:03d}" for n in range(40)]
+    instance = Instance(tuple(Structure(n, "k") for n in reversed(names)), ())
+    assert solve(instance).chosen.structures == ("000",)
+    rows = tuple(Structure(f"m+{n}", "k", "m") for n in reversed(names))
+    plans = (Plan(("m",), Cost(9, 9)), *(Plan(("m", r.name), Cost(1, 1)) for r in rows))
+    # Equal rows are dropped before the solve; an ordered statement keeps them all.
+    for ordered in (False, True):
+        statement = Statement("q", tuple(sorted(plans, key=lambda p: p.cost.requests_per_s)), ordered)
+        assert solve(Instance((Structure("m", "k"), *rows), (statement,))).chosen.structures == ("m", "m+000")
+
+
+# -- what is printed, and what must be noticed -------------------------------------------------------------------------
+
+
+def test_a_large_instance_is_proved_within_two_percent() -> None:
+    found = solve(generated(5, kinds=3, statements=12, mains=5, rows=15))
+    assert found.structures == 60
+    assert found.gap <= 0.02
+    assert found.worth.severity == 0
+    assert found == solve(generated(5, kinds=3, statements=12, mains=5, rows=15))
+
+
+def test_a_limit_that_is_hit_is_told_as_a_gap() -> None:
+    instance = knapsack(1, rows=20, resources=4)
+    cut, whole = solve(instance, nodes_max=1), solve(instance)
+    assert cut.nodes < whole.nodes
+    assert whole.gap <= 0.02 < cut.gap
+    first, proved = (next(s for s in found.stages if s.goal == "requests") for found in (cut, whole))
+    assert first.gap > proved.gap
+    assert first.value * (1 - first.gap) <= proved.value <= first.value
+
+
+def test_a_programme_that_forgets_what_a_plan_needs_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    links = milp.links
+
+    def loose(model: milp.Model) -> list[tuple[milp.Row, float, float]]:
+        plans = {c for columns in model.x for c in columns}
+        return [r for r in links(model) if not (plans & r[0].keys() and min(r[0].values()) < 0)]
+
+    monkeypatch.setattr(milp, "links", loose)
+    with pytest.raises(MismatchError, match="no plan over the chosen structures"):
+        solve(two_reads(80.0))
+
+
+def test_a_programme_that_forgets_updates_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(milp, "upkeep", lambda structure: [])
+    with pytest.raises(MismatchError, match="requests: the solve says"):
+        solve(two_reads(80.0))
+
+
+def test_a_set_that_answers_nothing_has_no_worth() -> None:
+    instance = two_reads()
+    for chosen, message in (
+        (Chosen(("m+r",), (1, -1)), "not one main scheme"),
+        (Chosen(("m",), (1, -1)), "no plan"),
+    ):
+        with pytest.raises(MismatchError, match=message):
+            worth(instance, chosen)
+    with pytest.raises(ValueError, match="unknown structure 'z'"):
+        Instance((Structure("m", "k"),), (Statement("q", (Plan(("z",), Cost()),)),))
+    with pytest.raises(ValueError, match="no capacity for 'p'"):
+        Instance((Structure("m", "k"),), (Statement("q", (Plan(("m",), Cost(loads=(("p", 1.0),))),)),))

@@ -1,0 +1,167 @@
+"""Sets of index rows: their summed costs are those of whole estimates, and the answers beat one row at a time."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.cli.inputs import load_sample, sample_names
+from pkadvisor.design.candidates import (
+    Ground,
+    index_rows,
+    main_keys,
+    poorly_served,
+    refine,
+    separator_for,
+    with_index_rows,
+)
+from pkadvisor.design.choice import enumerated
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import Bench, CostEstimate
+from pkadvisor.design.judge import bench_for
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import Population
+from pkadvisor.design.row_sets import propose, row_instance, rows_beside
+from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.search import advise, best_of, better, worth_extending
+from pkadvisor.design.sections import observed
+from pkadvisor.limits import default_limits
+from pkadvisor.observe.workload import Operation
+from pkadvisor.progress import SilentProgress
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+TYPES = {"shop": EdmType.STRING, "no": EdmType.INT32, "customer": EdmType.INT32, "state": EdmType.STRING}
+
+
+def orders(rows: int = 600) -> Population:
+    return population_of(
+        {
+            "shop": [f"s{n % 5}" for n in range(rows)],
+            "no": list(range(rows)),
+            "customer": [n * 7 % 97 for n in range(rows)],
+            "state": [("open", "paid", "sent")[n % 3] for n in range(rows)],
+        },
+        TYPES,
+        arrival="file_order",
+    )
+
+
+def bench() -> Bench:
+    return bench_of(
+        orders(),
+        query("by-no", "shop eq {shop} and no eq {no}", rate=50),
+        query("by-customer", "customer eq {customer}", rate=30),
+        query("in-state", "shop eq {shop} and state eq {state}", rate=5, order=["no"], top=20),
+        query("put", None, rate=20, operation=Operation.INSERT),
+        query("pay", "shop eq {shop} and no eq {no}", rate=10, operation=Operation.UPDATE, sets=["state"]),
+    )
+
+
+def test_the_cost_of_a_set_is_the_sum_of_its_parts() -> None:
+    """Requests and entities of every set of up to two rows, against an estimate of the whole."""
+    ground = Ground(bench())
+    found = estimate(KeyScheme(parse_key("{shop}", "NO:{pad(no,4)}")), ground.bench)
+    rows = rows_beside(found, ground)
+    instance, names = row_instance(found, rows, ground.bench)
+    assert len(names) >= 4
+    by_name = {name: row for row, name in names.items()}
+    compared = 0
+    for worth, chosen in enumerated(instance):
+        beside = tuple(by_name[n] for n in chosen.structures if n in by_name)
+        if len({row.key for row in beside}) < len(beside) or len(beside) > 2:
+            continue  # a full copy and a pointer under one key overwrite each other
+        whole = estimate(with_index_rows(found.scheme, beside), ground.bench)
+        if beside and any(c.plan.access is Access.TABLE_SCAN for c in whole.classes if c.plan):
+            continue  # a scan of the table reads every index row beside the entities
+        assert worth.requests_per_s == pytest.approx(whole.requests_per_s, rel=0.02), whole.scheme.text
+        assert worth.entities_per_s == pytest.approx(whole.entities_per_s, rel=0.02), whole.scheme.text
+        assert worth.storage_bytes == pytest.approx(whole.bytes_per_entity, rel=0.1), whole.scheme.text
+        assert worth.eventual == sum(not found.scheme.same_partition(row) for row in beside)
+        compared += 1
+    assert compared >= 6
+
+
+def test_the_rows_for_two_classes_are_proposed_together() -> None:
+    ground = Ground(bench())
+    found = estimate(KeyScheme(parse_key("{shop}", "{pad(no,4)}")), ground.bench)
+    proposed = propose(found, ground)
+    served = {
+        name
+        for rows in proposed.sets
+        for c in estimate(with_index_rows(found.scheme, rows), ground.bench).classes
+        for name in [c.name]
+        if c.plan is not None and c.plan.via and len(rows) == 2
+    }
+    assert served >= {"by-customer", "in-state"}
+    assert proposed.gap == 0
+    assert all(0 < len(rows) <= 3 for rows in proposed.sets)
+
+
+def one_at_a_time(found: CostEstimate, ground: Ground) -> list[CostEstimate]:
+    """Rows added one by one, each the best step: what a search over sets must not fall behind."""
+    demands = {d.query.name: d for d in ground.bench.demands}
+    rows: tuple[IndexRow, ...] = ()
+    best, seen = found, []
+    for _ in range(3):
+        options = [
+            estimate(with_index_rows(found.scheme, (*rows, row)), ground.bench)
+            for name in poorly_served(best)[:3]
+            for row in index_rows(found.scheme.main, demands[name], ground)
+            if row not in rows and row.key != found.scheme.main
+        ]
+        seen += options
+        if not options:
+            break
+        step = best_of(options)
+        if poorly_served(step) == poorly_served(best) and step.entities_per_s >= best.entities_per_s:
+            break
+        best, rows = step, step.scheme.index_rows
+    return seen
+
+
+def without_idle_rows(pool: list[CostEstimate]) -> list[CostEstimate]:
+    return [c for c in pool if {p.plan.via for p in c.classes if p.plan} >= set(range(1, len(c.scheme.index_rows) + 1))]
+
+
+CASES = [(name, None) for name in sample_names()] + [
+    ("footrace", "design-bib-only.yaml"),
+    ("sensors", "design-12000.yaml"),
+]
+
+
+@pytest.mark.parametrize(("name", "design"), CASES)
+def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: str, design: str | None) -> None:
+    sample = load_sample(name)
+    path = sample.design
+    if design is not None:
+        assert path is not None
+        path = path.replace("design.yaml", design)
+    for section, _ in read_sections(AnalyzeRequest(data=sample.data, logs=sample.logs, design=path), SilentProgress()):
+        workload, current, _ = observed(section)
+        on, _ = bench_for(section, workload, default_limits())
+        ground = Ground(on, separator_for(on.population))
+        mains = [estimate(s, on) for s in main_keys(ground)]
+        mains += [estimate(s, on) for found in list(mains) for s in refine(found, ground)]
+        extended = [c for found in worth_extending(mains, ground) for c in one_at_a_time(found, ground)]
+        greedy = best_of(without_idle_rows([*mains, *extended]))
+        advice = advise(on, current)
+        best = next(c for c in advice.ranking if c is not advice.current or not advice.keep)
+        assert best.scheme.text == greedy.scheme.text or better(best, greedy), greedy.scheme.text
+
+
+def test_as_many_rows_as_the_classes_need() -> None:
+    """Eight pairs of properties, each asked for at a rate that a scan of the table does not survive."""
+    count, rows = 8, 1_500
+    columns = {f"p{i}": [(n * (2 * i + 7) + i) % (11 + 5 * i) for n in range(rows)] for i in range(count)}
+    columns["id"] = list(range(rows))
+    pairs = [(f"p{i}", f"p{(i + 1) % count}") for i in range(count)]
+    asked = [query(f"{a}-{b}", f"{a} eq {{{a}}} and {b} eq {{{b}}}", rate=30) for a, b in pairs]
+    population = population_of(columns, dict.fromkeys(columns, EdmType.INT32))
+    advice = advise(bench_of(population, *asked, query("put", None, rate=1, operation=Operation.INSERT)), None)
+    best = advice.recommended
+    assert best.feasible
+    assert 3 < len(best.scheme.index_rows) <= count
+    assert all(c.entities_read <= 2 * max(1.0, c.entities_returned) for c in best.classes if c.plan)
+    assert advice.search.gap <= 0.02
+    assert advice.search.nodes > 0
