@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.limits import default_limits, load_limits
+from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
@@ -46,7 +46,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     if section.data is not None:
         check_classes(workload, section)
     query = next(c for c in workload.classes if c.name.lower() == name.lower())
-    limits = load_limits(request.limits) if request.limits else default_limits()
+    limits = load_limits(*request.limits)
     bench = None
     if section.data is not None:
         bench, _ = bench_for(section, workload, limits)
@@ -159,7 +159,7 @@ def _scheme(
         raise UsageError("without data no scheme can be recommended", where="--scheme", fix=fix)
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
-    limits = load_limits(request.limits) if request.limits else default_limits()
+    limits = load_limits(*request.limits)
     advice = judge(section, limits, dataset).advice
     if advice is None or not workload.classes:
         raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")

@@ -6,8 +6,10 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.budgets import within_budgets
 from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.demand import group_sizes
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, HotPartition, TransactionOutcome
@@ -49,7 +51,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     violations = violations_of(scheme, bench, hot, fronts, inserts_peak, requests_peak, loads, surplus, transactions)
     score = _score(costs, factor, bench.horizon_factor)
     atoms = atoms_of(scheme.main.partition)
-    return CostEstimate(
+    found = CostEstimate(
         scheme=scheme,
         classes=costs,
         hot=hot,
@@ -70,6 +72,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         surplus=surplus,
         inversions=_inversions(scheme, bench),
     )
+    return within_budgets(found, bench) if bench.budgets else found
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
@@ -139,20 +142,29 @@ def _inversions(scheme: KeyScheme, bench: Bench) -> int:
     return sum(1 for i, first in enumerate(places) for second in places[i + 1 :] if first > second)
 
 
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """What one class brings to the score: its share of the rates, and the share of counted entities that were asked
+    for."""
+
+    name: str
+    weight: float
+    useful: float
+
+
+def score_parts(costs: tuple[ClassCost, ...]) -> tuple[ScorePart, ...]:
+    """The parts of the score, without classes for analysis; 100 × Σ weight · useful is the score before head-room."""
+    live = [c for c in costs if not c.analytic and c.rate_per_s > 0]
+    rate = sum(c.rate_per_s for c in live)
+
+    def useful(cost: ClassCost) -> float:
+        asked = max(1.0, cost.entities_returned if cost.operation is Operation.QUERY else 1.0)
+        return min(1.0, asked / max(1.0, cost.entities_read + cost.entities_written))
+
+    return tuple(ScorePart(c.name, c.rate_per_s / rate, useful(c)) for c in live)
+
+
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:
     """100 × the rate-weighted share of counted entities that were asked for × how far the design reaches to its
     horizon."""
-    live = [c for c in costs if not c.analytic and c.rate_per_s > 0]
-    rate = sum(c.rate_per_s for c in live)
-    if not rate:
-        return 0.0
-    useful = sum(
-        c.rate_per_s
-        * min(
-            1.0,
-            max(1.0, c.entities_returned if c.operation is Operation.QUERY else 1.0)
-            / max(1.0, c.entities_read + c.entities_written),
-        )
-        for c in live
-    )
-    return 100 * useful / rate * min(1.0, break_factor / horizon)
+    return 100 * sum(p.weight * p.useful for p in score_parts(costs)) * min(1.0, break_factor / horizon)

@@ -170,6 +170,15 @@ class CostEstimate:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """A bound that the user puts on a term; ``key`` is one of ``budgets.BOUNDS``."""
+
+    key: str
+    limit: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """What every scheme of one table is measured against."""
 
@@ -179,6 +188,7 @@ class Bench:
     limits: Limits
     property_bytes: float
     """Mean stored bytes of an entity without its keys."""
+    budgets: tuple[Budget, ...] = ()
 
     @property
     def horizon_factor(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, Budget
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
     from pkadvisor.limits import Limits
@@ -30,8 +30,18 @@ STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
 
 
-def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> Judged:
-    """The answer for one section; ``dataset`` is what its data can be read from again."""
+def judge(
+    section: Section,
+    limits: Limits,
+    dataset: Dataset | None = None,
+    *,
+    named: Sequence[KeyScheme] = (),
+    budgets: tuple[Budget, ...] = (),
+) -> Judged:
+    """The answer for one section; ``dataset`` is what its data can be read from again.
+
+    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's.
+    """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = _weighable(workload, scheme)
     notes = (*notes, *left_out)
@@ -52,12 +62,13 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     from pkadvisor.design.search import advise
 
     bench, more = bench_for(section, workload, limits)
+    bench = replace(bench, budgets=budgets)
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
         more += _looks(section)
-    advice = advise(bench, current)
+    advice = advise(bench, current, named)
     advice, verified, extra = _verify(advice, section, bench, dataset)
-    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified)
+    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, tuple(named))
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
@@ -150,7 +161,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
 
     from pkadvisor.design.demand import demands
     from pkadvisor.design.dependencies import sentences
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, Budget
     from pkadvisor.design.keyfacts import property_bytes
     from pkadvisor.design.population import Population, Sizes
     from pkadvisor.observe.profile import POSITION

@@ -11,7 +11,8 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.design.flips import Turning
     from pkadvisor.design.infer import Inference
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
@@ -48,6 +49,17 @@ class Judged:
     notes: tuple[str, ...]
     why_not: str
     verified_rows: int
+    named: tuple[KeyScheme, ...] = ()
+    """Schemes that the user named: they take part in the ranking and are shown wherever they end."""
+    turning: Turning | None = None
+    """What would put the next best scheme before the recommended one."""
+
+    def ranking(self) -> tuple[CostEstimate, ...]:
+        """The ranking as it is numbered: the keys in use have no number of their own."""
+        advice = self.advice
+        if advice is None:
+            return ()
+        return tuple(c for c in advice.ranking if c is advice.recommended or c is not advice.current)
 
 
 def sections_of(

@@ -19,13 +19,13 @@ from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
 from pkadvisor.design.scheme import Key, encode
-from pkadvisor.design.search import Loss, better, loss
+from pkadvisor.design.search import GOALS, Loss, better, goal_value, loss
 from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.report.words import gives_up, sampling_of, unknowns
+from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.estimates import Break, ClassCost, CostEstimate
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.profile_file import ProfileDocument
@@ -206,6 +206,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         "recommended": None,
         "current": None,
         "alternatives": [],
+        "flip": None,
         "examined": 0,
         "gives_up": [],
         "cannot_be_known": unknowns(judged),
@@ -215,14 +216,17 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
         return out
     population = judged.bench.population
     best = advice.recommended
-    out["recommended"] = _scheme(best, population, shown, None, full=True)
+    out["recommended"] = scheme_result(best, population, shown, None, full=True, rank=1)
     if advice.current is not None:
         mine = None if advice.keep else loss(advice.current, best)
-        out["current"] = _scheme(advice.current, population, shown, mine, full=True)
-    others = [c for c in advice.ranking if c is not best and c is not advice.current][: max(0, top - 1)]
+        out["current"] = scheme_result(advice.current, population, shown, mine, full=True)
+    named = {scheme.text for scheme in judged.named}
     out["alternatives"] = [
-        _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
+        scheme_result(c, population, shown, None if better(c, best) else loss(c, best), full=False, rank=rank)
+        for rank, c in enumerate(judged.ranking(), 1)
+        if rank > 1 and (rank <= top or c.scheme.text in named)
     ]
+    out["flip"] = turning_of(judged)
     out["examined"] = advice.examined
     out["gives_up"] = gives_up(best, judged)
     return out
@@ -320,11 +324,19 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
     return str(min((p.access for p in found), key=lambda a: a.rank))
 
 
-def _scheme(
-    found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool
+def scheme_result(
+    found: CostEstimate,
+    population: Population,
+    shown: Shown,
+    lost: Loss | None,
+    *,
+    full: bool,
+    rank: int | None = None,
 ) -> dict[str, Any]:
+    """A scheme with its price; ``full`` with keys of entities and with its transactions."""
     scheme = found.scheme
     out: dict[str, Any] = {
+        "rank": rank,
         "partition_key": format_template(scheme.main.partition),
         "row_key": format_template(scheme.main.row),
         "index_rows": [
@@ -353,6 +365,10 @@ def _scheme(
             "basis": str(found.fronts.basis),
             "note": found.fronts.note,
         },
+        "goals": [{"goal": g.name, "unit": g.unit, "value": number(goal_value(g, found))} for g in GOALS],
+        "break_cause": found.break_cause,
+        "breaks": [_break(b) for b in found.breaks],
+        "classes": [_class(c, found, population, shown) for c in found.classes],
         "violations": [_violation(v, shown) for v in found.violations],
         "remarks": [{"code": r.code, "message": shown.told(r)} for r in found.remarks],
         "loses": None
@@ -362,7 +378,6 @@ def _scheme(
     if full:
         out["examples"] = _examples(scheme.main, population, shown)
         out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
-        out["classes"] = [_class(c, found, population, shown) for c in found.classes]
         out["transactions"] = [
             {
                 "name": t.name,
@@ -375,6 +390,19 @@ def _scheme(
             for t in found.transactions
         ]
     return out
+
+
+def _break(found: Break) -> dict[str, Any]:
+    return {
+        "cause": found.cause,
+        "resource": found.resource,
+        "measured": number(found.measured),
+        "limit": number(found.limit),
+        "unit": found.unit,
+        "factor": number(found.factor),
+        "factor_comfort": number(found.factor_comfort),
+        "by": [str(kind) for kind in found.by],
+    }
 
 
 def _violation(violation: Any, shown: Shown) -> dict[str, Any]:
