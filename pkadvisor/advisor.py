@@ -102,7 +102,8 @@ def with_turning(judged: Judged) -> Judged:
     ranking = judged.ranking()
     if judged.advice is None or judged.bench is None or len(ranking) < 2:
         return judged
-    return replace(judged, turning=turning(*ranking[:2], judged.bench, kept=judged.advice.keep))
+    first, second = ranking[:2]
+    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
 
 
 def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:

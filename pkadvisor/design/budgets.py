@@ -70,22 +70,22 @@ def parse_budgets(texts: Sequence[str], where: str = "--budget") -> tuple[Budget
 
     out: dict[str, Budget] = {}
     for text in texts:
-        key, value = parse_pair(text, where, tuple(BOUNDS), "cost_month=500")
+        key, value = parse_pair(text, where, "cost_month=500")
+        if key not in BOUNDS:
+            hint = did_you_mean(key, tuple(BOUNDS)) or f"there are {', '.join(BOUNDS)}"
+            raise UsageError(f"there is no '{key}' to bound", where=where, fix=hint)
         if key in out:
             raise UsageError(f"{key} is named twice", where=where, fix="keep one of them")
         out[key] = Budget(key, value, BOUNDS[key].unit)
     return tuple(out.values())
 
 
-def parse_pair(text: str, where: str, keys: tuple[str, ...], example: str) -> tuple[str, float]:
+def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
     """(key, number) of ``key=number``; ``5%`` is 0.05."""
     key, equals, given = text.partition("=")
     key = key.strip()
     if not equals:
         raise UsageError(f"'{text}' is not K=V", where=where, fix=f"for example: {where} {example}")
-    if key not in keys:
-        hint = did_you_mean(key, keys) or f"there are {', '.join(keys)}"
-        raise UsageError(f"there is no '{key}' to bound", where=where, fix=hint)
     number = given.strip()
     try:
         value = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)

@@ -54,7 +54,9 @@ class Candidate:
             raise UsageError(what, where=self.main.where, fix="declare it under index_rows in a design")
         for (text, _), row in zip(self.index_rows, rows, strict=True):
             if any(p.function == "each" for p in (*row.key.partition, *row.key.row)):
-                raise UsageError("rows for each value of a list are not weighed", where=text.where, fix="leave them out")
+                raise UsageError(
+                    "rows for each value of a list are not weighed", where=text.where, fix="leave them out"
+                )
         return KeyScheme(main, rows)
 
 
@@ -167,7 +169,7 @@ def _entry(document: Document, at: Path_, entry: Any) -> Candidate:
         except UsageError as error:
             raise document.error(at, error.what, error.fix) from None
     if not isinstance(entry, dict):
-        raise document.error(at, "no scheme", "write \"PARTITIONKEY | ROWKEY\", or partition_key and row_key")
+        raise document.error(at, "no scheme", 'write "PARTITIONKEY | ROWKEY", or partition_key and row_key')
     _check(document, at, entry, _KEYS)
     rows = entry.get("index_rows", [])
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -179,7 +181,9 @@ def _entry(document: Document, at: Path_, entry: Any) -> Candidate:
         _check(document, place, row, _ROW_KEYS)
         copy = row.get("copy", "full")
         if copy not in ("full", "pointer"):
-            raise document.error((*place, "copy"), "copy is full or pointer", did_you_mean(str(copy), ("full", "pointer")))
+            raise document.error(
+                (*place, "copy"), "copy is full or pointer", did_you_mean(str(copy), ("full", "pointer"))
+            )
         partition = _text(document, place, row, "partition_key") if "partition_key" in row else None
         more.append((KeyText(partition, _text(document, place, row, "row_key"), _where(document, place)), copy))
     return Candidate(main, tuple(more))

@@ -59,9 +59,7 @@ class Turning:
 
 def with_rate(bench: Bench, name: str, factor: float) -> Bench:
     """The bench with the rate of one class, mean and peaks together, ``factor`` times as high."""
-    classes = tuple(
-        replace(c, rate=_times(c.rate, factor)) if c.name == name else c for c in bench.workload.classes
-    )
+    classes = tuple(replace(c, rate=_times(c.rate, factor)) if c.name == name else c for c in bench.workload.classes)
     demands = tuple(
         replace(d, query=replace(d.query, rate=_times(d.query.rate, factor))) if d.query.name == name else d
         for d in bench.demands
@@ -120,7 +118,7 @@ def turning(first: CostEstimate, second: CostEstimate, bench: Bench, *, kept: bo
                 best = (reach, name, reach**sign)
         if best is not None:
             _, name, exact = best
-            factor = next((f for f in map(lambda n: _away(exact, n), DIGITS) if turned(name, f)), exact)
+            factor = next((f for f in (_away(exact, n) for n in DIGITS) if turned(name, f)), exact)
             changed = with_rate(bench, name, factor)
             rate = next(d.query.rate.mean_per_s for d in changed.demands if d.query.name == name)
             goal = loss(again(first, changed), again(second, changed)).goal
@@ -169,8 +167,8 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
             return ()
         pairs.append(pair)
     proof = [
-        "constraints and latency: no query or write alone comes nearer to a limit or takes longer, and both spread over "
-        "the same partitions",
+        "constraints and latency: no query or write alone comes nearer to a limit or takes longer, and both spread "
+        "over the same partitions",
         f"requests: {_each(pairs, 'requests')}",
         "break factor: no query or write alone loads the busiest partition more",
     ]

@@ -71,6 +71,28 @@ def judge(
     return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, tuple(named))
 
 
+def prepared(section: Section, limits: Limits) -> tuple[Bench, KeyScheme | None]:
+    """(the bench, the design in place) of a section with data, for whoever prices given keys without a search.
+
+    UsageError where there is no workload, or where its rates are not known.
+    """
+    workload, scheme, _ = observed(section)
+    workload, scheme, _ = _weighable(workload, scheme)
+    assert section.data is not None
+    if section.declared is not None:
+        from pkadvisor.observe.declaration import check_properties
+
+        check_properties(section.declared, section.data.types, kind=section.kind)
+    if not any(c.rate.mean_per_s > 0 for c in workload.classes):
+        fix = "declare queries and writes with rates in the design, or give a --log"
+        raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
+    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+        what = "the log names keys that the data does not have"
+        raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
+    check_classes(workload, section)
+    return bench_for(section, workload, limits)[0], scheme
+
+
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
     """Without what is planned and proved but not weighed: rows for each value of a property, and who asks for them."""
     from pkadvisor.design.requests import multi_valued
@@ -161,7 +183,7 @@ def bench_for(section: Section, workload: Workload, limits: Limits) -> tuple[Ben
 
     from pkadvisor.design.demand import demands
     from pkadvisor.design.dependencies import sentences
-    from pkadvisor.design.estimates import Bench, Budget
+    from pkadvisor.design.estimates import Bench
     from pkadvisor.design.keyfacts import property_bytes
     from pkadvisor.design.population import Population, Sizes
     from pkadvisor.observe.profile import POSITION

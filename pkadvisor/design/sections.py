@@ -145,7 +145,7 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
     table, notes = section.declared, list[str]()
     types = _types(section)
     known = types if section.data is not None else None
-    scheme = _current(table, known, section.design_path, _example_of(section))
+    scheme = declared_keys(table, known, section.design_path, _example_of(section))
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.decode import observe
@@ -206,7 +206,7 @@ def _example_of(section: Section) -> Callable[[str], object]:
     return example
 
 
-def _current(
+def declared_keys(
     table: TableDeclaration | None,
     known: Mapping[str, EdmType] | None,
     path: str,

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, breaks, percent, plural, ratio
+from pkadvisor.report.page import Page, amount, breaks, percent, plural, rate, ratio
+from pkadvisor.report.scheme_page import flip_sentence
+from pkadvisor.report.stored import quoted
 
 _HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
@@ -33,16 +35,6 @@ def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: 
     for table in result["tables"]:
         _table(page, result, table, verbose)
     return "\n".join(page.lines).rstrip("\n") + "\n"
-
-
-def rate(value: float | None) -> str:
-    """A rate in the unit that makes it readable."""
-    if value is None:
-        return "unknown"
-    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
-        if value * seconds >= 1 or value == 0:
-            return f"{amount(value * seconds)}/{unit}"
-    return f"{amount(value * 86_400)}/day"
 
 
 def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
@@ -166,11 +158,6 @@ def _term(scheme: dict[str, Any], name: str) -> float | None:
     return None if found is None else float(found)
 
 
-def quoted(template: str) -> str:
-    """A template, or two quotes for the empty key."""
-    return template or "''"
-
-
 def _keys(page: Page, scheme: dict[str, Any]) -> None:
     page.record("PartitionKey", quoted(scheme["partition_key"]))
     page.record("RowKey", quoted(scheme["row_key"]))
@@ -256,6 +243,8 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
                 f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
             )
             lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
+            if table["flip"] is not None:
+                lines.append(("", flip_sentence(table["flip"])))
     for remark in best["remarks"][:4]:
         lines.append(("note", remark["message"]))
     if lines:
@@ -274,7 +263,7 @@ def _lost(loses: dict[str, Any]) -> str:
 
 def _ranking(page: Page, table: dict[str, Any]) -> None:
     rows = [("1", table["recommended"])]
-    rows += [(str(i), a) for i, a in enumerate(table["alternatives"], 2)]
+    rows += [(str(a["rank"]), a) for a in table["alternatives"]]
     if table["current"] is not None and table["verdict"] != "keep":
         rows.append(("now", table["current"]))
     page.line("Ranking", "head")

@@ -198,7 +198,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
     out: dict[str, Any] = {
         "table": section.table,
         "kind": section.kind,
-        "verdict": _verdict(judged),
+        "verdict": verdict_of(judged),
         "why_not": judged.why_not or None,
         "data": _data(judged, shown),
         "workload": _workload(judged),
@@ -232,7 +232,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float) -> dict[str
     return out
 
 
-def _verdict(judged: Judged) -> str:
+def verdict_of(judged: Judged) -> str:
     """keep · change · choose (nothing is in place) · unsatisfied (no design holds) · unknown."""
     advice = judged.advice
     if advice is None:

@@ -41,7 +41,18 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
 
     played = UseCases()
     inputs = ["data", "logs", "design", "profiles", "limits", "input_format", "stdin_name"]
-    choices = ["since", "until", "tables", "max_bad_lines", "sample_rows", "redact", "seed", "top"]
+    choices = [
+        "since",
+        "until",
+        "tables",
+        "max_bad_lines",
+        "sample_rows",
+        "redact",
+        "seed",
+        "top",
+        "candidates",
+        "budgets",
+    ]
     request_type = make_dataclass("AnalyzeRequest", [*inputs, *choices], frozen=True)
 
     def analyze(request: Any, progress: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
 
 from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.cli.main import main
@@ -22,13 +23,18 @@ from pkadvisor.table.edm import EdmType
 from tests.report.support import SAMPLES, profile_text, request, result, schema
 
 
+def registry() -> Registry[Any]:
+    """The schema of the result, which others refer to."""
+    return Registry().with_resource(schema("result")["$id"], Resource.from_contents(schema("result")))
+
+
 def complaints(document: Any, name: str) -> list[str]:
     """Where a document breaks its schema."""
-    found = Draft202012Validator(schema(name)).iter_errors(document)
+    found = Draft202012Validator(schema(name), registry=registry()).iter_errors(document)
     return [f"{error.json_path}: {error.message[:200]}" for error in found]
 
 
-@pytest.mark.parametrize("name", ["result", "profile", "design"])
+@pytest.mark.parametrize("name", ["result", "profile", "design", "score", "comparison", "explanation"])
 def test_the_command_prints_each_schema_and_it_is_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "schema", "--of", name]) == 0
     printed = json.loads(capsys.readouterr().out)
