@@ -168,7 +168,7 @@ def flip_sentence(flip: dict[str, Any]) -> str:
         often = f"{times:,g} times as often ({rate(flip['rate_per_s'])})"
         return f"flips if {flip['query']} comes {often}"
     if flip["turn"] == "dominated":
-        return "no rates flip it: in no goal is it better, for any query or write"
+        return "no rates flip it: it is better in no goal, for any query or write"
     if flip["turn"] == "ahead":
         return "compared alone it is the better one: the tolerances against third schemes put it below"
     return "no change of one rate flips it"

@@ -31,6 +31,7 @@ _CLASS = {
     "entities_returned": _NUMBER,
     "entities_written": _NUMBER,
     "requests": _NUMBER,
+    "latency_ms_p99?": _AMOUNT,
 }
 _SCHEME: dict[str, Any] = {
     "rank": (int, type(None)),
@@ -46,6 +47,7 @@ _SCHEME: dict[str, Any] = {
     "classes": [_CLASS],
     "violations": [{"code": _TEXT, "message": _TEXT, "assumed_growth": bool}],
     "remarks": [{"message": _TEXT}],
+    "examples?": [{"partition_key": _TEXT, "row_key": _TEXT}],
 }
 _LOSES = {"goal": _TEXT, "unit": _TEXT, "value": _AMOUNT, "winner": _AMOUNT}
 _FLIP = {
@@ -101,12 +103,15 @@ def _wrong_table(table: dict[str, Any], kind: str, at: str) -> str:
 
 
 def _wrong(value: Any, shape: Any, at: str) -> str:
-    """Where a value has not the shape, in words; empty where it has."""
+    """Where a value has not the shape, in words; empty where it has. A key with a question mark may be missing."""
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return f"{at or 'the document'} is no mapping"
-        for key, inner in shape.items():
+        for name, inner in shape.items():
+            key = name.removesuffix("?")
             if key not in value:
+                if key != name:
+                    continue
                 return f"{at}.{key} is missing".lstrip(".")
             found = _wrong(value[key], inner, f"{at}.{key}".lstrip("."))
             if found:

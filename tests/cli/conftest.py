@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import Run, UseCases, clean_environment
+from tests.cli.support import Ask, Run, UseCases, clean_environment
 
 
 @pytest.fixture
@@ -105,6 +105,21 @@ def advise(
 
     def invoke(*arguments: str) -> tuple[int, str, str]:
         code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
+    """Runs a command line in this process, in an empty folder: exit code, standard output, standard error."""
+    from pkadvisor.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*words: str) -> tuple[int, str, str]:
+        code = main([*words, "-q"])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
 
 from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.cli.main import main
@@ -20,12 +19,7 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.result import SCHEMA_VERSION
 from pkadvisor.table.edm import EdmType
-from tests.report.support import SAMPLES, profile_text, request, result, schema
-
-
-def registry() -> Registry[Any]:
-    """The schema of the result, which others refer to."""
-    return Registry().with_resource(schema("result")["$id"], Resource.from_contents(schema("result")))
+from tests.report.support import SAMPLES, profile_text, registry, request, result, schema
 
 
 def complaints(document: Any, name: str) -> list[str]:
@@ -171,7 +165,9 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
         "/tables/current/index_examples",
         "/tables/recommended/loses",  # the winner loses by nothing
         # Ranked schemes are told in short.
-        *(f"/tables/alternatives/{name}" for name in ("examples", "index_examples", "classes", "transactions")),
+        *(f"/tables/alternatives/{name}" for name in ("examples", "index_examples", "transactions")),
+        # Not every version of the model names each cause of a break.
+        *(f"/tables/{place}/breaks" for place in ("recommended", "current", "alternatives")),
     }
     absent = set(promised(found, found)) - occurring
     missing = {name for name in absent if not any(name == r or name.startswith(f"{r}/") for r in rare)}
