@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 EPILOG = examples(
     "advisor explain query:by-age --sample footrace --scheme recommended",
     "advisor explain scheme:2 --sample footrace",
-    "advisor explain scheme --scheme '{event} | {pad(bib,5)}' --sample footrace",
+    "advisor explain --scheme '{event} | {pad(bib,5)}' --sample footrace",
     "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
 )
 QUERY = "query:"
 SCHEME = "scheme"
+WORDS = ("query", "scheme", "key", "keys")
 TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys")
 
 UseCase = Callable[["AnalyzeRequest", "Progress"], dict[str, Any]]
@@ -44,8 +46,13 @@ UseCase = Callable[["AnalyzeRequest", "Progress"], dict[str, Any]]
 @unfold
 def explain(
     target: Annotated[
-        str, typer.Argument(metavar="TARGET", help="query:NAME, scheme:N, scheme:current, scheme, key VALUE or keys.")
-    ],
+        str | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="query:NAME, scheme:N, scheme:current, key VALUE or keys; with --scheme alone: those keys.",
+            show_default=False,
+        ),
+    ] = None,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[VALUE] [DATA]", help="The key's text for 'key'; then data files.", show_default=False),
@@ -72,10 +79,11 @@ def explain(
     query:NAME tells the access, the requests, entities read against returned, and why no better plan exists under the
     scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries that decide, the smallest
     change of one rate that would turn it, and which assumed numbers the verdict hangs on; with --result from a result
-    file alone. scheme with --scheme tells the same of any keys. key VALUE tells what each piece of a PartitionKey or
+    file alone. --scheme alone tells the same of any keys. key VALUE tells what each piece of a PartitionKey or
     RowKey means. keys tells the templates that the keys in DATA look like, with the share of rows that each explains.
     """
     given = list(texts or ())
+    target = _target(target, given, scheme)
     if result is not None:
         with listen(shared):
             document = _from_result(target, given, result, scheme, reading)
@@ -89,6 +97,19 @@ def explain(
     with listen(shared) as progress:
         document = use_case(request, progress)
     _show(document, shared)
+
+
+def _target(target: str | None, given: list[str], scheme: str | None) -> str:
+    """What is explained: keys that are given alone, with ``--scheme``, need no word for it."""
+    written = scheme is not None and "|" in scheme
+    if target is None:
+        if not written:
+            raise UsageError("what is to be explained?", where="TARGET", fix=f"there are {', '.join(TARGETS)}")
+        return SCHEME
+    if written and target.partition(":")[0] not in WORDS and Path(target).exists():
+        given.insert(0, target)  # the first data file
+        return SCHEME
+    return target
 
 
 def _from_result(target: str, given: list[str], result: str, scheme: str | None, reading: Reading) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, opt
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
-    "advisor score --sample footrace --scheme '{event}_{distance} | {pad(bib,5)}'",
+    "advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'",
     "advisor samples write documents archive",
-    "advisor score archive/design.yaml archive/documents.csv --scheme '{tenantId} | {documentId}_{pad(version,4)}'",
+    "advisor score archive/design.yaml archive/documents.csv",
 )
 
 

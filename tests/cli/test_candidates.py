@@ -115,7 +115,9 @@ def test_a_budget_that_is_none(ask: Ask, text: str, told: str) -> None:
     assert code == 2 and "twice" in err
 
 
-def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(ask: Ask, tmp_path: Path) -> None:
+def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "a b.toml").write_text("partition_entities_per_s = 1000\nprice_per_gb_month = 1.5\n")
     (tmp_path / "account.toml").write_text(
         '[partition_entities_per_s]\nvalue = 500\nbasis = "measured"\nsource = "run of May"\ndate = "2026-05-02"\n'
@@ -129,7 +131,9 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(ask: Ask
         "measured",
     )
     assert values["price_per_gb_month"]["value"] == 1.5
-    _, page, _ = ask(*words)
+    monkeypatch.setenv("PKADVISOR_LIMITS", "a b.toml:account.toml")
+    _, page, _ = ask(*words[:3])
+    monkeypatch.delenv("PKADVISOR_LIMITS")
     told = " ".join(page.split())
     assert "measured, not published: partition_entities_per_s 500 entities/s (run of May, 2026-05-02)" in told
     assert "nothing was calibrated" not in told
