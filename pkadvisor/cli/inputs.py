@@ -116,6 +116,8 @@ def settle(data: list[str] | None, reading: Reading, *, command: str, candidates
     for single, where in ((given.design, "--design"), (given.candidates, "--candidates")):
         if single is not None:
             _check(single, where)
+    if given.candidates == STDIN:
+        raise UsageError("standard input holds no candidates", where="--candidates", fix="name a file")
     return given
 
 

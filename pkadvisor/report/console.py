@@ -238,13 +238,15 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         lines.append(("keep", "it breaks no constraint and costs no more requests than the best"))
         lines.append(("", "another key would mean to write every entity again"))
     for rival in rivals:
+        name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
+            f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
+        )
         if rival["loses"]:
-            name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
-                f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
-            )
             lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
-            if table["flip"] is not None:
-                lines.append(("", flip_sentence(table["flip"])))
+        elif table["verdict"] == "keep":
+            lines.append(("next best", f"{name} is not so much better that it pays to move"))
+        if table["flip"] is not None and (rival["loses"] or table["verdict"] == "keep"):
+            lines.append(("", flip_sentence(table["flip"])))
     for remark in best["remarks"][:4]:
         lines.append(("note", remark["message"]))
     if lines:

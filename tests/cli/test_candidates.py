@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.design.budgets import BOUNDS, parse_budgets
+from pkadvisor.design.candidate_file import load_candidates
 from pkadvisor.design.cost import estimate
 from tests.cli.support import Ask, checked
 from tests.design.test_flips import judged
@@ -140,3 +141,20 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     (tmp_path / "account.toml").write_text("partition_entitys_per_s = 1\n")
     code, _, err = ask(*words)
     assert code == 2 and "account.toml:1:1" in err
+
+
+@pytest.mark.parametrize("name", ["bank", "footrace", "orders"])
+def test_what_a_page_shows_is_read_back_as_the_same_schemes(tmp_path: Path, name: str) -> None:
+    found = judged(name)
+    assert found.section.data is not None
+    types = found.section.data.types
+    lines, texts = [], []
+    for scheme in (c.scheme for c in found.ranking()[:20]):
+        texts.append(scheme.text)
+        lines.append(str(scheme.main))
+        for row in scheme.index_rows:
+            key = str(row.key) if not scheme.same_partition(row) else str(row.key).partition(" | ")[2]
+            lines.append(f"  + {key} ({row.copy})")
+    (tmp_path / "c.txt").write_text("\n".join(lines))
+    assert [c.scheme(types).text for c in load_candidates(tmp_path / "c.txt")] == texts
+    assert any(" + " in text for text in texts)

@@ -133,7 +133,9 @@ def test_a_scheme_of_the_ranking_is_the_same_live_and_from_the_file(ask: Ask, tm
 
 
 def test_any_keys_that_the_user_names_are_explained(ask: Ask) -> None:
-    code, out, _ = ask("explain", "scheme", "--scheme", "'' | {pad(bib,5)}", "--sample", "footrace", "--format", "json")
+    assert ask("samples", "write", "footrace", "race")[0] == 0
+    data = ["race/registrations.csv", "--design", "race/design.yaml"]
+    code, out, _ = ask("explain", *data, "--scheme", "'' | {pad(bib,5)}", "--format", "json")
     found = checked(out, "explanation")
     assert code == 0 and found["label"] == "as given"
     assert (found["scheme"]["partition_key"], found["scheme"]["row_key"]) == ("", "{pad(bib,5)}")
