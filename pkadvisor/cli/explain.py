@@ -137,7 +137,7 @@ def _use_case(target: str, given: list[str], scheme: str | None, judging: Judgin
         name = target.removeprefix(QUERY)
         return lambda request, progress: explainer.explain_query(request, name, scheme, progress)
     if scheme is not None:
-        raise UsageError("--scheme goes with query:NAME or scheme", where="--scheme")
+        raise UsageError("--scheme goes with query:NAME, or alone", where="--scheme")
     if target == "key":
         if not given:
             raise UsageError(
