@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.limits import default_limits, load_limits
+from pkadvisor.limits import load_limits
 from pkadvisor.observe.workload import Basis, QueryClass, Workload
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
+    from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Judged, Section
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.declaration import Declaration
@@ -32,7 +34,7 @@ class AnalyzeRequest:
     logs: tuple[str, ...] = ()
     design: str | None = None
     profiles: tuple[str, ...] = ()
-    limits: str | None = None
+    limits: tuple[str, ...] = ()
     since: str | None = None
     until: str | None = None
     tables: tuple[str, ...] = ()
@@ -47,16 +49,19 @@ class AnalyzeRequest:
     """Entities in the table, of which the data holds some."""
     log_fraction: float = 1.0
     """Share of the table's requests that the logs hold."""
+    candidates: str | None = None
+    budgets: tuple[str, ...] = ()
 
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
+    from pkadvisor.design.budgets import parse_budgets
     from pkadvisor.design.judge import judge
     from pkadvisor.design.judge_kinds import judge_kinds
     from pkadvisor.design.sections import sections_of
     from pkadvisor.report.result import build_result
 
-    limits = load_limits(request.limits) if request.limits else default_limits()
+    limits = load_limits(*request.limits)
     declaration = _declaration(request)
     documents = _documents(request)
     data = _data(request, progress)
@@ -66,11 +71,13 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
     merged = [("", _merged(documents))] if documents else []
     sections = _with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
+    named = named_schemes(request, sections)
+    budgets = parse_budgets(request.budgets)
     judged = []
-    for section in sections:
+    for section, schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
         dataset = next((source for found, source in data if found is section.data), None)
-        judged.append(judge(section, limits, dataset))
+        judged.append(with_turning(judge(section, limits, dataset, named=schemes, budgets=budgets)))
     _check_rates(judged, sections)
     judged, arranged = judge_kinds(judged, limits)
     return build_result(
@@ -83,6 +90,27 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         redact=request.redact,
         top=request.top,
     )
+
+
+def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[tuple[KeyScheme, ...]]:
+    """The schemes of ``--candidates`` for each section: those that its properties can make."""
+    if request.candidates is None:
+        return [() for _ in sections]
+    from pkadvisor.design.candidate_file import fitting, load_candidates
+
+    known = [section.data.types if section.data is not None else None for section in sections]
+    return fitting(load_candidates(request.candidates), known)
+
+
+def with_turning(judged: Judged) -> Judged:
+    """With what would put the next best scheme before the recommended one."""
+    from pkadvisor.design.flips import turning
+
+    ranking = judged.ranking()
+    if judged.advice is None or judged.bench is None or len(ranking) < 2:
+        return judged
+    first, second = ranking[:2]
+    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
 
 
 def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:

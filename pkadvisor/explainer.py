@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.limits import default_limits, load_limits
+from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
@@ -46,7 +46,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     if section.data is not None:
         check_classes(workload, section)
     query = next(c for c in workload.classes if c.name.lower() == name.lower())
-    limits = load_limits(request.limits) if request.limits else default_limits()
+    limits = load_limits(*request.limits)
     bench = None
     if section.data is not None:
         bench, _ = bench_for(section, workload, limits)
@@ -133,21 +133,12 @@ def _scheme(
     progress: Progress,
 ) -> tuple[str, KeyScheme]:
     """(what to call it, the scheme) that a query is explained under."""
+    from pkadvisor.design.candidate_file import parse_candidate
     from pkadvisor.design.judge import judge, keys_as_given
-    from pkadvisor.design.scheme import KeyScheme, check_types, parse_key
 
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else _declared_types(section)
-        partition, _, row = which.partition("|")
-        if "|" in row:
-            fix = "a bar inside a key: put it into a design file"
-            raise UsageError("a scheme is PARTITIONKEY | ROWKEY, with one bar", where="--scheme", fix=fix)
-        key = parse_key(_bare(partition), _bare(row), known=types or None, where="--scheme")
-        check_types((*key.partition, *key.row), dict(types), "--scheme")
-        if any(p.function == "each" for p in (*key.partition, *key.row)):
-            what = "a main key has one row for each entity, and each() makes several"
-            raise UsageError(what, where="--scheme", fix="declare it under index_rows in a design")
-        return "as given", KeyScheme(key)
+        return "as given", parse_candidate(which, "--scheme").scheme(types)
     if current is None and section.data is not None:
         current = keys_as_given(section)
     if which in (None, CURRENT) and current is not None:
@@ -159,22 +150,14 @@ def _scheme(
         raise UsageError("without data no scheme can be recommended", where="--scheme", fix=fix)
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
-    limits = load_limits(request.limits) if request.limits else default_limits()
-    advice = judge(section, limits, dataset).advice
-    if advice is None or not workload.classes:
+    limits = load_limits(*request.limits)
+    ranking = judge(section, limits, dataset).ranking()
+    if not ranking:
         raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
-    # Numbered as the page of the analysis numbers them: the keys in use have no number of their own.
-    ranking = [c for c in advice.ranking if c is advice.recommended or c is not advice.current]
     if rank > len(ranking):
         raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
     found = ranking[rank - 1]
     return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), found.scheme
-
-
-def _bare(text: str) -> str:
-    """A template as the page shows it, where ``''`` stands for no text."""
-    text = text.strip()
-    return "" if text == "''" else text
 
 
 def _rank(text: str) -> int:

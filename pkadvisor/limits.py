@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -113,6 +113,29 @@ class Limits:
             if getattr(self, low) > getattr(self, high)
         ) + tuple((name, f"{name} cannot exceed 1") for name in _SHARES if getattr(self, name) > 1)
 
+    def with_value(self, name: str, value: float) -> Limits:
+        """The limits with one number changed, as far as its kind and its relations to others let it.
+
+        Counts stay whole and at least 1, shares at most 1, and what must not pass another number stops at it. Returns
+        ``self`` where nothing moves. KeyError for a name that is no limit.
+        """
+        before = self.of(name)
+        if name in _WHOLE and name not in _MAY_BE_ZERO:
+            value = max(1.0, value)
+        if name in _SHARES:
+            value = min(1.0, value)
+        for low, high in _ORDERED:
+            if name == low:
+                value = min(value, getattr(self, high))
+            elif name == high:
+                value = max(value, getattr(self, low))
+        value = float(round(value)) if name in _WHOLE else value
+        if value == before.value:
+            return self
+        entries = tuple(replace(entry, value=value) if entry is before else entry for entry in self.entries)
+        changed: dict[str, Any] = {name: int(value) if name in _WHOLE else value}
+        return replace(self, entries=entries, **changed)
+
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(Limits) if f.name not in ("store", "entries"))
 _WHOLE = frozenset(f.name for f in fields(Limits) if f.type == "int")
@@ -152,14 +175,18 @@ def _bundled() -> Limits:
     return _load(_TomlFile(path), None)
 
 
-def load_limits(path: Path | str) -> Limits:
-    """The bundled limits with the sections of a TOML file put over them.
+def load_limits(*paths: Path | str) -> Limits:
+    """The bundled limits with the sections of TOML files put over them, a later file over an earlier one.
 
-    The file may hold any subset, as ``[name]`` sections or as ``name = value``. A number given without an origin is
-    *assumed*, its source the file's name. Raises UsageError with the place for an unknown name, a wrong type or unit, a
+    A file may hold any subset, as ``[name]`` sections or as ``name = value``: prices, or capacities that were measured
+    on an account (``basis = "measured"``). A number given without an origin is *assumed*, its source the file's name.
+    Raises UsageError with the place for an unknown name, a wrong type or unit, a
     value that cannot be, or a relation between two limits that does not hold.
     """
-    return _load(_TomlFile(Path(path)), default_limits())
+    found = default_limits()
+    for path in paths:
+        found = _load(_TomlFile(Path(path)), found)
+    return found
 
 
 class _TomlFile:

@@ -26,7 +26,7 @@ from pkadvisor.cli.console import (
 )
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import Target, parse_targets, size_text, write_whole
-from pkadvisor.cli.shared import Format, Reading, Redact, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Judging, Reading, Redact, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
@@ -53,6 +53,7 @@ def analyze(
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
     ] = None,
+    judging: Judging,
     top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
     shared: Shared,
 ) -> None:
@@ -60,10 +61,10 @@ def analyze(
 
     The design file may declare the workload where there is no log yet.
     """
-    inputs = settle(data, reading, command="analyze")
+    inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files())
     page = standard_output_format(targets, shared)
-    request = build_request(inputs, reading, top=top)
+    request = build_request(inputs, reading, top=top, budgets=judging.budget)
 
     from pkadvisor import advisor
 
@@ -149,7 +150,9 @@ def standard_output_format(targets: tuple[Target, ...], shared: Shared) -> Forma
     return to_stdout[0] if to_stdout else shared.format
 
 
-def build_request(inputs: Inputs, reading: Reading, *, top: int = 5) -> AnalyzeRequest:
+def build_request(
+    inputs: Inputs, reading: Reading, *, top: int = 5, budgets: list[str] | None = None
+) -> AnalyzeRequest:
     """The command line in the terms of the use cases."""
     share = parse_share(reading.max_bad_lines)
     fraction = parse_share(reading.log_fraction, where="--log-fraction", example="5% or 0.05")
@@ -177,6 +180,8 @@ def build_request(inputs: Inputs, reading: Reading, *, top: int = 5) -> AnalyzeR
         top=top,
         entities_total=reading.entities_total,
         log_fraction=fraction,
+        candidates=inputs.candidates,
+        budgets=tuple(budgets or ()),
     )
 
 

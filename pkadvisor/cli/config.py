@@ -16,6 +16,9 @@ class Document(StrEnum):
     design = "design"
     result = "result"
     profile = "profile"
+    score = "score"
+    comparison = "comparison"
+    explanation = "explanation"
 
 
 @unfold

@@ -1,10 +1,11 @@
-"""``advisor explain``: why a query is served as it is, what a key is made of, what keys look like."""
+"""``advisor explain``: why a query is served as it is, why a scheme ranks where it does, what a key is made of."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,7 +22,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
@@ -29,18 +30,29 @@ if TYPE_CHECKING:
     from pkadvisor.progress import Progress
 
 EPILOG = examples(
-    "advisor explain query:by-age --sample footrace",
     "advisor explain query:by-age --sample footrace --scheme recommended",
+    "advisor explain scheme:2 --sample footrace",
+    "advisor explain --scheme '{event} | {pad(bib,5)}' --sample footrace",
     "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
-    "advisor explain key 2517906304000000000_07",
 )
 QUERY = "query:"
-TARGETS = ("query:NAME", "key", "keys")
+SCHEME = "scheme"
+WORDS = ("query", "scheme", "key", "keys")
+TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys")
+
+UseCase = Callable[["AnalyzeRequest", "Progress"], dict[str, Any]]
 
 
 @unfold
 def explain(
-    target: Annotated[str, typer.Argument(metavar="TARGET", help="query:NAME, key VALUE or keys.")],
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="query:NAME, scheme:N, scheme:current, key VALUE or keys; with --scheme alone: those keys.",
+            show_default=False,
+        ),
+    ] = None,
     texts: Annotated[
         list[str] | None,
         typer.Argument(metavar="[VALUE] [DATA]", help="The key's text for 'key'; then data files.", show_default=False),
@@ -52,38 +64,80 @@ def explain(
         option(
             "--scheme",
             metavar="WHICH",
-            help="For query: current (the keys in use), recommended, a rank such as 2, or 'PARTITIONKEY | ROWKEY'.",
+            help="'PARTITIONKEY | ROWKEY'; for query: also current (keys in use), recommended, or a rank such as 2.",
         ),
     ] = None,
+    result: Annotated[
+        str | None,
+        option("--result", metavar="FILE", help="For scheme:N: the JSON result of an analysis, in place of data."),
+    ] = None,
+    judging: Judging,
     shared: Shared,
 ) -> None:
-    """Explain a query's plan under a scheme, take a key apart, or infer the templates of given keys.
+    """Explain a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
 
     query:NAME tells the access, the requests, entities read against returned, and why no better plan exists under the
-    scheme. key VALUE tells what each piece of a PartitionKey or RowKey means. keys tells the templates that the keys in
-    DATA look like, with the share of rows that each explains.
+    scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries that decide, the smallest
+    change of one rate that would turn it, and which assumed numbers the verdict hangs on; with --result from a result
+    file alone. --scheme alone tells the same of any keys. key VALUE tells what each piece of a PartitionKey or
+    RowKey means. keys tells the templates that the keys in DATA look like, with the share of rows that each explains.
     """
     given = list(texts or ())
-    use_case = _use_case(target, given, scheme)
+    target = _target(target, given, scheme)
+    if result is not None:
+        with listen(shared):
+            document = _from_result(target, given, result, scheme, reading)
+        _show(document, shared)
+        return
+    use_case = _use_case(target, given, scheme, judging)
     needs_data = target != "key" or given or reading.sample or reading.design or reading.log or reading.profile
-    command = "explain query:by-bib" if target != "key" else "explain key KEY"
-    request = _request(given, reading, command, needed=bool(needs_data))
+    command = f"explain {'scheme:1' if target.startswith(SCHEME) else 'query:by-bib'}"
+    command = command if target != "key" else "explain key KEY"
+    request = _request(given, reading, command, judging, needed=bool(needs_data))
     with listen(shared) as progress:
         document = use_case(request, progress)
     _show(document, shared)
 
 
-def _use_case(
-    target: str, given: list[str], scheme: str | None
-) -> Callable[[AnalyzeRequest, Progress], dict[str, Any]]:
+def _target(target: str | None, given: list[str], scheme: str | None) -> str:
+    """What is explained: keys that are given alone, with ``--scheme``, need no word for it."""
+    written = scheme is not None and "|" in scheme
+    if target is None:
+        if not written:
+            raise UsageError("what is to be explained?", where="TARGET", fix=f"there are {', '.join(TARGETS)}")
+        return SCHEME
+    if written and target.partition(":")[0] not in WORDS and Path(target).exists():
+        given.insert(0, target)  # the first data file
+        return SCHEME
+    return target
+
+
+def _from_result(target: str, given: list[str], result: str, scheme: str | None, reading: Reading) -> dict[str, Any]:
+    """A scheme of the ranking, told from a result file alone."""
+    from pkadvisor.scheme_explainer import explain_stored
+
+    which = target.removeprefix(f"{SCHEME}:")
+    if which == target:
+        raise UsageError("a result file holds schemes", where="--result", fix="advisor explain scheme:2 --result FILE")
+    if given or scheme or reading.sample or reading.design or reading.log or reading.profile:
+        what = "a result is explained from itself alone"
+        raise UsageError(what, where="--result", fix="leave out either --result or the data, design and scheme")
+    return explain_stored(result, which, reading.table or ())
+
+
+def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
     from pkadvisor import explainer
 
+    if target == SCHEME or target.startswith(f"{SCHEME}:"):
+        return _scheme_use_case(target, scheme)
+    if judging.candidates is not None or judging.budget:
+        raise UsageError("--candidates and --budget go with scheme:N", where="TARGET", fix="advisor explain scheme:1 …")
     if target.startswith(QUERY) and len(target) > len(QUERY):
         name = target.removeprefix(QUERY)
         return lambda request, progress: explainer.explain_query(request, name, scheme, progress)
     if scheme is not None:
-        raise UsageError("--scheme goes with query:NAME only", where="--scheme")
+        raise UsageError("--scheme goes with query:NAME, or alone", where="--scheme")
     if target == "key":
         if not given:
             raise UsageError(
@@ -97,12 +151,31 @@ def _use_case(
     raise UsageError(f"'{target}' cannot be explained", where="TARGET", fix=hint)
 
 
-def _request(given: list[str], reading: Reading, command: str, *, needed: bool) -> AnalyzeRequest:
+def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
+    """A scheme by its number, or as written in ``--scheme``."""
+    from pkadvisor import scheme_explainer
+
+    which = target.partition(":")[2]
+    if which and scheme is not None:
+        raise UsageError(f"{target} and --scheme name two schemes", where="--scheme", fix="give one of them")
+    if scheme is not None and "|" not in scheme:
+        which, scheme = scheme, None
+    if scheme is None and not which:
+        fix = "scheme:1, scheme:current, or scheme --scheme 'PARTITIONKEY | ROWKEY'"
+        raise UsageError("which scheme?", where="TARGET", fix=fix)
+    if scheme is None:
+        scheme_explainer.rank_of(which)  # wrong words are told before anything is read
+        return lambda request, progress: scheme_explainer.explain_scheme(request, which, None, progress)
+    return lambda request, progress: scheme_explainer.explain_scheme(request, None, scheme, progress)
+
+
+def _request(given: list[str], reading: Reading, command: str, judging: Judging, *, needed: bool) -> AnalyzeRequest:
     if not needed:
         from pkadvisor.advisor import AnalyzeRequest
 
         return replace(AnalyzeRequest(), seed=reading.seed)
-    return build_request(settle(given, reading, command=command), reading)
+    inputs = settle(given, reading, command=command, candidates=judging.candidates)
+    return build_request(inputs, reading, budgets=judging.budget)
 
 
 def _show(document: dict[str, Any], shared: Shared) -> None:

@@ -39,12 +39,13 @@ class Inputs:
     logs: tuple[str, ...]
     design: str | None
     profiles: tuple[str, ...]
-    limits: str | None
+    limits: tuple[str, ...]
+    candidates: str | None = None
 
     def files(self) -> tuple[Path, ...]:
         """Every file named, globs resolved; standard input is not a file."""
-        single = [text for text in (self.design, self.limits) if text is not None]
-        named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *single]
+        single = [text for text in (self.design, self.candidates) if text is not None]
+        named = [path_text(text) for text in self.data] + [*self.logs, *self.profiles, *self.limits, *single]
         return tuple(path for text in named if text != STDIN for path in _expand(text))
 
 
@@ -82,14 +83,15 @@ def _within(folder: Path, entry: str) -> str:
     return f"{kind}{equals}{folder / file}"
 
 
-def settle(data: list[str] | None, reading: Reading, *, command: str) -> Inputs:
+def settle(data: list[str] | None, reading: Reading, *, command: str, candidates: str | None = None) -> Inputs:
     """The inputs of a command; UsageError when nothing is named or a name cannot be read."""
     given = Inputs(
         data=tuple(data or ()),
         logs=tuple(reading.log or ()),
         design=reading.design,
         profiles=tuple(reading.profile or ()),
-        limits=reading.limits,
+        limits=tuple(str(path) for path in reading.limits or ()),
+        candidates=candidates,
     )
     if reading.sample is not None:
         if given.data or given.logs or given.profiles:
@@ -99,7 +101,7 @@ def settle(data: list[str] | None, reading: Reading, *, command: str) -> Inputs:
                 fix="leave out either --sample or the files; --design may be combined with it",
             )
         sample = load_sample(reading.sample)
-        given = Inputs(sample.data, sample.logs, given.design or sample.design, (), given.limits)
+        given = Inputs(sample.data, sample.logs, given.design or sample.design, (), given.limits, candidates)
     if not (given.data or given.logs or given.profiles or given.design):
         raise UsageError(
             f"there is nothing to {command}: name data files, --log files or a --profile",
@@ -108,13 +110,23 @@ def settle(data: list[str] | None, reading: Reading, *, command: str) -> Inputs:
     _check_stdin(given, command)
     for text in given.data:
         _check(path_text(text), "DATA")
-    for texts, where in ((given.logs, "--log"), (given.profiles, "--profile")):
+    for texts, where in ((given.logs, "--log"), (given.profiles, "--profile"), (given.limits, "--limits")):
         for text in texts:
             _check(text, where)
-    for single, where in ((given.design, "--design"), (given.limits, "--limits")):
+    for single, where in ((given.design, "--design"), (given.candidates, "--candidates")):
         if single is not None:
             _check(single, where)
+    if given.candidates == STDIN:
+        raise UsageError("standard input holds no candidates", where="--candidates", fix="name a file")
     return given
+
+
+def check_files(*named: tuple[str, str]) -> None:
+    """UsageError for the first (name, what it is) that is no file to be read."""
+    for text, where in named:
+        if text == STDIN:
+            raise UsageError("standard input cannot be compared", where=where, fix="name a file")
+        _check(text, where)
 
 
 def spread_logs(arguments: list[str]) -> list[str]:
@@ -123,7 +135,7 @@ def spread_logs(arguments: list[str]) -> list[str]:
     A file after ``--log LOG`` is a further log if the data is named elsewhere or if it ends like LOG;
     otherwise it is DATA, as in ``--log requests.log orders.csv``. ``kind=PATH`` is always DATA.
     """
-    if not arguments or arguments[0] not in ("analyze", "explain", "profile"):
+    if not arguments or arguments[0] not in ("analyze", "compare", "explain", "profile", "score"):
         return arguments
     pieces: list[tuple[str, str]] = []  # each word with the log that it follows, if any
     log, takes_value, data_elsewhere, literal = "", "", False, False
@@ -161,8 +173,8 @@ def path_text(text: str) -> str:
 
 
 def _check_stdin(given: Inputs, command: str) -> None:
-    single = [text for text in (given.design, given.limits) if text is not None]
-    named = [path_text(text) for text in given.data] + [*given.logs, *given.profiles, *single]
+    single = [text for text in (given.design, given.candidates) if text is not None]
+    named = [path_text(text) for text in given.data] + [*given.logs, *given.profiles, *given.limits, *single]
     if named.count(STDIN) > 1:
         raise UsageError("standard input can be read once, and '-' was given several times", where=STDIN)
     if STDIN in named and is_terminal(sys.stdin):

@@ -8,6 +8,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -81,8 +82,13 @@ class Reading:
         option("--log-fraction", metavar="SHARE", help="Share of the requests that the logs hold.", show_default=True),
     ] = "100%"
     limits: Annotated[
-        str | None,
-        option("--limits", metavar="FILE", help="The store's limits, instead of the bundled ones.", env="LIMITS"),
+        list[Path] | None,
+        option(
+            "--limits",
+            metavar="FILE",
+            help="Limits, prices or measured capacities over the bundled ones. Repeatable, the last wins.",
+            env="LIMITS",
+        ),
     ] = None
     since: Annotated[str | None, option("--since", metavar="T", help="Skip log lines before this time.")] = None
     until: Annotated[str | None, option("--until", metavar="T", help="Skip log lines from this time on.")] = None
@@ -117,8 +123,22 @@ class Reading:
     ] = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What else takes part in the choice: the commands that rank schemes."""
+
+    candidates: Annotated[
+        str | None,
+        option("--candidates", metavar="FILE", help="Schemes of yours to be ranked with the others."),
+    ] = None
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound as hard as the store's, e.g. index_rows=1. Repeatable."),
+    ] = None
+
+
 def unfold(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters of bundle type (``Shared``, ``Reading``) became one option per field."""
+    """A command whose parameters of bundle type (``Shared``, ``Reading``, …) became one option per field."""
     plain: list[inspect.Parameter] = []
     bundles: dict[str, type[Any]] = {}
     for parameter in inspect.signature(command, eval_str=True).parameters.values():

@@ -20,7 +20,7 @@ from pkadvisor.design.intervals import Interval, largest_partition, spread
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import atoms_of
 from pkadvisor.design.resample import Draw, affordable, draw_of, replicates_of
-from pkadvisor.design.search import better, loss, stays
+from pkadvisor.design.search import better, good_enough, loss
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def compare(winner: Resampled, rival: Resampled, bench: Bench, draw: Draw, *, ke
     if draw.counted:
         return Confidence(1.0, goal, Basis.COUNTED, rival=theirs.scheme.text, note="every row was counted")
     pairs = list(zip(_adjusted(winner, bench, draw), _adjusted(rival, bench, draw), strict=True))
-    wins = [better(a, b) or (keep and stays(a, b)) for a, b in pairs]
+    wins = [better(a, b) or (keep and good_enough(a, b)) for a, b in pairs]
     share = float(np.mean(wins))
     needed = None if share >= SURE else _rows_needed(share, goal, pairs, mine, theirs, bench, draw)
     source = "data" if draw.rows_sampled else "log"

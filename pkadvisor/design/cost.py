@@ -6,9 +6,10 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from pkadvisor.design.breaks import account_load, breaks_of, earliest, pressure_of
+from pkadvisor.design.budgets import within_budgets
 from pkadvisor.design.class_cost import class_cost, has_row
 from pkadvisor.design.class_latency import latency_excess, with_latency
 from pkadvisor.design.counting import set_entities_most, set_fixes
@@ -92,7 +93,8 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
         latency_excess=latency_excess(costs),
         breaks=breaks,
     )
-    return replace(found, terms=terms_of(found, bench))
+    found = replace(found, terms=terms_of(found, bench))
+    return within_budgets(found, bench) if bench.budgets else found
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:
@@ -137,6 +139,23 @@ def _inversions(scheme: KeyScheme, bench: Bench) -> int:
     named = list(dict.fromkeys(name for d in heaviest for name in d.conditions.properties))
     places = [named.index(name) for name in scheme.main.properties if name in named]
     return sum(1 for i, first in enumerate(places) for second in places[i + 1 :] if first > second)
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePart:
+    """What one class brings to the score: its share of the rates, and the share of counted entities that were asked
+    for."""
+
+    name: str
+    weight: float
+    useful: float
+
+
+def score_parts(costs: tuple[ClassCost, ...]) -> tuple[ScorePart, ...]:
+    """The parts of the score, without classes for analysis; 100 × Σ weight · useful is the score before head-room."""
+    live = [c for c in costs if not c.analytic and c.rate_per_s > 0]
+    rate = sum(c.rate_per_s for c in live)
+    return tuple(ScorePart(c.name, c.rate_per_s / rate, c.useful_share) for c in live)
 
 
 def _score(costs: tuple[ClassCost, ...], break_factor: float, horizon: float) -> float:

@@ -276,6 +276,15 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """A bound that the user puts on a term; ``key`` is one of ``budgets.BOUNDS``."""
+
+    key: str
+    limit: float
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """What every scheme of one table is measured against."""
 
@@ -287,6 +296,7 @@ class Bench:
     """Mean stored bytes of an entity without its keys."""
     count_bytes: bool = False
     """The other reading of the targets: a row counts once for every started ``limits.capacity_entity_bytes``."""
+    budgets: tuple[Budget, ...] = ()
 
     @property
     def horizon_factor(self) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, Budget
     from pkadvisor.design.exact import GroupCounts
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
@@ -31,8 +31,18 @@ STRANGERS_TELLING = 0.2
 """Share of logged keys missing from the data above which the answer says so."""
 
 
-def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> Judged:
-    """The answer for one section; ``dataset`` is what its data can be read from again."""
+def judge(
+    section: Section,
+    limits: Limits,
+    dataset: Dataset | None = None,
+    *,
+    named: Sequence[KeyScheme] = (),
+    budgets: tuple[Budget, ...] = (),
+) -> Judged:
+    """The answer for one section; ``dataset`` is what its data can be read from again.
+
+    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's.
+    """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = _weighable(workload, scheme)
     notes = (*notes, *left_out)
@@ -54,10 +64,11 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     from pkadvisor.design.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
+    bench = replace(bench, budgets=budgets)
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
         more += _looks(section)
-    advice = advise(bench, current)
+    advice = advise(bench, current, named)
     advice, verified, extra = _verify(advice, section, bench, dataset)
     from pkadvisor.design.confidence import with_confidence
     from pkadvisor.design.finalists import with_partitions
@@ -66,7 +77,30 @@ def judge(section: Section, limits: Limits, dataset: Dataset | None = None) -> J
     advice = with_partitions(_with_readings(advice, bench), bench, readable)
     advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     conflicts = conflicts_among(advice.ranking, best_of)
-    return Judged(section, workload, bench, advice, current, (*notes, *more, *extra), "", verified, conflicts)
+    notes = (*notes, *more, *extra)
+    return Judged(section, workload, bench, advice, current, notes, "", verified, conflicts, tuple(named))
+
+
+def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -> tuple[Bench, KeyScheme | None]:
+    """(the bench, the design in place) of a section with data, for whoever prices given keys without a search.
+
+    UsageError where there is no workload, or where its rates are not known.
+    """
+    workload, scheme, _ = observed(section)
+    workload, scheme, _ = _weighable(workload, scheme)
+    assert section.data is not None
+    if section.declared is not None:
+        from pkadvisor.observe.declaration import check_properties
+
+        check_properties(section.declared, section.data.types, kind=section.kind)
+    if not any(c.rate.mean_per_s > 0 for c in workload.classes):
+        fix = "declare queries and writes with rates in the design, or give a --log"
+        raise UsageError(f"{section.table} has no workload to price keys on", where=section.design_path, fix=fix)
+    if section.traffic is not None and scheme is None and "PartitionKey" not in section.data.types:
+        what = "the log names keys that the data does not have"
+        raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
+    check_classes(workload, section)
+    return bench_for(section, workload, limits, dataset)[0], scheme
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:

@@ -142,16 +142,17 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     """The first goal at which ``loser`` falls behind ``winner``."""
     for goal, left in survivors([loser, winner]):
         if loser not in left:
-            mine, theirs = _value(goal, loser), _value(goal, winner)
+            mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
             if goal is GOALS[4] and mine == theirs:
                 late = Goal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))
             return Loss(goal.name, goal.unit, mine, theirs, _reasons(loser))
     last = GOALS[-1]
-    return Loss(last.name, last.unit, _value(last, loser), _value(last, winner), _reasons(loser))
+    return Loss(last.name, last.unit, goal_value(last, loser), goal_value(last, winner), _reasons(loser))
 
 
-def _value(goal: Goal, found: CostEstimate) -> float:
+def goal_value(goal: Goal, found: CostEstimate) -> float:
+    """What a goal compares, for one scheme, in the goal's unit."""
     return {
         "constraints": severity(found),
         "latency": found.latency_excess,
@@ -226,7 +227,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     now = given[0] if current else None
     keep = False
     if now is not None:
-        keep = now is recommended or _good_enough(now, recommended)
+        keep = now is recommended or good_enough(now, recommended)
         if keep:
             recommended = now
     runner_up = next((c for c in order if c is not recommended), None)
@@ -242,7 +243,7 @@ def _idle_rows(found: CostEstimate) -> bool:
     return any(via not in used for via in range(1, len(found.scheme.index_rows) + 1))
 
 
-def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
+def good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     """Whether a design in place stays: it breaks nothing, costs no more requests than tolerated, and has the head-room.
 
     A migration rewrites every entity, so ties and small gains never move a key.
@@ -253,11 +254,6 @@ def _good_enough(now: CostEstimate, best: CostEstimate) -> bool:
     lean = now.entities_per_s <= best.entities_per_s * 2 or now.break_factor >= BREAK_ENOUGH * 10
     lasting = now.break_factor >= min(BREAK_ENOUGH, best.break_factor * 0.999)
     return cheap and lean and lasting
-
-
-def stays(now: CostEstimate, best: CostEstimate) -> bool:
-    """Whether a design in place stays although another one is better."""
-    return _good_enough(now, best)
 
 
 def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostEstimate]:

@@ -12,7 +12,8 @@ from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.conflicts import Conflict
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.design.flips import Turning
     from pkadvisor.design.infer import Inference
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.search import Advice
@@ -53,6 +54,17 @@ class Judged:
     verified_rows: int
     conflicts: tuple[Conflict, ...] = ()
     """Where no design holds every constraint: which of them contradict each other."""
+    named: tuple[KeyScheme, ...] = ()
+    """Schemes that the user named: they take part in the ranking and are shown wherever they end."""
+    turning: Turning | None = None
+    """What would put the next best scheme before the recommended one."""
+
+    def ranking(self) -> tuple[CostEstimate, ...]:
+        """The ranking as it is numbered: the keys in use have no number of their own."""
+        advice = self.advice
+        if advice is None:
+            return ()
+        return tuple(c for c in advice.ranking if c is advice.recommended or c is not advice.current)
 
 
 def sections_of(
@@ -138,7 +150,7 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
     table, notes = section.declared, list[str]()
     types = _types(section)
     known = types if section.data is not None else None
-    scheme = _current(table, known, section.design_path, _example_of(section))
+    scheme = declared_keys(table, known, section.design_path, _example_of(section))
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.decode import observe
@@ -203,7 +215,7 @@ def _example_of(section: Section) -> Callable[[str], object]:
     return example
 
 
-def _current(
+def declared_keys(
     table: TableDeclaration | None,
     known: Mapping[str, EdmType] | None,
     path: str,

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from pkadvisor.report.arrangement import arranged_text, conflicts_text
-from pkadvisor.report.page import Page, amount, breaks, percent, plural, ratio
+from pkadvisor.report.page import Page, amount, breaks, percent, plural, rate, ratio
+from pkadvisor.report.scheme_page import flip_sentence
+from pkadvisor.report.stored import quoted
 
 _HEADLINES = {
     "keep": ("KEEP THE KEY", "good"),
@@ -36,16 +38,6 @@ def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: 
     for arranged in result["arrangements"]:
         arranged_text(page, arranged)
     return "\n".join(page.lines).rstrip("\n") + "\n"
-
-
-def rate(value: float | None) -> str:
-    """A rate in the unit that makes it readable."""
-    if value is None:
-        return "unknown"
-    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
-        if value * seconds >= 1 or value == 0:
-            return f"{amount(value * seconds)}/{unit}"
-    return f"{amount(value * 86_400)}/day"
 
 
 def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
@@ -218,11 +210,6 @@ def _term(scheme: dict[str, Any], name: str) -> float | None:
     return None if found is None else float(found)
 
 
-def quoted(template: str) -> str:
-    """A template, or two quotes for the empty key."""
-    return template or "''"
-
-
 def _keys(page: Page, scheme: dict[str, Any]) -> None:
     page.record("PartitionKey", quoted(scheme["partition_key"]))
     page.record("RowKey", quoted(scheme["row_key"]))
@@ -305,11 +292,15 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         lines.append(("keep", "it breaks no constraint and costs no more requests than the best"))
         lines.append(("", "another key would mean to write every entity again"))
     for rival in rivals:
+        name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
+            f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
+        )
         if rival["loses"]:
-            name = f"{quoted(rival['partition_key'])} | {quoted(rival['row_key'])}" + (
-                f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
-            )
             lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
+        elif table["verdict"] == "keep":
+            lines.append(("next best", f"{name} is not so much better that it pays to move"))
+        if table["flip"] is not None and (rival["loses"] or table["verdict"] == "keep"):
+            lines.append(("", flip_sentence(table["flip"])))
     if table["confidence"] is not None:
         lines.append(("sure", sureness(table["confidence"])))
     for remark in best["remarks"][:4]:
@@ -345,7 +336,7 @@ def _lost(loses: dict[str, Any]) -> str:
 
 def _ranking(page: Page, table: dict[str, Any]) -> None:
     rows = [("1", table["recommended"])]
-    rows += [(str(i), a) for i, a in enumerate(table["alternatives"], 2)]
+    rows += [(str(a["rank"]), a) for a in table["alternatives"]]
     if table["current"] is not None and table["verdict"] != "keep":
         rows.append(("now", table["current"]))
     page.line("Ranking", "head")

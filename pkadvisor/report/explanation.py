@@ -1,4 +1,4 @@
-"""An explanation as text: a query under a scheme, a key taken apart, the shape of given keys."""
+"""An explanation as text: a query under a scheme, a key taken apart, the shape of given keys, a scheme."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 from pkadvisor.report.page import Page, amount, plural
+from pkadvisor.report.scheme_page import write_scheme
 
 
 def render_explanation(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
     """The whole page; a pure function of the document."""
     page = Page(max(24, width), color, ascii_only)
-    {"query": _query, "key": _key, "keys": _keys}[document["what"]](page, document)
+    {"query": _query, "key": _key, "keys": _keys, "scheme": write_scheme}[document["what"]](page, document)
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 

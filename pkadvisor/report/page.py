@@ -118,6 +118,16 @@ def breaks(value: float | None) -> str:
     return "never" if value is None else ratio(value)
 
 
+def rate(value: float | None) -> str:
+    """A rate in the unit that makes it readable."""
+    if value is None:
+        return "unknown"
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        if value * seconds >= 1 or value == 0:
+            return f"{amount(value * seconds)}/{unit}"
+    return f"{amount(value * 86_400)}/day"
+
+
 def percent(share: float) -> str:
     """A share in percent."""
     return f"{100 * share:.3g} %" if share == 0 or share >= 0.0001 else "<0.01 %"

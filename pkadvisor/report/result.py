@@ -22,11 +22,11 @@ from pkadvisor.design.estimates import Remark, Violation
 from pkadvisor.design.population import Population
 from pkadvisor.design.requests import client_work
 from pkadvisor.design.scheme import Key, encode
-from pkadvisor.design.search import Loss, better, loss
+from pkadvisor.design.search import GOALS, Loss, better, goal_value, loss
 from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.arrangement import arranged_json, conflict_json
-from pkadvisor.report.words import gives_up, sampling_of, unknowns
+from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
@@ -206,7 +206,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     out: dict[str, Any] = {
         "table": section.table,
         "kind": section.kind,
-        "verdict": _verdict(judged),
+        "verdict": verdict_of(judged),
         "why_not": judged.why_not or None,
         "data": _data(judged, shown),
         "workload": _workload(judged),
@@ -215,6 +215,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "current": None,
         "alternatives": [],
         "confidence": None,
+        "flip": None,
         "examined": 0,
         "search": None,
         "gives_up": [],
@@ -227,18 +228,20 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     population = judged.bench.population
     best = advice.recommended
     growth = judged.workload.growth
-    out["recommended"] = {**_scheme(best, population, shown, None, full=True), **_when(best, growth)}
+    out["recommended"] = scheme_result(best, population, shown, None, full=True, rank=1, growth=growth)
     if advice.current is not None:
         mine = None if advice.keep else loss(advice.current, best)
-        out["current"] = {
-            **_scheme(advice.current, population, shown, mine, full=True),
-            **_when(advice.current, growth),
-        }
-    others = [c for c in advice.ranking if c is not best and c is not advice.current][: max(0, top - 1)]
+        out["current"] = scheme_result(advice.current, population, shown, mine, full=True, growth=growth)
+    named = {scheme.text for scheme in judged.named}
     out["alternatives"] = [
-        _scheme(c, population, shown, None if better(c, best) else loss(c, best), full=False) for c in others
+        scheme_result(
+            c, population, shown, None if better(c, best) else loss(c, best), full=False, rank=rank, growth=growth
+        )
+        for rank, c in enumerate(judged.ranking(), 1)
+        if rank > 1 and (rank <= top or c.scheme.text in named)
     ]
     out["confidence"] = _confidence(advice.confidence)
+    out["flip"] = turning_of(judged)
     out["examined"] = advice.examined
     looked = advice.search
     out["search"] = {"structures": looked.structures, "nodes": looked.nodes, "gap": number(looked.gap)}
@@ -262,7 +265,7 @@ def _confidence(found: Confidence | None) -> dict[str, Any] | None:
     }
 
 
-def _verdict(judged: Judged) -> str:
+def verdict_of(judged: Judged) -> str:
     """keep · change · choose (nothing is in place) · unsatisfied (no design holds) · unknown."""
     advice = judged.advice
     if advice is None:
@@ -354,11 +357,21 @@ def _access_now(query: QueryClass, judged: Judged) -> str | None:
     return str(min((p.access for p in found), key=lambda a: a.rank))
 
 
-def _scheme(
-    found: CostEstimate, population: Population, shown: Shown, lost: Loss | None, *, full: bool
+def scheme_result(
+    found: CostEstimate,
+    population: Population,
+    shown: Shown,
+    lost: Loss | None,
+    *,
+    full: bool,
+    rank: int | None = None,
+    growth: Growth | None = None,
 ) -> dict[str, Any]:
+    """A scheme with its price; ``full`` with keys of entities and with its transactions."""
     scheme = found.scheme
+    points = score_points(found.classes, found.break_factor, found.horizon_factor)
     out: dict[str, Any] = {
+        "rank": rank,
         "partition_key": format_template(scheme.main.partition),
         "row_key": format_template(scheme.main.row),
         "index_rows": [
@@ -383,6 +396,10 @@ def _scheme(
             "basis": str(found.fronts.basis),
             "note": found.fronts.note,
         },
+        "goals": [{"goal": g.name, "unit": g.unit, "value": number(goal_value(g, found))} for g in GOALS],
+        "break_cause": found.break_cause,
+        **_when(found, growth),
+        "classes": [_class(c, found, p) for c, p in zip(found.classes, points, strict=True)],
         "violations": [_violation(v, shown) for v in found.violations],
         "remarks": [{"code": r.code, "message": shown.told(r)} for r in found.remarks],
         "loses": None
@@ -392,8 +409,6 @@ def _scheme(
     if full:
         out["examples"] = _examples(scheme.main, population, shown)
         out["index_examples"] = [_examples(row.key, population, shown)[:1] for row in scheme.index_rows]
-        points = score_points(found.classes, found.break_factor, found.horizon_factor)
-        out["classes"] = [_class(c, found, p) for c, p in zip(found.classes, points, strict=True)]
         out["transactions"] = [
             {
                 "name": t.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice import BREAK_ENOUGH
 from pkadvisor.design.confidence import SHARE
@@ -12,6 +12,7 @@ from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.flips import Turning
     from pkadvisor.design.sections import Judged
 
 
@@ -93,8 +94,34 @@ def unknowns(judged: Judged) -> list[str]:
         out += _head_room(judged.advice.recommended, population)
     if judged.workload.growth is None:
         out.append(f"growth: none is declared, a factor of {bench.horizon_factor:g} at the peak is assumed")
-    out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+    measured = [entry for entry in bench.limits.entries if entry.basis == "measured"]
+    if not measured:
+        out.append("capacities of a real account: the published targets are used, nothing was calibrated")
+    for entry in measured:
+        when = f", {entry.date}" if entry.date else ""
+        out.append(f"measured, not published: {entry.name} {entry.value:,.6g} {entry.unit} ({entry.source}{when})")
     return out
+
+
+def turning_of(judged: Judged) -> dict[str, Any] | None:
+    """What would put the next best scheme first, as the result holds it."""
+    found, ranking = judged.turning, judged.ranking()
+    return turning_words(found, 2) if found is not None and len(ranking) > 1 else None
+
+
+def turning_words(found: Turning, rank: int | None) -> dict[str, Any]:
+    """An answer about the order of two schemes; ``rank`` is the number of the one that would be first."""
+    flip = found.flip
+    return {
+        "turn": str(found.turn),
+        "rank": rank,
+        "query": flip.query if flip else None,
+        "factor": flip.factor if flip else None,
+        "rate_per_s": float(f"{flip.rate_per_s:.6g}") if flip else None,
+        "goal": flip.goal if flip else None,
+        "proof": list(found.proof),
+        "rates_tried": found.tried,
+    }
 
 
 def _sample_error(judged: Judged, population: Population) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import Run, UseCases, clean_environment
+from tests.cli.support import Ask, Run, UseCases, clean_environment
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
     played = UseCases()
     inputs = ["data", "logs", "design", "profiles", "limits", "input_format", "stdin_name"]
     choices = ["since", "until", "tables", "max_bad_lines", "sample_rows", "redact", "seed", "top"]
-    choices += ["entities_total", "log_fraction"]
+    choices += ["entities_total", "log_fraction", "candidates", "budgets"]
     request_type = make_dataclass("AnalyzeRequest", [*inputs, *choices], frozen=True)
 
     def analyze(request: Any, progress: Any) -> dict[str, Any]:
@@ -95,6 +95,21 @@ def advise(
 
     def invoke(*arguments: str) -> tuple[int, str, str]:
         code = main(list(arguments))
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return invoke
+
+
+@pytest.fixture
+def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
+    """Runs a command line in this process, in an empty folder: exit code, standard output, standard error."""
+    from pkadvisor.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*words: str) -> tuple[int, str, str]:
+        code = main([*words, "-q"])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 

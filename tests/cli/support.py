@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
+Ask = Callable[..., tuple[int, str, str]]
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
@@ -36,3 +39,25 @@ class UseCases:
     result: dict[str, Any] = field(default_factory=lambda: {"schema_version": 1, "verdict": "keep"})
     behave: Callable[[Any], None] = lambda progress: None
     rendered: list[dict[str, Any]] = field(default_factory=list)
+
+
+def stored(name: str, path: Path, **more: Any) -> dict[str, Any]:
+    """A sample's result, written to a file."""
+    from pkadvisor.report.result import dump_json
+    from tests.report.support import result
+
+    found = result(name, **more)
+    path.write_bytes(dump_json(found))
+    return found
+
+
+def checked(text: str, name: str) -> dict[str, Any]:
+    """A document that keeps to its schema."""
+    from jsonschema import Draft202012Validator
+
+    from tests.report.support import registry, schema
+
+    document: dict[str, Any] = json.loads(text)
+    found = Draft202012Validator(schema(name), registry=registry()).iter_errors(document)
+    assert [f"{e.json_path}: {e.message[:200]}" for e in found] == []
+    return document

@@ -26,11 +26,13 @@ def raising(error: BaseException) -> Callable[[Any], None]:
 def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_path: Path) -> None:
     (tmp_path / "d.yaml").write_text("schema: 1\n")
     (tmp_path / "l1.log").write_text("x\n")
-    (tmp_path / "l.toml").write_text("schema = 1\n")
+    for name in ("l.toml", "m.toml", "c.txt"):
+        (tmp_path / name).write_text("")
     line = (
         "analyze Order=data.csv data.csv --log l1.log --log l*.log --design d.yaml --limits l.toml --since 2026-01-01 "
         "--until 2026-02-01 --table A --table B --max-bad-lines 2.5% --sample-rows 10 --redact keys --input-format csv "
-        "--stdin-name x --top 3 --seed 7 --entities-total 900 --log-fraction 5%"
+        "--stdin-name x --top 3 --seed 7 --entities-total 900 --log-fraction 5% --candidates c.txt "
+        "--budget index_rows=1 --budget p99_ms=20 --limits m.toml"
     )
     code, out, err = advise(*line.split())
     assert (code, out, err) == (0, "KEEP THE KEYS\n", "")
@@ -40,7 +42,7 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         "logs": ("l1.log", "l*.log"),
         "design": "d.yaml",
         "profiles": (),
-        "limits": "l.toml",
+        "limits": ("l.toml", "m.toml"),
         "since": "2026-01-01",
         "until": "2026-02-01",
         "tables": ("A", "B"),
@@ -53,6 +55,8 @@ def test_options_reach_the_use_case(advise: Advise, use_cases: UseCases, tmp_pat
         "top": 3,
         "entities_total": 900,
         "log_fraction": 0.05,
+        "candidates": "c.txt",
+        "budgets": ("index_rows=1", "p99_ms=20"),
     }
 
 

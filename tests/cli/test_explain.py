@@ -171,7 +171,7 @@ def test_one_row_for_each_value_is_planned_and_its_weight_left_out(run: Run, tmp
         (["query:", "--sample", "footrace"], "did you mean 'query:NAME'"),
         (["quey:by-bib", "--sample", "footrace"], "cannot be explained"),
         (["key"], "which key?"),
-        (["key", "x", "--scheme", "2"], "--scheme goes with query:NAME only"),
+        (["key", "x", "--scheme", "2"], "--scheme goes with query:NAME, or alone"),
         (["query:by-bib", "--sample", "footrace", "--scheme", "best"], "names no scheme"),
         (["query:by-bib", "--sample", "footrace", "--scheme", "999"], "there is no scheme 999"),
         (["query:by-bib", "--sample", "footrace", "--scheme", "{evnt} | {bib}"], "did you mean 'event'"),

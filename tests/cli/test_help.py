@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.resources import resource
 from tests.cli.support import Run
 
-PAGES = ["", "analyze", "explain", "profile", "samples", "samples list", "samples write", "config", "config schema"]
-COMMANDS = ["analyze", "explain", "profile", "samples list", "samples write", "config schema"]
+COMMANDS = ["analyze", "explain", "score", "compare", "profile", "samples list", "samples write", "config schema"]
+PAGES = ["", "samples", "config", *COMMANDS]
 
 
 def help_text(run: Run, page: str) -> str:
@@ -27,7 +28,7 @@ def examples_of(text: str) -> list[str]:
 
 def needs_use_cases(line: str) -> bool:
     words = shlex.split(line)
-    return "--help" not in words and words[1] in ("analyze", "explain", "profile", "config")
+    return "--help" not in words and words[1] in ("analyze", "compare", "config", "explain", "profile", "score")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page or "root")
@@ -51,11 +52,15 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
         "analyze --sample footrace",
         "profile --sample footrace",
         "explain query:by-age --sample footrace",
+        "explain scheme:2 --sample footrace",
+        "score --sample documents",
+        "compare {samples}/footrace/design.yaml {samples}/footrace/design-bib-only.yaml --sample footrace",
         "samples list",
         "samples write footrace there",
         "config schema --of design",
         "config schema --of result",
         "config schema --of profile",
+        "config schema --of explanation",
         "--version",
     ],
 )
@@ -63,7 +68,7 @@ def test_format_json_is_json_in_every_command_and_quiet_is_quiet(run: Run, line:
     if needs_use_cases(f"advisor {line}"):
         pytest.importorskip("pkadvisor.advisor")
     quiet = [] if line == "--version" else ["-q"]
-    done = run(*line.split(), *quiet, "--format", "json", GITHUB_ACTIONS="1")
+    done = run(*line.format(samples=resource("samples")).split(), *quiet, "--format", "json", GITHUB_ACTIONS="1")
     assert done.returncode == 0, done.stderr.decode()
     assert done.stderr == b""
     assert b"\x1b" not in done.stdout
@@ -81,6 +86,6 @@ def test_hints_and_help_name_no_command_that_does_not_exist(run: Run) -> None:
     texts = [help_text(run, page) for page in PAGES]
     texts += [path.read_text() for path in sorted((root / "pkadvisor").rglob("*.py"))]
     named = {match for text in texts for match in re.findall(r"\badvisor (?!--)([a-z]+(?: [a-z]+)?)\b", text)}
-    planned = {"stress", "review", "compare", "report", "init", "migrate", "codegen", "serve", "rules"}
+    planned = {"stress", "review", "report", "init", "migrate", "codegen", "serve", "rules"}
     assert not {words for words in named if words.split()[0] in planned or words == "config show"}
     assert {"analyze", "samples list"} <= named

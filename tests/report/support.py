@@ -6,6 +6,8 @@ import json
 from functools import cache
 from typing import Any
 
+from referencing import Registry, Resource
+
 from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.observe.profile_file import ProfileDocument
@@ -47,3 +49,10 @@ def schema(name: str) -> dict[str, Any]:
     """A published schema."""
     found: dict[str, Any] = json.loads(resource("schemas", f"{name}.schema.json").read_bytes())
     return found
+
+
+def registry() -> Registry[Any]:
+    """The schema of the result, which others refer to."""
+    found = schema("result")
+    resource_: Resource[Any] = Resource.from_contents(found)
+    return Registry().with_resource(found["$id"], resource_)

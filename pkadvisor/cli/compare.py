@@ -1,0 +1,80 @@
+"""``advisor compare``: two results, or two designs on the same data, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.inputs import check_files, settle
+from pkadvisor.cli.score import show
+from pkadvisor.cli.shared import Reading, Shared, examples, option, unfold
+from pkadvisor.errors import ConstraintError, UsageError
+
+EPILOG = examples(
+    "advisor analyze --sample footrace --out json=free.json",
+    "advisor analyze --sample footrace --budget index_rows=0 --out json=lean.json",
+    "advisor compare free.json lean.json",
+    "advisor compare free.json free.json --fail-if-worse requests_per_s=5%",
+)
+
+
+@unfold
+def compare(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="A result, a score card or a design file.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Another of the same sort.")],
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DATA]", help="For two designs: the data files of both.", show_default=False),
+    ] = None,
+    *,
+    fail_if_worse: Annotated[
+        list[str] | None,
+        option("--fail-if-worse", metavar="K=SHARE", help="Exit 1 if K got worse by more, e.g. score=5%. Repeatable."),
+    ] = None,
+    reading: Reading,
+    shared: Shared,
+) -> None:
+    """Compare two results, or the keys of two designs on the same data and workload.
+
+    Results are compared by the keys that they recommend. The workload of two designs is that of the log, else the one
+    that NEW declares, else that of OLD.
+    """
+    from pkadvisor.design.budgets import parse_pair
+
+    bounds = [parse_pair(text, "--fail-if-worse", "score=5%") for text in fail_if_worse or ()]
+    check_files((old, "OLD"), (new, "NEW"))
+    document = _comparison(old, new, list(data or ()), reading, shared)
+    from pkadvisor.scorecard import worsened
+
+    worse = worsened(document, bounds)
+    show(document, shared)
+    if worse:
+        raise ConstraintError("; ".join(worse), where="--fail-if-worse")
+
+
+def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: Shared) -> dict[str, Any]:
+    from pkadvisor import scorecard
+
+    stored = [scorecard.is_stored(path) for path in (old, new)]
+    given = bool(data or reading.sample or reading.log or reading.profile)
+    if all(stored):
+        if given or reading.design:
+            fix = "leave out the data, or give two design files"
+            raise UsageError("two results are compared from themselves alone", where="DATA", fix=fix)
+        return scorecard.compare_stored(old, new)
+    if any(stored):
+        result, design = (old, new) if stored[0] else (new, old)
+        fix = "give two results (or score cards), or two design files and their data"
+        raise UsageError(f"{result} is a result and {design} is none", where="NEW", fix=fix)
+    if reading.design is not None:
+        raise UsageError("OLD and NEW are the designs", where="--design", fix="leave it out")
+    if not given:
+        fix = f"for example: advisor compare {old} {new} data.csv"
+        raise UsageError("two designs are compared on data, and there is none", where="DATA", fix=fix)
+    inputs = settle(data, reading, command="compare")
+    request = build_request(replace(inputs, design=None), reading)
+    with listen(shared) as progress:
+        return scorecard.compare_designs(request, old, new, progress)

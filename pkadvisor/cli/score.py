@@ -1,0 +1,95 @@
+"""``advisor score``: what given keys are worth, without a search."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Annotated, Any
+
+import typer
+
+from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.console import (
+    escape_page,
+    is_terminal,
+    redact_result,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    write_bytes,
+    write_text,
+)
+from pkadvisor.cli.inputs import settle
+from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.errors import ConstraintError, UsageError
+
+EPILOG = examples(
+    "advisor score --sample documents --scheme '{document} | {reverse_pad(version,4)}'",
+    "advisor samples write documents archive",
+    "advisor score archive/design.yaml archive/documents.csv",
+)
+
+
+@unfold
+def score(
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DESIGN] [DATA]", help="The design file, then data files.", show_default=False),
+    ] = None,
+    *,
+    reading: Reading,
+    scheme: Annotated[
+        list[str] | None,
+        option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),
+    ] = None,
+    judging: Judging,
+    shared: Shared,
+) -> None:
+    """Score the keys of a design, or keys given by hand, on its data and workload.
+
+    The score card tells each query's part, the terms, what is broken and when it breaks. Exit code 1: a constraint is
+    broken.
+    """
+    given = list(texts or ())
+    if reading.design is None and reading.sample is None:
+        if not given:
+            raise UsageError(
+                "there is nothing to score: name a design file",
+                where="DESIGN",
+                fix="for example: advisor score design.yaml data.csv, or advisor score --sample footrace",
+            )
+        reading = replace(reading, design=given.pop(0))
+    elif given and reading.sample is not None and reading.design is None:
+        reading = replace(reading, design=given.pop(0))
+    inputs = settle(given, reading, command="score", candidates=judging.candidates)
+    request = build_request(inputs, reading, budgets=judging.budget)
+
+    from pkadvisor import scorecard
+
+    with listen(shared) as progress:
+        document = scorecard.score(request, tuple(scheme or ()), progress)
+    show(document, shared)
+    if document["outcome"] == "constraint-unsatisfied":
+        raise broken(document)
+
+
+def broken(document: dict[str, Any]) -> ConstraintError:
+    """What goes with exit code 1: the first broken constraint."""
+    every = [(t, v) for t in document["tables"] for s in t["schemes"] for v in s["scheme"]["violations"]]
+    found = [(table, v) for table, v in every if not v["assumed_growth"]]
+    table, first = found[0]
+    more = f"; {len(found) - 1} more" if found[1:] else ""
+    return ConstraintError(f"{first['message']}{more}", where=table["table"])
+
+
+def show(document: dict[str, Any], shared: Shared) -> None:
+    """A score card or a comparison on standard output."""
+    from pkadvisor.report import score_page
+
+    if shared.format is Format.json:
+        write_bytes(redact_result(score_page.dump(document)).encode())
+        return
+    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
+    render = score_page.render_score if document["document"] == "pkadvisor score" else score_page.render_comparison
+    page = render(document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout))
+    write_text(escape_page(redact_result(page), color=color))

@@ -1,0 +1,110 @@
+"""Budgets: bounds that a user puts on the terms of a cost, as hard as the limits of the store."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.plan import Access
+from pkadvisor.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, Budget, CostEstimate
+
+SECONDS_PER_DAY = 86_400
+SECONDS_PER_MONTH = 365.25 / 12 * SECONDS_PER_DAY
+
+
+def _stored_gb(found: CostEstimate, bench: Bench) -> float:
+    return found.bytes_per_entity * bench.population.total / 1e9
+
+
+def _cost_month(found: CostEstimate, bench: Bench) -> float:
+    requests = found.requests_per_s * SECONDS_PER_MONTH / 10_000 * bench.limits.price_per_10k_transactions
+    return requests + _stored_gb(found, bench) * bench.limits.price_per_gb_month
+
+
+def _peak_load(found: CostEstimate, bench: Bench) -> float:
+    return found.hot.entities_per_s / bench.limits.partition_entities_per_s if found.hot is not None else 0.0
+
+
+def _full_scans(found: CostEstimate, _: Bench) -> float:
+    scans = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+    rates = [c.rate_per_s for c in found.classes if c.plan is not None and c.plan.access in scans]
+    return sum(rates) * SECONDS_PER_DAY
+
+
+def _p99(found: CostEstimate, _: Bench) -> float:
+    return max((c.latency_ms_p99 for c in found.classes if not c.analytic and c.rate_per_s > 0), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a budget is about: the unit, and the number held against it, larger being worse."""
+
+    unit: str
+    value: Callable[[CostEstimate, Bench], float]
+
+
+BOUNDS: dict[str, Bound] = {
+    "requests_per_s": Bound("requests/s", lambda found, _: found.requests_per_s),
+    "requests_per_s_peak": Bound("requests/s", lambda found, _: found.requests_per_s_peak),
+    "entities_per_s": Bound("entities/s", lambda found, _: found.entities_per_s),
+    "peak_partition_load": Bound("of the target of a partition", _peak_load),
+    "p99_ms": Bound("ms", _p99),
+    "cost_month": Bound("USD/month", _cost_month),
+    "storage_gb": Bound("GB", _stored_gb),
+    "bytes_per_entity": Bound("bytes/entity", lambda found, _: found.bytes_per_entity),
+    "index_rows": Bound("index rows", lambda found, _: float(len(found.scheme.index_rows))),
+    "full_scans_per_day": Bound("scans over partitions a day", _full_scans),
+}
+"""The keys of ``--budget``."""
+
+
+def parse_budgets(texts: Sequence[str], where: str = "--budget") -> tuple[Budget, ...]:
+    """Budgets from ``key=value`` texts, ``80%`` being 0.8. UsageError for an unknown key, a value that is no number,
+    or a key named twice."""
+    from pkadvisor.design.estimates import Budget
+
+    out: dict[str, Budget] = {}
+    for text in texts:
+        key, value = parse_pair(text, where, "cost_month=500")
+        if key not in BOUNDS:
+            hint = did_you_mean(key, tuple(BOUNDS)) or f"there are {', '.join(BOUNDS)}"
+            raise UsageError(f"there is no '{key}' to bound", where=where, fix=hint)
+        if key in out:
+            raise UsageError(f"{key} is named twice", where=where, fix="keep one of them")
+        out[key] = Budget(key, value, BOUNDS[key].unit)
+    return tuple(out.values())
+
+
+def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
+    """(key, number) of ``key=number``; ``5%`` is 0.05."""
+    key, equals, given = text.partition("=")
+    key = key.strip()
+    if not equals:
+        raise UsageError(f"'{text}' is not K=V", where=where, fix=f"for example: {where} {example}")
+    number = given.strip()
+    try:
+        value = float(number.removesuffix("%")) / (100 if number.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < math.inf:  # also false for NaN
+        raise UsageError(f"{key}: '{given}' is no bound", where=where, fix=f"a number from 0 on: {where} {example}")
+    return key, value
+
+
+def within_budgets(found: CostEstimate, bench: Bench) -> CostEstimate:
+    """The estimate with a violation for each budget that it is over."""
+    from pkadvisor.design.estimates import Violation
+
+    over = []
+    for budget in bench.budgets:
+        value = BOUNDS[budget.key].value(found, bench)
+        if value > budget.limit:
+            times = value / budget.limit if budget.limit else 10.0 + value
+            message = f"{budget.key} is {value:,.4g}, over the budget of {budget.limit:,.4g} ({budget.unit})"
+            over.append(Violation("budget", message, value, budget.limit, budget.unit, times))
+    return replace(found, violations=(*found.violations, *over)) if over else found

@@ -1,0 +1,235 @@
+"""What would turn a ranking of two schemes: the smallest change of one rate that does, or that none does.
+
+The ranking is asked again with the changed rate, so what is reported is what happens. Estimates are nearly linear in
+the rates: a change is looked for on a coarse grid of factors, outward from 1, then narrowed by bisection. A turn that
+comes and goes between two factors of the grid is missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pkadvisor.design.choice import BYTES_TOLERANCE
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.search import better, good_enough, loss, severity
+from pkadvisor.observe.workload import Operation, Rate
+
+LEVELS = (2.0, 10.0, 100.0, 1000.0)
+"""Factors between which a turn is looked for, and their inverses; 1000 is the most that is tried."""
+NARROW = 1.004
+"""The width, as a ratio, to which a turn is narrowed before it is rounded away from 1."""
+DIGITS = (2, 3, 4)
+
+
+class Turn(StrEnum):
+    """What was found about the order of two schemes."""
+
+    FLIPS = "flips"
+    DOMINATED = "dominated"
+    """At least as good in every goal for every class: no rates help."""
+    NONE = "none"
+    """No change of one rate within the grid turns it; changes of several rates were not tried."""
+    AHEAD = "ahead"
+    """Compared alone it is the better one already: the tolerances against third schemes put it below."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """The rate of one class, mean and peaks together, that turns the order: ``factor`` times today's."""
+
+    query: str
+    factor: float
+    rate_per_s: float
+    goal: str
+    """The goal at which the first scheme then falls behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """The answer for a pair. ``proof`` has a sentence for each goal where one is dominated; ``tried`` rates changed."""
+
+    turn: Turn
+    flip: Flip | None = None
+    proof: tuple[str, ...] = ()
+    tried: int = 0
+
+
+def with_rate(bench: Bench, name: str, factor: float) -> Bench:
+    """The bench with the rate of one class, mean and peaks together, ``factor`` times as high."""
+    classes = tuple(replace(c, rate=_times(c.rate, factor)) if c.name == name else c for c in bench.workload.classes)
+    demands = tuple(
+        replace(d, query=replace(d.query, rate=_times(d.query.rate, factor))) if d.query.name == name else d
+        for d in bench.demands
+    )
+    return replace(bench, workload=replace(bench.workload, classes=classes), demands=demands)
+
+
+def _times(rate: Rate, factor: float) -> Rate:
+    minute = None if rate.peak_minute_per_s is None else rate.peak_minute_per_s * factor
+    mean = rate.mean_per_s * factor
+    return replace(rate, mean_per_s=mean, peak_per_s=max(mean, rate.peak_per_s * factor), peak_minute_per_s=minute)
+
+
+def again(found: CostEstimate, bench: Bench) -> CostEstimate:
+    """The same scheme on another bench; that its key is not unique, found over all rows, stays known."""
+    fresh = estimate(found.scheme, bench)
+    codes = {v.code for v in fresh.violations}
+    kept = tuple(v for v in found.violations if v.code == "not-unique" and v.code not in codes)
+    return replace(fresh, violations=(*fresh.violations, *kept)) if kept else fresh
+
+
+def stays(first: CostEstimate, second: CostEstimate, *, kept: bool) -> bool:
+    """Whether ``first`` is ranked above ``second``; a scheme in place (``kept``) also where it is good enough."""
+    return better(first, second) or (kept and good_enough(first, second))
+
+
+def turning(first: CostEstimate, second: CostEstimate, bench: Bench, *, kept: bool = False) -> Turning:
+    """What puts ``second`` before ``first``: the change of one rate with the smallest |log factor|.
+
+    ``kept``: first is the scheme in place and stays as long as it is good enough.
+    """
+    if not stays(first, second, kept=kept):
+        return Turning(Turn.AHEAD)
+    proof = dominance(first, second, bench)
+    if proof:
+        return Turning(Turn.DOMINATED, None, proof)
+    names = [d.query.name for d in bench.demands if d.query.rate.sustained_per_s > 0]
+    asked: dict[tuple[str, float], bool] = {}
+
+    def turned(name: str, factor: float) -> bool:
+        if (name, factor) not in asked:
+            changed = with_rate(bench, name, factor)
+            asked[name, factor] = not stays(again(first, changed), again(second, changed), kept=kept)
+        return asked[name, factor]
+
+    inner = 1.0
+    for level in LEVELS:
+        found = [(n, sign) for n in names for sign in (1, -1) if turned(n, level**sign)]
+        best: tuple[float, str, float] | None = None
+        for name, sign in found:
+            if best is not None and not turned(name, best[0] ** sign):
+                continue  # it needs more than the best so far
+            outer = level if best is None else best[0]
+            reach = _narrowed(lambda size, n=name, s=sign: turned(n, size**s), inner, outer)
+            if best is None or reach < best[0]:
+                best = (reach, name, reach**sign)
+        if best is not None:
+            _, name, exact = best
+            factor = next((f for f in (_away(exact, n) for n in DIGITS) if turned(name, f)), exact)
+            changed = with_rate(bench, name, factor)
+            rate = next(d.query.rate.mean_per_s for d in changed.demands if d.query.name == name)
+            goal = loss(again(first, changed), again(second, changed)).goal
+            return Turning(Turn.FLIPS, Flip(name, factor, rate, goal), tried=len(asked))
+        inner = level
+    return Turning(Turn.NONE, tried=len(asked))
+
+
+def _narrowed(turned: object, inner: float, outer: float) -> float:
+    """The least size in (inner, outer] that turns, to a ratio of NARROW; ``outer`` turns."""
+    assert callable(turned)
+    low, high = math.log(inner), math.log(outer)
+    while high - low > math.log(NARROW):
+        middle = (low + high) / 2
+        if turned(math.exp(middle)):
+            high = middle
+        else:
+            low = middle
+    return math.exp(high)
+
+
+def _away(factor: float, digits: int) -> float:
+    """A factor at so many digits, rounded away from 1."""
+    scale = 10.0 ** (digits - 1 - math.floor(math.log10(factor)))
+    rounded = math.ceil(factor * scale) if factor > 1 else math.floor(factor * scale)
+    return float(f"{rounded / scale:.{digits}g}")
+
+
+def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[str, ...]:
+    """Why ``first`` is before ``second`` at any rates, a sentence for each goal; empty where that cannot be said.
+
+    Every class is priced alone under both. Loads of single classes add up alike only where both schemes spread over the
+    same partitions, so nothing is claimed for others. A goal that does not depend on rates, and that ``first`` wins,
+    ends the list: what comes after it is never looked at.
+    """
+    if {k.partition for k, _ in first.scheme.each_key()} != {k.partition for k, _ in second.scheme.each_key()}:
+        return ()
+    none = replace(bench, demands=())
+    if severity(again(first, none)) > severity(again(second, none)) or not bench.demands:
+        return ()
+    pairs: list[tuple[CostEstimate, CostEstimate]] = []
+    for demand in bench.demands:
+        alone = replace(bench, demands=(demand,))
+        pair = again(first, alone), again(second, alone)
+        if not _no_worse(*pair):
+            return ()
+        pairs.append(pair)
+    proof = [
+        "constraints and latency: no query or write alone comes nearer to a limit or takes longer, and both spread "
+        "over the same partitions",
+        f"requests: {_each(pairs, 'requests')}",
+        "break factor: no query or write alone loads the busiest partition more",
+    ]
+    mine, theirs = _rows(first), _rows(second)
+    if mine > theirs or not _late_no_more(first, second):
+        return ()
+    proof.append(f"structures: {mine[1]} against {theirs[1]}, and no read goes through a later row instead")
+    if mine < theirs:
+        return tuple(proof)
+    proof.append(f"entities: {_each(pairs, 'entities')}")
+    if first.bytes_per_entity > second.bytes_per_entity:
+        return ()
+    proof.append(f"storage: {first.bytes_per_entity:,.6g} against {second.bytes_per_entity:,.6g} bytes/entity")
+    if second.bytes_per_entity > first.bytes_per_entity * (1 + BYTES_TOLERANCE):
+        return tuple(proof)
+    if first.scheme.length() >= second.scheme.length():
+        return ()
+    return (*proof, f"simplicity: {first.scheme.length()} against {second.scheme.length()} characters")
+
+
+def _no_worse(first: CostEstimate, second: CostEstimate) -> bool:
+    """Whether one class alone costs no more under ``first``, in everything that depends on its rate."""
+    (mine,), (theirs,) = first.classes, second.classes
+    return (
+        severity(first) <= severity(second)
+        and first.break_factor >= second.break_factor
+        and first.latency_excess <= second.latency_excess
+        and mine.latency_ms_p99 <= theirs.latency_ms_p99
+        and mine.requests <= theirs.requests
+        and _counted(mine) <= _counted(theirs)
+        and mine.entities_read_max <= theirs.entities_read_max
+    )
+
+
+def _counted(cost: ClassCost) -> float:
+    return cost.entities_read + cost.entities_written
+
+
+def _each(pairs: Sequence[tuple[CostEstimate, CostEstimate]], what: str) -> str:
+    """The classes in which two schemes differ, or that they do not."""
+    out = []
+    for first, second in pairs:
+        (mine,), (theirs,) = first.classes, second.classes
+        a, b = (mine.requests, theirs.requests) if what == "requests" else (_counted(mine), _counted(theirs))
+        if a != b:
+            out.append(f"{mine.name} {a:.3g} against {b:.3g}")
+    return "; ".join(out) + "; the others equal" if out else "the same for every query and write"
+
+
+def _rows(found: CostEstimate) -> tuple[int, int]:
+    scheme = found.scheme
+    return sum(1 for row in scheme.index_rows if not scheme.same_partition(row)), len(scheme.index_rows)
+
+
+def _late_no_more(first: CostEstimate, second: CostEstimate) -> bool:
+    """Whether every read that goes through an eventually consistent row under ``first`` does so under ``second``."""
+
+    def late(found: CostEstimate) -> set[str]:
+        away = {v for v, row in enumerate(found.scheme.index_rows, 1) if not found.scheme.same_partition(row)}
+        reads = [c for c in found.classes if c.operation is Operation.QUERY and c.plan is not None]
+        return {c.name for c in reads if c.plan is not None and c.plan.via in away}
+
+    return late(first) <= late(second)

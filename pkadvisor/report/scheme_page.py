@@ -1,0 +1,215 @@
+"""Why a scheme is where it is in the ranking, as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.report.page import Page, amount, breaks, rate
+from pkadvisor.report.stored import quoted
+
+PAD = 14
+SHOWN = 6
+"""Queries that are told one by one; the others cost nearly the same."""
+
+
+def write_scheme(page: Page, document: dict[str, Any]) -> None:
+    """The whole page of ``advisor explain scheme:…``."""
+    scheme, other = document["scheme"], document["other"]
+    page.line(
+        f"{document['label']}   {document['table']}" + (f" · {document['kind']}" if document["kind"] else ""), "head"
+    )
+    write_keys(page, scheme)
+    page.line()
+    if other is not None:
+        page.record("beaten by" if not document["wins"] else "ahead of", _named(other), PAD)
+        page.record("because of", _decided(document), PAD)
+    else:
+        page.record("alone", "no other scheme was ranked", PAD)
+    page.record("score", amount(document["score"]), PAD)
+    page.record("holds", "every constraint" if document["feasible"] else "not every constraint", PAD)
+    page.line()
+    _goals(page, document)
+    _queries(page, document)
+    _terms(page, document)
+    write_findings(page, document)
+    _breaks(page, document)
+    _turning(page, document)
+    _sensitivity(page, document)
+
+
+def write_keys(page: Page, scheme: dict[str, Any]) -> None:
+    """The templates of a scheme, index rows below."""
+    page.record("PartitionKey", quoted(scheme["partition_key"]), PAD)
+    page.record("RowKey", quoted(scheme["row_key"]), PAD)
+    for example in scheme.get("examples", [])[:1]:
+        page.record("example", f"{quoted(example['partition_key'])}  /  {quoted(example['row_key'])}", PAD)
+    for row in scheme["index_rows"]:
+        same = row["partition_key"] == scheme["partition_key"]
+        where = quoted(row["row_key"]) if same else f"{quoted(row['partition_key'])} | {quoted(row['row_key'])}"
+        when = "same group transaction" if row["consistency"] == "atomic" else "written after"
+        page.record("+ index row", f"{where} ({row['copy']}; {when})", PAD)
+
+
+def _named(scheme: dict[str, Any]) -> str:
+    rank = f" (scheme {scheme['rank']})" if scheme["rank"] is not None else ""
+    return f"{scheme['text']}{rank}"
+
+
+def _decided(document: dict[str, Any]) -> str:
+    """The goal that decides, both values, and by how much."""
+    found = document["decided_by"]
+    if found is None:
+        if document["verdict"] == "keep":
+            return "it is in place and good enough: another key would mean to write every entity again"
+        return "the tolerances against third schemes: compared alone, neither is ahead by the goals as ranked"
+    loser, winner = found["value"], found["winner"]
+    mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
+    text = f"{found['goal']}: {_value(mine)} against {_value(theirs)} ({found['unit']})"
+    if loser is not None and winner is not None and min(loser, winner) > 0:
+        text += f", {difference(theirs, mine)}"
+    return text
+
+
+def difference(before: float, after: float) -> str:
+    """From one positive number to another: in percent, or as a factor where it is two or more."""
+    if after >= 2 * before:
+        return f"{after / before:.3g} times as much"
+    return f"{100 * abs(after / before - 1):.2g} % {'more' if after > before else 'less'}"
+
+
+def _value(value: float | None) -> str:
+    return "no limit" if value is None else amount(value) if abs(value) < 100 else f"{value:,.6g}"
+
+
+def _goals(page: Page, document: dict[str, Any]) -> None:
+    if document["other"] is None:
+        return
+    page.line("Goal by goal", "head")
+    decided = document["decided_by"]
+    page.record("", f"{'this':>12}  {'other':>12}", 16, "")
+    for goal in document["goals"]:
+        here = decided is not None and goal["goal"] == decided["goal"]
+        values = f"{_value(goal['value']):>12}  {_value(goal['other']):>12}  {goal['unit']}"
+        page.record(("> " if here else "  ") + goal["goal"], values, 16, "")
+        if here:
+            break
+    if decided is not None:
+        page.wrapped(f"{decided['goal']} decides; the goals after it are not looked at")
+    page.line()
+
+
+def _queries(page: Page, document: dict[str, Any]) -> None:
+    page.line("Queries and writes, what differs most first", "head")
+    shown = 0
+    for entry in document["classes"]:
+        here, there = entry["this"], entry["other"]
+        same = there is not None and _cost(here) == _cost(there)
+        if there is not None and (same or shown == SHOWN):
+            continue
+        shown += 1
+        page.line(f"  {entry['name']}  {rate(entry['rate_per_s'])}")
+        page.record("this", _cost(here), 6, "    ")
+        if there is not None:
+            page.record("other", _cost(there), 6, "    ")
+    left = len(document["classes"]) - shown
+    if left and document["other"] is not None:
+        page.wrapped(f"{left} {'others cost' if shown else 'cost'} the same, or nearly")
+    page.line()
+
+
+def _cost(figures: dict[str, Any]) -> str:
+    access = figures["access"] or "one entity by its key"
+    via = "" if figures["via"] == "main" else f" via {figures['via']}"
+    late, counted, requests = figures["latency_ms_p99"], amount(figures["entities"]), amount(figures["requests"])
+    return (
+        f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'} counted, {requests} "
+        f"request{'' if requests == '1' else 's'}" + (f", p99 {amount(late)} ms" if late else "")
+    )
+
+
+def _terms(page: Page, document: dict[str, Any]) -> None:
+    page.line("Terms", "head")
+    for term in document["terms"]:
+        other = f"   other {_value(term['other'])}" if document["other"] is not None else ""
+        page.record(term["name"], f"{_value(term['value'])} {term['unit']} ({term['basis']}){other}", 26)
+    page.line()
+
+
+def write_findings(page: Page, document: dict[str, Any]) -> None:
+    """What a scheme breaks, and what its owner should know."""
+    for title, assumed, style in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
+        broken = [v["message"] for v in document["violations"] if v["assumed_growth"] is assumed]
+        if broken:
+            page.line(title, "head")
+            for message in broken:
+                page.wrapped(message, "  - ", "    ", style)
+            page.line()
+    if document["remarks"]:
+        page.line("What its owner should know", "head")
+        for remark in document["remarks"]:
+            page.wrapped(remark["message"], "  - ", "    ")
+        page.line()
+
+
+def _breaks(page: Page, document: dict[str, Any]) -> None:
+    factor = next((t["value"] for t in document["terms"] if t["name"] == "break factor"), None)
+    page.line("When it breaks", "head")
+    page.wrapped(f"first at {breaks(factor)} the peak: {document['break_cause']}")
+    for each in document["breaks"]:
+        load = f"{_value(each['measured'])} of {_value(each['limit'])} {each['unit']}"
+        page.wrapped(f"{each['cause']}: at {breaks(each['factor'])} ({load})", "  - ", "    ")
+    page.line()
+
+
+def flip_sentence(flip: dict[str, Any]) -> str:
+    """What would turn the order of two schemes, in one sentence."""
+    if flip["turn"] == "flips":
+        times = float(f"{flip['factor']:.4g}")
+        often = f"{times:,g} times as often ({rate(flip['rate_per_s'])})"
+        return f"flips if {flip['query']} comes {often}"
+    if flip["turn"] == "dominated":
+        return "no rates flip it: it is better in no goal, for any query or write"
+    if flip["turn"] == "ahead":
+        return "compared alone it is the better one: the tolerances against third schemes put it below"
+    return "no change of one rate flips it"
+
+
+def _turning(page: Page, document: dict[str, Any]) -> None:
+    flip = document["flip"]
+    if document["other"] is None:
+        return
+    page.line("What would turn the ranking", "head")
+    if flip is None:
+        page.wrapped("not in the result file: give the data and the design in place of --result")
+        page.line()
+        return
+    if flip["turn"] == "flips":
+        page.wrapped(f"it {flip_sentence(flip)}; then {flip['goal']} decides. No smaller change of one rate does.")
+    elif flip["turn"] == "dominated":
+        loser = "the other" if document["wins"] else "this scheme"
+        page.wrapped(f"no rates do: in no goal is {loser} better, for any query or write")
+        for sentence in flip["proof"]:
+            page.wrapped(sentence, "  - ", "    ")
+    elif flip["turn"] == "none":
+        page.wrapped("no change of one rate between a thousandth and a thousand times does")
+    else:
+        page.wrapped(flip_sentence(flip))
+    page.line()
+
+
+def _sensitivity(page: Page, document: dict[str, Any]) -> None:
+    found = document["sensitivity"]
+    if found is None:
+        return
+    page.line("What the verdict hangs on (every assumed number at half and twice its value)", "head")
+    for shift in found["shifts"]:
+        what = []
+        if shift["winner"] is not None:
+            what.append(f"{shift['winner']} would be first")
+        for each in shift["constraints"]:
+            what.append(f"{each['scheme']} {'holds' if each['holds'] else 'no longer holds'} every constraint")
+        values = f"{_value(shift['tried'])} in place of {_value(shift['value'])} {shift['unit']}"
+        page.wrapped(f"{shift['name']} {values} ({shift['basis']}): {'; '.join(what)}", "  - ", "    ")
+    others = "others change" if found["shifts"] else "assumed numbers change"
+    priced = f"{found['schemes_priced']} schemes priced again, not a new search"
+    page.wrapped(f"{found['unchanged']} {others} nothing ({priced})")

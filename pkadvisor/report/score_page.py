@@ -1,0 +1,123 @@
+"""What given keys are worth, and how two designs differ, as text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pkadvisor.report.page import Page, amount, breaks, percent, rate
+from pkadvisor.report.scheme_page import PAD, difference, write_findings, write_keys
+
+
+def render_score(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The score card; a pure function of the document."""
+    page = Page(max(24, width), color, ascii_only)
+    for table in document["tables"]:
+        for card in table["schemes"]:
+            _card(page, table, card)
+    return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def render_comparison(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """Two designs side by side; a pure function of the document."""
+    page = Page(max(24, width), color, ascii_only)
+    page.line(f"{document['old']} → {document['new']}", "head")
+    page.line()
+    for table in document["tables"]:
+        _changes(page, table)
+    page.line("no difference" if document["same"] else _summary(document))
+    return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def dump(document: dict[str, Any]) -> str:
+    """The document as JSON, keys in the order in which they are read."""
+    return json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def _title(table: dict[str, Any]) -> str:
+    return str(table["table"]) + (f" · {table['kind']}" if table["kind"] else "")
+
+
+def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
+    scheme = card["scheme"]
+    broken = [v for v in scheme["violations"] if not v["assumed_growth"]]
+    page.line(f"score {amount(scheme['score'])}   {_title(table)}, {card['label']}", "bad" if broken else "good")
+    write_keys(page, scheme)
+    page.line()
+    parts = card["score_parts"]
+    page.line("The score, part by part", "head")
+    for part in parts["classes"]:
+        text = f"{percent(part['weight'])} of the rates, {percent(part['useful'])} of what is counted was asked for"
+        page.record(part["name"], text, PAD)
+    reach = "reaches the horizon" if parts["reach"] >= 1 else f"reaches {percent(parts['reach'])} of the horizon"
+    page.wrapped(f"100 × {parts['useful']:.3g} × {parts['reach']:.3g} = {amount(scheme['score'])}: it {reach}")
+    page.line()
+    page.line("Queries and writes", "head")
+    for cost in scheme["classes"]:
+        counted = amount(cost["entities_read"] + cost["entities_written"])
+        access = cost["access"] or "one entity by its key"
+        via = "" if cost["via"] == "main" else f" via {cost['via']}"
+        answer = f" for {amount(cost['entities_returned'])} returned" if cost["operation"] == "query" else ""
+        many = amount(cost["requests"])
+        text = f"{access}{via}: {counted} counted{answer}, in {many} request{'' if many == '1' else 's'}"
+        page.wrapped(f"{cost['name']}  {rate(cost['rate_per_s'])}  {text}", "  ", "    ")
+    page.line()
+    page.line("Terms", "head")
+    for term in scheme["terms"]:
+        page.record(term["name"], f"{amount(term['value'])} {term['unit']} ({term['basis']})", 26)
+    page.line()
+    write_findings(page, scheme)
+    factor = next((t["value"] for t in scheme["terms"] if t["name"] == "break factor"), None)
+    holds = "holds every constraint" if not broken else f"breaks {len(broken)} of its constraints"
+    page.line(f"{_title(table)}: {holds}; breaks at {breaks(factor)} the peak ({scheme['break_cause']})")
+    page.line()
+
+
+def _changes(page: Page, table: dict[str, Any]) -> None:
+    page.line(_title(table), "head")
+    if table["old"] == table["new"]:
+        page.record("keys", table["old"], 5)
+    else:
+        page.record("old", table["old"] or "not in this file", 5)
+        page.record("new", table["new"] or "not in this file", 5)
+    if table["old"] is None or table["new"] is None:
+        page.line()
+        return
+    changed = [m for m in table["measures"] if m["old"] != m["new"]]
+    page.line()
+    if changed:
+        page.record("", f"{'old':>12}  {'new':>12}", 28, "")
+    for measure in changed:
+        old, new = measure["old"], measure["new"]
+        values = f"{amount(old):>12}  {amount(new):>12}  {measure['unit']}"
+        more = f", {difference(old, new)}" if old and new else ""
+        page.record(("- " if measure["worse"] else "  ") + measure["name"], f"{values}{more}", 28, "")
+    for entry in table["classes"]:
+        page.line(f"  {entry['name']}{'  worse' if entry['worse'] else ''}", "warn" if entry["worse"] else "")
+        page.record("old", _served(entry["old"]), 4, "    ")
+        page.record("new", _served(entry["new"]), 4, "    ")
+    for title, messages in (("no longer broken", "gone"), ("broken now", "added")):
+        for message in table["violations"][messages]:
+            page.wrapped(f"{title}: {message}", "  - ", "    ", "bad" if messages == "added" else "good")
+    if any(measure["worse"] for measure in changed):
+        page.wrapped("- got worse")
+    if not changed and not table["classes"]:
+        page.wrapped("the same in every term, for every query and write")
+    page.line()
+
+
+def _served(served: dict[str, Any] | None) -> str:
+    if served is None:
+        return "not in its workload"
+    via = "" if served["via"] == "main" else f" via {served['via']}"
+    late = f", p99 {amount(served['latency_ms_p99'])} ms" if served["latency_ms_p99"] else ""
+    access = served["access"] or "one entity by its key"
+    many = amount(served["requests"])
+    requests = f"{many} request{'' if many == '1' else 's'}"
+    return f"{access}{via}: {amount(served['entities'])} counted in {requests}, {rate(served['rate_per_s'])}{late}"
+
+
+def _summary(document: dict[str, Any]) -> str:
+    worse = [e["name"] for t in document["tables"] for e in t["classes"] if e["worse"]]
+    better = [e["name"] for t in document["tables"] for e in t["classes"] if not e["worse"]]
+    return f"{len(worse)} queries or writes cost more, {len(better)} otherwise differ"

@@ -1,0 +1,140 @@
+"""Documents that were written before: read back, checked as far as they are used, and looked into.
+
+A file is taken for what it may be: somebody else's. Every member that is looked at has the type that the schema
+promises, or the file is refused with the place of the first that has not.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.errors import InputError, UsageError
+
+RESULT, SCORE = "pkadvisor result", "pkadvisor score"
+BYTES_MAX = 200_000_000
+
+_NUMBER = (int, float)
+_AMOUNT = (int, float, type(None))
+_TEXT = str
+_TEXT_OR_NONE = (str, type(None))
+_INDEX_ROW = {"partition_key": _TEXT, "row_key": _TEXT, "copy": _TEXT, "consistency": _TEXT}
+_CLASS = {
+    "name": _TEXT,
+    "operation": _TEXT,
+    "rate_per_s": _NUMBER,
+    "access": _TEXT_OR_NONE,
+    "via": _TEXT,
+    "fan_out": _NUMBER,
+    "entities_read": _NUMBER,
+    "entities_returned": _NUMBER,
+    "entities_written": _NUMBER,
+    "requests": _NUMBER,
+    "latency_ms_p99?": _AMOUNT,
+}
+_SCHEME: dict[str, Any] = {
+    "rank": (int, type(None)),
+    "partition_key": _TEXT,
+    "row_key": _TEXT,
+    "index_rows": [_INDEX_ROW],
+    "feasible": bool,
+    "score": _NUMBER,
+    "terms": [{"name": _TEXT, "value": _AMOUNT, "unit": _TEXT, "basis": _TEXT}],
+    "goals": [{"goal": _TEXT, "unit": _TEXT, "value": _AMOUNT}],
+    "break_cause": _TEXT,
+    "breaks": [{"cause": _TEXT, "measured": _AMOUNT, "limit": _AMOUNT, "unit": _TEXT, "factor": _AMOUNT}],
+    "classes": [_CLASS],
+    "violations": [{"code": _TEXT, "message": _TEXT, "assumed_growth": bool}],
+    "remarks": [{"message": _TEXT}],
+    "examples?": [{"partition_key": _TEXT, "row_key": _TEXT}],
+}
+_LOSES = {"goal": _TEXT, "unit": _TEXT, "value": _AMOUNT, "winner": _AMOUNT}
+_FLIP = {
+    "turn": _TEXT,
+    "rank": (int, type(None)),
+    "query": _TEXT_OR_NONE,
+    "factor": _AMOUNT,
+    "rate_per_s": _AMOUNT,
+    "goal": _TEXT_OR_NONE,
+    "proof": [_TEXT],
+}
+_TABLE = {"table": _TEXT, "kind": _TEXT_OR_NONE}
+
+
+def load_stored(path: Path | str, where: str) -> dict[str, Any]:
+    """A result or a score card. UsageError (2) where there is no file, InputError (3) where it is neither."""
+    path = Path(path)
+    name = f"{where} {path}".strip()
+    try:
+        if path.stat().st_size > BYTES_MAX:
+            raise InputError("is too large for a result", where=name)
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror or error}", where=name, fix="name a result file") from None
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", where=name, fix="advisor analyze … --out json=result.json writes one") from None
+    kind = document.get("document") if isinstance(document, dict) else None
+    if kind not in (RESULT, SCORE):
+        raise InputError("is no result", where=name, fix="advisor analyze … --out json=result.json writes one")
+    version = str(document.get("schema_version"))
+    if version.split(".")[0] != "1":
+        raise InputError(f"is of version {version[:20]}, which is not read here", where=name, fix="analyse again")
+    wrong = _wrong(document, {"tables": [_TABLE]}, "")
+    for number, table in enumerate([] if wrong else document["tables"]):
+        wrong = wrong or _wrong_table(table, kind, f"tables[{number}]")
+    if wrong:
+        raise InputError(f"is not whole: {wrong}", where=name, fix="made by another version? analyse again")
+    return dict(document)
+
+
+def _wrong_table(table: dict[str, Any], kind: str, at: str) -> str:
+    if kind == SCORE:
+        return _wrong(table, {"schemes": [{"scheme": _SCHEME}]}, at)
+    wrong = _wrong(table, {"verdict": _TEXT, "alternatives": [_SCHEME]}, at)
+    for name, shape in (("recommended", _SCHEME), ("current", _SCHEME), ("flip", _FLIP)):
+        if not wrong and table.get(name) is not None:
+            wrong = _wrong(table, {name: shape}, at)
+    schemes = [] if wrong else [table["recommended"], table["current"], *table["alternatives"]]
+    for scheme in schemes:
+        if scheme is not None and scheme.get("loses") is not None:
+            wrong = wrong or _wrong(scheme, {"loses": _LOSES}, at)
+    return wrong
+
+
+def _wrong(value: Any, shape: Any, at: str) -> str:
+    """Where a value has not the shape, in words; empty where it has. A key with a question mark may be missing."""
+    if isinstance(shape, dict):
+        if not isinstance(value, dict):
+            return f"{at or 'the document'} is no mapping"
+        for name, inner in shape.items():
+            key = name.removesuffix("?")
+            if key not in value:
+                if key != name:
+                    continue
+                return f"{at}.{key} is missing".lstrip(".")
+            found = _wrong(value[key], inner, f"{at}.{key}".lstrip("."))
+            if found:
+                return found
+        return ""
+    if isinstance(shape, list):
+        if not isinstance(value, list):
+            return f"{at} is no list"
+        return next((w for n, item in enumerate(value) if (w := _wrong(item, shape[0], f"{at}[{n}]"))), "")
+    good = isinstance(value, shape) and not (isinstance(value, bool) and shape is not bool)
+    return "" if good else f"{at} cannot be {str(value)[:40]!r}"
+
+
+def scheme_text(scheme: dict[str, Any]) -> str:
+    """A scheme in one line, as it is written on the command line and in a file of candidates."""
+    rows = ""
+    for row in scheme["index_rows"]:
+        same = row["partition_key"] == scheme["partition_key"]
+        where = row["row_key"] if same else f"{quoted(row['partition_key'])} | {quoted(row['row_key'])}"
+        rows += f" + {where} ({row['copy']})"
+    return f"{quoted(scheme['partition_key'])} | {quoted(scheme['row_key'])}{rows}"
+
+
+def quoted(template: str) -> str:
+    """A template, or two quotes for the empty key."""
+    return template or "''"

@@ -1,0 +1,315 @@
+"""The use cases behind ``advisor explain scheme:…``: why a scheme is where it is in the ranking.
+
+From a result file alone, or from data, where it is also computed what would turn the ranking and how far the verdict
+hangs on what is assumed. Nothing here prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.advisor import AnalyzeRequest, named_schemes, read_sections
+from pkadvisor.errors import UsageError
+from pkadvisor.explainer import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION
+from pkadvisor.limits import load_limits
+from pkadvisor.progress import Progress
+from pkadvisor.report.stored import RESULT, load_stored, scheme_text
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import Judged, Section
+    from pkadvisor.design.sensitivity import Sensitivity
+    from pkadvisor.observe.dataset import Dataset
+
+RETRIED = 5
+"""Schemes of the ranking that are priced again for each assumed number."""
+
+
+def rank_of(which: str) -> int | None:
+    """The number in ``scheme:N``; None for the keys in use. UsageError for anything else."""
+    if which == CURRENT:
+        return None
+    if which == RECOMMENDED:
+        return 1
+    if not which.isdecimal() or not 1 <= int(which[:6]) <= 9999:
+        fix = "scheme:2, scheme:current, or --scheme 'PARTITIONKEY | ROWKEY'"
+        raise UsageError(f"'{which}' is no scheme of the ranking", where="scheme", fix=fix)
+    return int(which)
+
+
+# -- from a result file ---------------------------------------------------------------------------------------------
+
+
+def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, Any]:
+    """A scheme of a result file. Raises UsageError for a scheme or table that it does not hold."""
+    document = load_stored(path, "--result")
+    if document["document"] != RESULT:
+        raise UsageError("a score card has no ranking", where=f"--result {path}", fix="give the result of an analysis")
+    rank = rank_of(which)
+    wanted = {name.lower() for name in tables}
+    judged = [t for t in document["tables"] if t["recommended"] is not None]
+    judged = [t for t in judged if not wanted or t["table"].lower() in wanted]
+    if not judged:
+        names = ", ".join(dict.fromkeys(t["table"] for t in document["tables"])) or "none"
+        what = "the result ranks no scheme" + (f" of {', '.join(tables)}" if wanted else "")
+        raise UsageError(what, where=f"--result {path}", fix=f"tables in it: {names}")
+    table = judged[0]
+    mine = _stored_scheme(table, rank, path)
+    best, others = table["recommended"], table["alternatives"]
+    other = (others[0] if others else None) if mine is best or mine.get("rank") == 1 else best
+    flip = table.get("flip")
+    about_this = flip is not None and (mine.get("rank") == 1 or mine.get("rank") == flip["rank"])
+    found = _document(table["table"], table["kind"], table["verdict"], mine, other, _label(mine, which))
+    found["flip"] = flip if about_this else None
+    return {**found, "from": "result", "sensitivity": None}
+
+
+def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[str, Any]:
+    if rank is None:
+        if table["current"] is None:
+            raise UsageError("no keys are in use in this result", where="scheme", fix="scheme:1 is the recommended one")
+        return dict(table["current"])
+    every = [table["recommended"], *table["alternatives"]]
+    found = next((s for s in every if s["rank"] == rank), None)
+    if found is None:
+        held = ", ".join(str(s["rank"]) for s in every if s["rank"] is not None)
+        fix = f"it holds {held}; advisor analyze … --top {rank} keeps more"
+        raise UsageError(f"the result holds no scheme {rank}", where=f"--result {path}", fix=fix)
+    return dict(found)
+
+
+def _label(scheme: dict[str, Any], which: str) -> str:
+    return "the keys in use" if which == CURRENT else f"scheme {scheme['rank']}"
+
+
+# -- from data --------------------------------------------------------------------------------------------------------
+
+
+def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None, progress: Progress) -> dict[str, Any]:
+    """A scheme by its number in the ranking (``which``), or as written (``text``), priced now.
+
+    Raises UsageError where there is nothing to weigh keys by, or no such scheme.
+    """
+    from pkadvisor.design.budgets import parse_budgets
+    from pkadvisor.design.judge import judge
+
+    rank = rank_of(which) if which is not None else None
+    sections = read_sections(request, progress)
+    named = named_schemes(request, [section for section, _ in sections])
+    section, dataset, more = _pick(sections, named, text)
+    progress.phase("search")
+    schemes = (*more, *((_written(section, text),) if text is not None else ()))
+    budgets = parse_budgets(request.budgets)
+    judged = judge(section, load_limits(*request.limits), dataset, named=schemes, budgets=budgets)
+    if judged.advice is None or judged.bench is None:
+        raise UsageError(f"there is nothing to weigh keys by: {judged.why_not}", where="scheme")
+    ranking, advice = judged.ranking(), judged.advice
+    if text is not None:
+        wanted = schemes[-1].text
+        mine = next(c for c in advice.ranking if c.scheme.text == wanted)
+        label = "as given"
+    elif rank is None:
+        if advice.current is None:
+            raise UsageError("no keys are in use: the design names none", where="scheme", fix="scheme:1")
+        mine, label = advice.current, "the keys in use"
+    else:
+        if rank > len(ranking):
+            raise UsageError(f"there is no scheme {rank}", where="scheme", fix=f"the ranking has {len(ranking)}")
+        mine, label = ranking[rank - 1], f"scheme {rank}"
+    progress.phase("vary what is assumed")
+    return _priced(judged, mine, label, redact=request.redact)
+
+
+def _pick(
+    sections: Sequence[tuple[Section, Dataset | None]], named: Sequence[tuple[KeyScheme, ...]], text: str | None
+) -> tuple[Section, Dataset | None, tuple[KeyScheme, ...]]:
+    """The section that a scheme belongs to: the first with data, or the first whose properties the text names."""
+    able = [(s, d, n) for (s, d), n in zip(sections, named, strict=True) if s.data is not None]
+    if not able:
+        raise UsageError(
+            "without data no scheme can be priced", where="scheme", fix="give data files, or --result FILE"
+        )
+    if text is None or len(able) == 1:
+        return able[0]
+    refused: list[UsageError] = []
+    for each in able:
+        try:
+            _written(each[0], text)
+        except UsageError as error:
+            refused.append(error)
+        else:
+            return each
+    raise refused[0]
+
+
+def _written(section: Section, text: str | None) -> KeyScheme:
+    from pkadvisor.design.candidate_file import parse_candidate
+
+    assert section.data is not None and text is not None
+    return parse_candidate(text, "--scheme").scheme(section.data.types)
+
+
+def _priced(judged: Judged, mine: CostEstimate, label: str, *, redact: bool) -> dict[str, Any]:
+    from pkadvisor.design.flips import turning
+    from pkadvisor.design.search import better, loss
+    from pkadvisor.design.sensitivity import sensitivity
+    from pkadvisor.report.result import Shown, scheme_result, verdict_of
+    from pkadvisor.report.words import turning_words
+
+    advice, bench = judged.advice, judged.bench
+    assert advice is not None and bench is not None
+    best, ranking, shown = advice.recommended, judged.ranking(), Shown(redact)
+    ranks = {id(c): rank for rank, c in enumerate(ranking, 1)}
+
+    def priced(found: CostEstimate) -> dict[str, Any]:
+        lost = None if found is best or better(found, best) else loss(found, best)
+        if found is advice.current and advice.keep:
+            lost = None
+        return scheme_result(found, bench.population, shown, lost, full=True, rank=ranks.get(id(found)))
+
+    first = mine is best
+    other = (ranking[1] if len(ranking) > 1 else None) if first else best
+    section = judged.section
+    document = _document(
+        section.table, section.kind, verdict_of(judged), priced(mine), priced(other) if other else None, label
+    )
+    pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
+    varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.keep)
+    flip = None
+    if other is not None:
+        winner, loser = (mine, other) if first else (best, mine)
+        flip = turning_words(turning(winner, loser, bench, kept=advice.keep), ranks.get(id(loser)))
+    return {**document, "flip": flip, "from": "data", "sensitivity": _varied(varied, shown_as(judged, mine))}
+
+
+def shown_as(judged: Judged, mine: CostEstimate) -> dict[str, str]:
+    """What to call schemes in sentences, by their texts."""
+    found = {c.scheme.text: f"scheme {rank}" for rank, c in enumerate(judged.ranking(), 1)}
+    if judged.advice is not None and judged.advice.current is not None:
+        found.setdefault(judged.advice.current.scheme.text, "the keys in use")
+    found.setdefault(mine.scheme.text, "this scheme")
+    return found
+
+
+def _varied(found: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
+    return {
+        "schemes_priced": found.schemes,
+        "unchanged": found.unchanged,
+        "shifts": [
+            {
+                "name": s.name,
+                "basis": s.basis,
+                "unit": s.unit,
+                "value": s.value,
+                "tried": s.tried,
+                "winner": None if s.winner is None else names.get(s.winner, s.winner),
+                "constraints": [{"scheme": names.get(text, text), "holds": holds} for text, holds in s.constraints],
+            }
+            for s in found.shifts
+        ],
+    }
+
+
+# -- the document -----------------------------------------------------------------------------------------------------
+
+
+def _document(
+    table: str, kind: str | None, verdict: str, mine: dict[str, Any], other: dict[str, Any] | None, label: str
+) -> dict[str, Any]:
+    """What is told of a scheme beside another: the winner, or for the winner itself the next best."""
+    first = other is None or (mine.get("loses") is None and other.get("loses") is not None)
+    loses = (other or {}).get("loses") if first else mine.get("loses")
+    return {
+        "document": DOCUMENT,
+        "schema_version": SCHEMA_VERSION,
+        "what": "scheme",
+        "table": table,
+        "kind": kind,
+        "verdict": verdict,
+        "label": label,
+        "scheme": _keys(mine),
+        "other": None if other is None else _keys(other),
+        "wins": first,
+        "decided_by": loses,
+        "feasible": mine["feasible"],
+        "score": mine["score"],
+        "goals": _beside(mine["goals"], other["goals"] if other else [], "goal"),
+        "classes": _classes(mine, other, loses["goal"] if loses else ""),
+        "terms": _beside(mine["terms"], other["terms"] if other else [], "name"),
+        "break_cause": mine["break_cause"],
+        "breaks": mine["breaks"],
+        "violations": mine["violations"],
+        "remarks": mine["remarks"],
+    }
+
+
+def _keys(scheme: dict[str, Any]) -> dict[str, Any]:
+    rank = scheme.get("rank")
+    return {
+        "rank": rank,
+        "text": scheme_text(scheme),
+        "partition_key": scheme["partition_key"],
+        "row_key": scheme["row_key"],
+        "index_rows": scheme["index_rows"],
+        "examples": scheme.get("examples", [])[:1],
+    }
+
+
+def _beside(mine: list[dict[str, Any]], theirs: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    by_name = {entry[key]: entry["value"] for entry in theirs}
+    return [{**entry, "other": by_name.get(entry[key])} for entry in mine]
+
+
+MEASURES = {
+    "constraints": "entities_per_s",
+    "break factor": "entities_per_s",
+    "entities": "entities_per_s",
+    "latency": "latency_ms_p99",
+}
+"""What the queries are ordered by, for the goal that decides; requests per second otherwise."""
+
+
+def _classes(mine: dict[str, Any], other: dict[str, Any] | None, goal: str) -> list[dict[str, Any]]:
+    """Each class under both schemes, those that differ most in what decides first."""
+    theirs = {c["name"]: c for c in other["classes"]} if other else {}
+    out = []
+    for cost in mine["classes"]:
+        there = theirs.get(cost["name"])
+        here, beside = _figures(cost), _figures(there) if there else None
+        more = {k: None if beside is None else here[k] - beside[k] for k in ("requests_per_s", "entities_per_s")}
+        out.append(
+            {
+                "name": cost["name"],
+                "operation": cost["operation"],
+                "rate_per_s": cost["rate_per_s"],
+                "this": here,
+                "other": beside,
+                "more": {k: None if v is None else float(f"{v:.6g}") for k, v in more.items()},
+            }
+        )
+    measure = MEASURES.get(goal, "requests_per_s")
+
+    def gap(entry: dict[str, Any]) -> tuple[float, float, str]:
+        if entry["other"] is None:
+            return 0.0, 0.0, entry["name"]
+        here, there = entry["this"].get(measure) or 0.0, entry["other"].get(measure) or 0.0
+        both = sum(abs(v) for v in entry["more"].values() if v is not None)
+        return -abs(here - there), -both, entry["name"]
+
+    return sorted(out, key=gap)
+
+
+def _figures(cost: dict[str, Any]) -> dict[str, Any]:
+    counted = cost["entities_read"] + cost["entities_written"]
+    return {
+        "access": cost["access"],
+        "via": cost["via"],
+        "requests": cost["requests"],
+        "entities": float(f"{counted:.6g}"),
+        "returned": cost["entities_returned"],
+        "latency_ms_p99": cost.get("latency_ms_p99"),
+        "requests_per_s": float(f"{cost['rate_per_s'] * cost['requests']:.6g}"),
+        "entities_per_s": float(f"{cost['rate_per_s'] * counted:.6g}"),
+    }

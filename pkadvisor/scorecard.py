@@ -1,0 +1,329 @@
+"""The use cases behind ``advisor score`` and ``advisor compare``: what given keys are worth, without a search.
+
+Nothing here prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor import __version__
+from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.limits import load_limits
+from pkadvisor.progress import Progress
+from pkadvisor.report.stored import SCORE, load_stored
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, Budget, CostEstimate
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import Section
+    from pkadvisor.limits import Limits
+
+SCHEMA_VERSION = "1.0"
+COMPARISON = "pkadvisor comparison"
+
+
+def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -> dict[str, Any]:
+    """The score card of the keys in a design, or of those given as ``PARTITIONKEY | ROWKEY``.
+
+    Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
+    constraints are in the document.
+    """
+    from pkadvisor.design.budgets import parse_budgets
+    from pkadvisor.design.candidate_file import fitting, load_candidates, parse_candidate
+
+    limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
+    sections = [section for section, _ in read_sections(request, progress)]
+    able = [section for section in sections if section.data is not None]
+    if not able:
+        raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
+    written = [parse_candidate(text, "--scheme") for text in schemes]
+    if request.candidates is not None:
+        written += load_candidates(request.candidates)
+    named = fitting(written, [s.data.types if s.data is not None else None for s in able])
+    tables = []
+    for section, given in zip(able, named, strict=True):
+        progress.phase(f"price {section.table}")
+        tables.append(_card(section, given, limits, budgets, request))
+    tables = [t for t in tables if t["schemes"]]
+    if not tables:
+        fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
+        raise UsageError("the design names no keys to score", where="DESIGN", fix=fix)
+    cards = [card for table in tables for card in table["schemes"]]
+    broken = any(not v["assumed_growth"] for card in cards for v in card["scheme"]["violations"])
+    return {
+        "document": SCORE,
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "pkadvisor", "version": __version__},
+        "outcome": "constraint-unsatisfied" if broken else "done",
+        "redacted": request.redact,
+        "design": Path(request.design).name if request.design else None,
+        "tables": tables,
+    }
+
+
+def _card(
+    section: Section,
+    given: Sequence[KeyScheme],
+    limits: Limits,
+    budgets: tuple[Budget, ...],
+    request: AnalyzeRequest,
+) -> dict[str, Any]:
+    """One table: its keys in use where none are given, each priced."""
+    from pkadvisor.design.cost import estimate
+    from pkadvisor.design.judge import keys_as_given, prepared
+
+    bench, current = prepared(section, limits)
+    bench = replace(bench, budgets=budgets)
+    current = current if current is not None else keys_as_given(section)
+    schemes = [("as given", scheme) for scheme in given]
+    if not schemes and current is not None:
+        schemes = [("in the design" if current.pattern == "current" else "in use", current)]
+    cards = [_scored(label, estimate(scheme, bench), bench, request) for label, scheme in schemes]
+    return {"table": section.table, "kind": section.kind, "schemes": cards}
+
+
+def _scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
+    from pkadvisor.design.cost import score_parts
+    from pkadvisor.report.result import Shown, number, scheme_result
+
+    reach = min(1.0, found.break_factor / found.horizon_factor)
+    return {
+        "label": label,
+        "scheme": scheme_result(found, bench.population, Shown(request.redact), None, full=True),
+        "score_parts": {
+            "useful": number(sum(p.weight * p.useful for p in score_parts(found.classes))),
+            "reach": number(reach),
+            "classes": [
+                {"name": p.name, "weight": number(p.weight), "useful": number(p.useful)}
+                for p in score_parts(found.classes)
+            ],
+        },
+    }
+
+
+# -- compare ----------------------------------------------------------------------------------------------------------
+
+
+def is_stored(path: str) -> bool:
+    """Whether a file is JSON rather than a design file: by its first character that is not blank."""
+    try:
+        with Path(path).open("rb") as stream:
+            return stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except OSError:
+        return False
+
+
+def compare_stored(old: str, new: str) -> dict[str, Any]:
+    """Two results or score cards side by side: of a result what it recommends."""
+    sides = [(Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new)]
+    return _comparison(*sides)
+
+
+def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
+    """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
+    of the old one."""
+    from pkadvisor.observe.declaration import load_declaration
+
+    declared = {path: load_declaration(path) for path in (old, new)}
+    works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
+    sides = []
+    for path in (old, new):
+        schemes = _schemes_of(replace(request, design=works), declared[path], path, progress)
+        sides.append((Path(path).name, schemes))
+    return _comparison(*sides)
+
+
+def _schemes_of(request: AnalyzeRequest, declaration: Any, path: str, progress: Progress) -> dict[Any, dict[str, Any]]:
+    """The priced keys of one design, by table and kind, on the data and workload of the request."""
+    from pkadvisor.design.cost import estimate
+    from pkadvisor.design.judge import prepared
+    from pkadvisor.design.sections import declared_keys
+
+    limits = load_limits(*request.limits)
+    out: dict[Any, dict[str, Any]] = {}
+    tables = {t.name.lower(): t for t in declaration.tables}
+    for section, _ in read_sections(request, progress):
+        table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
+        if table is None or section.data is None:
+            continue
+        scheme = declared_keys(table, section.data.types, path)
+        if scheme is None:
+            raise UsageError("names no keys to compare", where=path, fix="add partition_key and row_key")
+        weighed = [
+            r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
+        ]
+        scheme = replace(scheme, index_rows=tuple(weighed))
+        bench, _ = prepared(section, limits)
+        found = _scored("in the design", estimate(scheme, bench), bench, request)
+        out[section.table, section.kind] = found["scheme"]
+    if not out:
+        raise UsageError("nothing of the data belongs to a table of this design", where=path, fix="give its data files")
+    return out
+
+
+def _sides(document: dict[str, Any], path: str) -> dict[Any, dict[str, Any]]:
+    out: dict[Any, dict[str, Any]] = {}
+    for table in document["tables"]:
+        cards = [card["scheme"] for card in table["schemes"]] if document["document"] == SCORE else []
+        schemes = cards or [table.get("recommended")]
+        if schemes and schemes[0] is not None:
+            out[table["table"], table["kind"]] = schemes[0]
+    if not out:
+        raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
+    return out
+
+
+def _comparison(
+    old: tuple[str, dict[Any, dict[str, Any]]], new: tuple[str, dict[Any, dict[str, Any]]]
+) -> dict[str, Any]:
+    from pkadvisor.report.stored import scheme_text
+
+    (old_name, before), (new_name, after) = old, new
+    tables = []
+    for key in list(dict.fromkeys([*before, *after])):
+        mine, theirs = before.get(key), after.get(key)
+        tables.append(
+            {
+                "table": key[0],
+                "kind": key[1],
+                "old": None if mine is None else scheme_text(mine),
+                "new": None if theirs is None else scheme_text(theirs),
+                "measures": _measures(mine, theirs),
+                "classes": _class_changes(mine, theirs),
+                "violations": {
+                    "gone": _only(mine, theirs, "violations"),
+                    "added": _only(theirs, mine, "violations"),
+                },
+            }
+        )
+    same = all(
+        t["old"] == t["new"]
+        and not t["classes"]
+        and not any(t["violations"].values())
+        and all(m["old"] == m["new"] for m in t["measures"])
+        for t in tables
+    )
+    return {
+        "document": COMPARISON,
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "pkadvisor", "version": __version__},
+        "old": old_name,
+        "new": new_name,
+        "same": same,
+        "tables": tables,
+    }
+
+
+def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:
+    there = {entry["message"] for entry in theirs[what]} if theirs else set()
+    return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
+
+
+MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon")
+"""Measures that are worse when they fall, or that are no cost: all others are worse when they rise."""
+NO_COST = ("horizon", "partitions")
+
+
+def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The score and every term of either side, in the order of the new one."""
+    sides = []
+    for scheme in (mine, theirs):
+        found = {} if scheme is None else {"score": (scheme["score"], "of 100", None)}
+        for term in scheme["terms"] if scheme else ():
+            found[term["name"]] = (term["value"], term["unit"], term["basis"])
+        sides.append(found)
+    old, new = sides
+    out = []
+    for name in dict.fromkeys([*new, *old]):
+        unit = (new.get(name) or old[name])[1]
+        before, after = (side[name][0] if name in side else None for side in (old, new))
+        held = name in old and name in new
+        out.append(
+            {"name": name, "unit": unit, "old": before, "new": after, "worse": held and _worse(name, before, after)}
+        )
+    return out
+
+
+def _worse(name: str, before: float | None, after: float | None) -> bool:
+    """Whether a measure got worse at all; no limit (None) is the best break factor there is."""
+    if name in NO_COST or before == after:
+        return False
+    if name in MORE_IS_BETTER:
+        return after is not None and (before is None or after < before)
+    return after is None or (before is not None and after > before)
+
+
+def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Queries and writes that are served otherwise, or are on one side only; those that got worse first."""
+    old = {c["name"]: _served(c) for c in mine["classes"]} if mine else {}
+    new = {c["name"]: _served(c) for c in theirs["classes"]} if theirs else {}
+    out = []
+    for name in dict.fromkeys([*new, *old]):
+        before, after = old.get(name), new.get(name)
+        if before == after:
+            continue
+        worse = (
+            before is not None
+            and after is not None
+            and (after["requests"] > before["requests"] or after["entities"] > before["entities"])
+        )
+        out.append({"name": name, "old": before, "new": after, "worse": worse})
+    return sorted(out, key=lambda entry: (not entry["worse"], entry["name"]))
+
+
+def _served(cost: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "access": cost["access"],
+        "via": cost["via"],
+        "rate_per_s": cost["rate_per_s"],
+        "requests": cost["requests"],
+        "entities": float(f"{cost['entities_read'] + cost['entities_written']:.6g}"),
+        "returned": cost["entities_returned"],
+        "latency_ms_p99": cost.get("latency_ms_p99"),
+    }
+
+
+ALIASES = {
+    "requests_per_s": "requests",
+    "requests_per_s_peak": "requests at peak",
+    "entities_per_s": "entities counted",
+    "peak_partition_load": "hottest partition at peak",
+    "bytes_per_entity": "stored",
+}
+"""Names that budgets have for measures."""
+
+
+def worsened(comparison: dict[str, Any], bounds: Sequence[tuple[str, float]]) -> list[str]:
+    """Sentences about measures that got worse by more than their share: what goes with exit code 1.
+
+    UsageError for a measure that no table has.
+    """
+    known = dict.fromkeys(m["name"].replace(" ", "_") for t in comparison["tables"] for m in t["measures"])
+    for key, _ in bounds:
+        if ALIASES.get(key, key).replace(" ", "_") not in known:
+            names = (*known, *ALIASES)
+            fix = did_you_mean(key, names) or f"there are {', '.join(names)}"
+            raise UsageError(f"there is no measure '{key}'", where="--fail-if-worse", fix=fix)
+    out = []
+    for table in comparison["tables"]:
+        by_name = {measure["name"]: measure for measure in table["measures"]}
+        for key, share in bounds:
+            name = ALIASES.get(key, key)
+            measure = by_name.get(name) or by_name.get(name.replace("_", " "))
+            if measure is None or not measure["worse"]:
+                continue
+            before, after = measure["old"], measure["new"]
+            change = float("inf") if not before or after is None else abs(after - before) / abs(before)
+            if before is None or change > share:
+                values = f"{_shown(before)} to {_shown(after)}"
+                out.append(f"{table['table']}: {key} from {values}, worse by more than {100 * share:.3g} %")
+    return out
+
+
+def _shown(value: float | None) -> str:
+    return "no limit" if value is None else f"{value:,.6g}"

@@ -1,0 +1,140 @@
+"""Keys scored without a search; two designs or results side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.resources import resource
+from tests.cli.support import Ask, checked, stored
+from tests.report.support import result
+
+RACE = str(resource("samples", "footrace", "design.yaml"))
+
+
+def test_the_parts_of_a_score_make_the_score(ask: Ask) -> None:
+    for name in ("documents", "footrace"):
+        code, out, err = ask("score", "--sample", name, "--format", "json")
+        found = checked(out, "score")
+        (card,) = found["tables"][0]["schemes"]
+        parts = card["score_parts"]
+        assert sum(c["weight"] for c in parts["classes"]) == pytest.approx(1)
+        useful = sum(c["weight"] * c["useful"] for c in parts["classes"])
+        assert parts["useful"] == pytest.approx(useful, rel=1e-4)
+        assert card["scheme"]["score"] == pytest.approx(100 * useful * parts["reach"], abs=0.06)
+        broken = [v for v in card["scheme"]["violations"] if not v["assumed_growth"]]
+        assert code == (1 if broken else 0) == {"documents": 0, "footrace": 1}[name]
+        assert bool(err) == bool(broken)
+
+
+def test_a_score_is_that_of_the_analysis(ask: Ask) -> None:
+    (table,) = result("footrace")["tables"]
+    _, out, _ = ask("score", "--sample", "footrace", "--format", "json")
+    mine = json.loads(out)["tables"][0]["schemes"][0]["scheme"]
+    for member in ("score", "terms", "classes", "violations", "remarks", "goals"):
+        assert mine[member] == table["current"][member], member
+
+
+def test_keys_are_tried_by_hand(ask: Ask) -> None:
+    good, bad = "{document} | {reverse_pad(version,2)}", "'' | {document}"
+    words = ["score", "--sample", "documents", "--scheme", good]
+    code, out, err = ask(*words, "--scheme", bad, "--format", "json")
+    first, second = checked(out, "score")["tables"][0]["schemes"]
+    assert (code, first["label"], second["label"]) == (1, "as given", "as given")
+    assert first["scheme"]["score"] > second["scheme"]["score"]
+    codes = {v["code"] for v in second["scheme"]["violations"]}
+    assert "not-unique" in codes and second["scheme"]["violations"][0]["message"] in err
+    _, page, _ = ask(*words)
+    assert "The score, part by part" in page and "{reverse_pad(version,2)}" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "nothing to score"),
+        (["missing.yaml"], "missing.yaml"),
+        ([RACE], "without data"),
+        (["--sample", "documents", "--scheme", "{nothing} | {document}"], "nothing"),
+        (["--sample", "documents", "--scheme", "{document}"], "one bar"),
+    ],
+)
+def test_what_cannot_be_scored(ask: Ask, words: list[str], told: str) -> None:
+    code, out, err = ask("score", *words)
+    assert (code, out) == (2, "")
+    assert told in err and len(err.splitlines()) <= 4
+
+
+def test_a_file_compared_with_itself_shows_no_difference(ask: Ask, tmp_path: Path) -> None:
+    stored("microblog", tmp_path / "r.json")
+    worse = ["--fail-if-worse", "score=0%", "--fail-if-worse", "requests_per_s=0"]
+    for pair in (["r.json", "r.json"], [RACE, RACE, "--sample", "footrace"]):
+        code, out, err = ask("compare", *pair, *worse, "--format", "json")
+        assert (code, err) == (0, "")
+        found = checked(out, "comparison")
+        assert found["same"] and not any(t["classes"] for t in found["tables"])
+        assert all(m["old"] == m["new"] and not m["worse"] for t in found["tables"] for m in t["measures"])
+        assert ask("compare", *pair)[1].endswith("no difference\n")
+
+
+def other_keys(tmp_path: Path, partition: str, row: str) -> str:
+    """The race's design with other keys."""
+    text = Path(RACE).read_text()
+    for name, key in (("partition_key", partition), ("row_key", row)):
+        line = next(line for line in text.splitlines() if line.strip().startswith(f"{name}:"))
+        text = text.replace(line, f'    {name}: "{key}"')
+    (tmp_path / "other.yaml").write_text(text)
+    return "other.yaml"
+
+
+def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
+    other = other_keys(tmp_path, "{event}_{distance}", "{pad(age,3)}_{pad(bib,5)}")
+    code, out, _ = ask("compare", RACE, other, "--sample", "footrace", "--format", "json")
+    found = checked(out, "comparison")
+    assert code == 0 and not found["same"]
+    (table,) = found["tables"]
+    changed = {c["name"]: c for c in table["classes"]}
+    assert changed["by-bib"]["worse"] and not changed["by-age"]["worse"]
+    assert (changed["by-age"]["old"]["access"], changed["by-age"]["new"]["access"]) == ("partition scan", "row range")
+    _, turned, _ = ask("compare", other, RACE, "--sample", "footrace", "--format", "json")
+    (back,) = json.loads(turned)["tables"]
+    assert {m["name"]: (m["new"], m["old"]) for m in back["measures"]} == {
+        m["name"]: (m["old"], m["new"]) for m in table["measures"]
+    }
+    worse = {m["name"] for m in table["measures"] if m["worse"]}
+    assert worse.isdisjoint(m["name"] for m in back["measures"] if m["worse"])
+
+
+def test_worse_by_more_than_allowed_is_exit_1(ask: Ask, tmp_path: Path) -> None:
+    stored("footrace", tmp_path / "free.json")
+    stored("footrace", tmp_path / "lean.json", budgets=("index_rows=0",))
+    before, after = (
+        json.loads((tmp_path / f"{n}.json").read_text())["tables"][0]["recommended"] for n in ("free", "lean")
+    )
+    drop = 1 - after["score"] / before["score"]
+    assert drop > 0.02
+    code, out, err = ask("compare", "free.json", "lean.json", "--fail-if-worse", f"score={100 * drop - 1}%")
+    assert code == 1 and "score" in err and out
+    assert ask("compare", "free.json", "lean.json", "--fail-if-worse", f"score={100 * drop + 1}%")[0] == 0
+    assert ask("compare", "lean.json", "free.json", "--fail-if-worse", "score=0%")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["r.json", "r.json", "--fail-if-worse", "scor=5%"], 2, "did you mean 'score'?"),
+        (["r.json", "r.json", "--fail-if-worse", "score"], 2, "is not K=V"),
+        (["r.json", "r.json", "--fail-if-worse", "score=-1"], 2, "no bound"),
+        (["r.json", RACE], 2, "is a result and"),
+        (["r.json", "r.json", "--sample", "footrace"], 2, "from themselves alone"),
+        ([RACE, RACE], 2, "there is none"),
+        (["r.json", "gone.json"], 2, "gone.json"),
+        (["r.json", "-"], 2, "standard input"),
+    ],
+)
+def test_what_cannot_be_compared(ask: Ask, tmp_path: Path, words: list[str], code: int, told: str) -> None:
+    stored("footrace", tmp_path / "r.json")
+    found, out, err = ask("compare", *words)
+    assert (found, out) == (code, "")
+    assert told in err and len(err.splitlines()) <= 4
