@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import bz2
 import csv
+import math
 import os
 import re
 from collections import defaultdict
@@ -93,8 +94,9 @@ def test_one_group_transaction_and_spread_cannot_both_hold() -> None:
     assert together["kept"] == ["payment"]
     assert len(together["shared"]) == 1
     assert "bid" in together["shared"][0]["partition_key"]
-    # Each payment reads and writes three balances, reads one more, and inserts one row: eight entities.
-    assert together["hottest_partition_per_s"] == pytest.approx(8 * PER_S_PEAK, rel=0.01)
+    # Each payment reads and writes three balances, reads one more, and inserts one row: eight entities; and where a
+    # balance is contended, every lost race is a read and a write again, e of them for each commit at the most.
+    assert 8 * PER_S_PEAK < together["hottest_partition_per_s"] < (2 + 6 * math.e) * PER_S_PEAK
     assert apart["kept"] == []
     accounts = next(s for s in apart["schemes"] if s["kind"] == "Accounts")
     assert "aid" in accounts["partition_key"]
