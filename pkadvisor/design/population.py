@@ -78,12 +78,12 @@ def atom_properties(atom: Atom) -> tuple[str, ...]:
     if atom[0] in ("p", "t", "h"):
         return (atom[1],)
     if atom[0] == "f":
-        return _function(atom).properties
+        return function_of(atom).properties
     return ()
 
 
 @lru_cache(maxsize=1024)
-def _function(atom: Atom) -> Part:
+def function_of(atom: Atom) -> Part:
     """The part behind the text of an atom."""
     from pkadvisor.design.template import parse_template
 
@@ -261,7 +261,7 @@ class Population:
         """Codes of the key text that a function gives; they rise with the text."""
         import numpy as np
 
-        part = _function(atom)
+        part = function_of(atom)
         texts = self.frame.select(part.expression(Context(self.types)).alias("t")).to_series()
         codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
         return codes, int(codes.max(initial=-1)) + 1
