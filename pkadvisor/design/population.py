@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from pkadvisor.design.screen import PartitionFacts
+
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -142,6 +144,7 @@ class Population:
         drawn_from: int | None = None,
         token: Callable[[str], str] | None = None,
         zoneless: frozenset[str] = frozenset(),
+        wide: pl.DataFrame | None = None,
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -153,6 +156,7 @@ class Population:
         was drawn from by hash, where it is not all of them. ``hashed`` properties hold tokens; ``token`` makes one
         from a
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
+        ``wide`` is a larger sample of the same rows, in which partitions are counted.
         """
         import numpy as np
         import polars as pl
@@ -160,6 +164,7 @@ class Population:
         self.types = dict(types)
         self.hashed = hashed
         self.zoneless = zoneless
+        self._wide = wide
         self._token = token
         self._sizes = dict(sizes or {})
         self.rows = frame.height
@@ -325,9 +330,23 @@ class Population:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
         drawn."""
         key = tuple(atoms)
+        if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
+            return float(max(self.distinct(key), self.partition_facts(key).partitions))
         if self._whole_groups is not None and key and self.whole(key):
             return self.distinct(key) * (self.total / self.drawn_from)
         return float(self.distinct(key))
+
+    def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
+        """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
+        from pkadvisor.design.screen import Screen
+
+        key = tuple(sorted(set(atoms)))
+        if "screen" not in self.memo:
+            frame = self.frame[: self.rows] if self._wide is None else self._wide
+            self.memo["screen"] = Screen(frame, self.types, exact=self.complete)
+        if ("facts", key) not in self.memo:
+            (self.memo["facts", key],) = self.memo["screen"].facts([key])
+        return self.memo["facts", key]  # type: ignore[no-any-return]
 
     def surplus(self, atoms: Iterable[Atom]) -> int:
         """Data rows beyond the first of their group: 0 means that the atoms are unique."""

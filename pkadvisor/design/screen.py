@@ -21,6 +21,8 @@ from pkadvisor.observe.hashing import GOLDEN, mixed, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -36,6 +38,8 @@ TOLD_APART = 1 << 14
 SIGMAS = 4.0
 """Standard errors that a sampled share is given: one key in 16,000 is further off, and hundreds are looked at."""
 THREADS = 2
+ATOMS_MAX = 32
+"""Atoms whose hashes are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,34 +77,44 @@ class PartitionFacts:
         return SIGMAS * math.sqrt(share * (1 - min(1.0, share)) / max(1, self.rows)) + unclear
 
 
-def screen(
-    frame: pl.DataFrame, types: dict[str, EdmType], keys: Sequence[Iterable[Atom]], *, exact: bool = False
-) -> tuple[PartitionFacts, ...]:
-    """The facts of each set of atoms over ``frame``, in order; ``exact`` says that the frame is every row.
+class Screen:
+    """Counts partitions in a frame for sets of atoms, keeping each atom's hashes: eight bytes for each row."""
 
-    Memory is eight bytes for each row and atom, and as much for two sets at a time.
-    """
-    from concurrent.futures import ThreadPoolExecutor
+    def __init__(self, frame: pl.DataFrame, types: dict[str, EdmType], *, exact: bool = False) -> None:
+        """``exact`` says that the frame is every row."""
+        self.frame, self.types, self.exact = frame, types, exact
+        self._columns: dict[Atom, Hashes] = {}
 
-    wanted = [needed(key) for key in keys]
-    atoms = sorted({atom for key in wanted for atom in key})
-    columns: dict[Atom, Hashes] = {}
-    buckets: dict[str, list[Atom]] = {}
-    for atom in atoms:
-        if atom[0] == "h":
-            buckets.setdefault(atom[1], []).append(atom)
-    with ThreadPoolExecutor(THREADS) as threads:
-        single = [a for a in atoms if a[0] != "h"]
-        columns |= zip(single, threads.map(lambda a: atom_hashes(frame, a, types), single), strict=True)
-        for found in threads.map(lambda name: bucket_hashes(frame, buckets[name], types), buckets):
-            columns |= found
+    def facts(self, keys: Sequence[Iterable[Atom]]) -> tuple[PartitionFacts, ...]:
+        """The facts of each set of atoms, in order."""
+        from concurrent.futures import ThreadPoolExecutor
 
-        def some(keys: list[tuple[Atom, ...]]) -> list[PartitionFacts]:
-            counter = _Counter(frame.height)
-            return [counter.facts([columns[a] for a in key], exact) for key in keys]
+        wanted = [needed(key) for key in keys]
+        with ThreadPoolExecutor(THREADS) as threads:
+            self._prepare(sorted({atom for key in wanted for atom in key}), threads)
 
-        parts = list(threads.map(some, [wanted[i::THREADS] for i in range(THREADS)]))
-    return tuple(parts[i % THREADS][i // THREADS] for i in range(len(wanted)))
+            def some(keys: list[tuple[Atom, ...]]) -> list[PartitionFacts]:
+                counter = _Counter(self.frame.height)
+                return [counter.facts([self._columns[a] for a in key], self.exact) for key in keys]
+
+            parts = list(threads.map(some, [wanted[i::THREADS] for i in range(THREADS)]))
+        return tuple(parts[i % THREADS][i // THREADS] for i in range(len(wanted)))
+
+    def _prepare(self, atoms: Sequence[Atom], threads: Executor) -> None:
+        """Hash the atoms that are new; those of earlier keys go where there are too many."""
+        new = [a for a in atoms if a not in self._columns]
+        if len(self._columns) + len(new) > ATOMS_MAX:
+            self._columns.clear()
+            new = list(atoms)
+        single = [a for a in new if a[0] != "h"]
+        hashed = threads.map(lambda a: atom_hashes(self.frame, a, self.types), single)
+        self._columns |= zip(single, hashed, strict=True)
+        buckets: dict[str, list[Atom]] = {}
+        for atom in new:
+            if atom[0] == "h":
+                buckets.setdefault(atom[1], []).append(atom)
+        for found in threads.map(lambda group: bucket_hashes(self.frame, group, self.types), buckets.values()):
+            self._columns |= found
 
 
 def summed(columns: Sequence[Hashes]) -> Hashes:

@@ -13,7 +13,8 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench
     from pkadvisor.design.infer import Inference
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.screen import PartitionFacts
     from pkadvisor.design.search import Advice
     from pkadvisor.observe.declaration import Declaration, TableDeclaration
     from pkadvisor.observe.profile import DataProfile
@@ -48,6 +49,8 @@ class Judged:
     notes: tuple[str, ...]
     why_not: str
     verified_rows: int
+    counted: tuple[tuple[Key, PartitionFacts], ...] = ()
+    """Main keys whose partitions were counted over every row, where only a sample was looked at closely."""
 
 
 def sections_of(

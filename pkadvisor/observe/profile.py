@@ -34,8 +34,8 @@ WIDE_ROWS = 1_000_000
 """Rows in which partitions are counted: a share p is within 4 √(p (1 - p) ÷ rows), at most 0.2 %, of the truth."""
 WIDE_BYTES = 256 << 20
 """Bytes of values that the wide sample may hold."""
-DISTINCT_K = 16_384
-"""Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.78 %."""
+DISTINCT_K = 32_768
+"""Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.55 %, so that 2 % is over three of it."""
 POSITION = "#position"
 """Column of the sample: the row's place in the data set, from 0."""
 _SEEN = 16
@@ -61,10 +61,9 @@ class DistinctSketch:
         return 0.0 if len(self.hashes) < self.k else float((self.k - 2) ** -0.5)
 
     def merge(self, other: DistinctSketch) -> DistinctSketch:
-        """The sketch of both sets of values together."""
-        if self.k != other.k:
-            raise ValueError(f"sketches of {self.k} and {other.k} hashes cannot merge")
-        return DistinctSketch(tuple(sorted({*self.hashes, *other.hashes})[: self.k]), self.k)
+        """The sketch of both sets of values together, as coarse as the coarser one."""
+        k = min(self.k, other.k)
+        return DistinctSketch(tuple(sorted({*self.cut(k).hashes, *other.cut(k).hashes})[:k]), k)
 
     def cut(self, k: int) -> DistinctSketch:
         """The sketch that fewer hashes would have made."""
