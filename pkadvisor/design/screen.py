@@ -84,6 +84,7 @@ class Screen:
         """``exact`` says that the frame is every row."""
         self.frame, self.types, self.exact = frame, types, exact
         self._columns: dict[Atom, Hashes] = {}
+        self._counters: list[_Counter] = []
 
     def facts(self, keys: Sequence[Iterable[Atom]]) -> tuple[PartitionFacts, ...]:
         """The facts of each set of atoms, in order."""
@@ -93,11 +94,13 @@ class Screen:
         with ThreadPoolExecutor(THREADS) as threads:
             self._prepare(sorted({atom for key in wanted for atom in key}), threads)
 
-            def some(keys: list[tuple[Atom, ...]]) -> list[PartitionFacts]:
-                counter = _Counter(self.frame.height)
+            while len(self._counters) < min(THREADS, len(wanted)):
+                self._counters.append(_Counter(self.frame.height))
+
+            def some(counter: _Counter, keys: list[tuple[Atom, ...]]) -> list[PartitionFacts]:
                 return [counter.facts([self._columns[a] for a in key], self.exact) for key in keys]
 
-            parts = list(threads.map(some, [wanted[i::THREADS] for i in range(THREADS)]))
+            parts = list(threads.map(some, self._counters, [wanted[i::THREADS] for i in range(THREADS)]))
         return tuple(parts[i % THREADS][i // THREADS] for i in range(len(wanted)))
 
     def _prepare(self, atoms: Sequence[Atom], threads: Executor) -> None:

@@ -273,14 +273,30 @@ class ProfileFold:
         import polars as pl
 
         whole = pl.concat(self._kept)
-        whole, self._threshold = bounded(whole, self._threshold, self.rows_max)
+        whole, self._threshold = bounded(whole, self._threshold, self._most(whole))
         self._kept, self._kept_rows = [whole], whole.height
+
+    def _most(self, rows: pl.DataFrame) -> int:
+        """How many rows fit: in order of their hashes, as long as the budgets last, but all that are judged on.
+
+        A row that fits among all rows fits among any part of them, so that early cuts change nothing.
+        """
+        import numpy as np
+
+        if rows.height <= self.sample_rows_max:
+            return self.rows_max
+        sizes = row_bytes(rows.select(c.name for c in self.columns))
+        if int(sizes.sum()) <= self.bytes_max:
+            return self.rows_max
+        order = np.argsort(rows.get_column("#hash").to_numpy(), kind="stable")
+        fit = int(np.searchsorted(np.cumsum(sizes[order]), self.bytes_max, side="right"))
+        return max(self.sample_rows_max, min(self.rows_max, fit))
 
     def result(self, name: str, kind: str | None, format_name: str, notes: tuple[str, ...]) -> DataProfile:
         """The profile of everything added."""
         import polars as pl
 
-        if self._kept_rows > self.rows_max:
+        if self._kept_rows > self.sample_rows_max:
             self._cut()
         wide = pl.concat(self._kept) if self._kept else pl.DataFrame()
         sample, threshold = bounded(wide, self._threshold, self.sample_rows_max)
@@ -294,7 +310,7 @@ class ProfileFold:
             threshold,
             self.sample_rows_max,
             notes=notes,
-            wide=None if threshold is None or self.rows_max == self.sample_rows_max else wide,
+            wide=wide if sample.height < wide.height else None,
         )
         found.check()
         return found
@@ -303,6 +319,19 @@ class ProfileFold:
         name = column.name
         sketch = DistinctSketch(tuple(self._distinct[name].result().tolist()))
         return PropertyProfile(column, sketch, self._characters[name], self._longest[name], self._largest[name])
+
+
+def row_bytes(rows: pl.DataFrame) -> NDArray[np.int64]:
+    """Bytes of the values of each row: those of texts and bytes, and sixteen for each value."""
+    import numpy as np
+    import polars as pl
+
+    total = np.full(rows.height, 16 * rows.width, dtype=np.int64)
+    for column in rows.iter_columns():
+        if column.dtype in (pl.String, pl.Binary):
+            sizes = column.str.len_bytes() if column.dtype == pl.String else column.bin.size()
+            total += sizes.fill_null(0).to_numpy().astype(np.int64)
+    return total
 
 
 def bounded(rows: pl.DataFrame, threshold: int | None, most: int) -> tuple[pl.DataFrame, int | None]:

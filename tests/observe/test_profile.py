@@ -24,6 +24,7 @@ from pkadvisor.observe.profile import (
     canonical_column,
     merge_data,
     profile_dataset,
+    row_bytes,
 )
 from pkadvisor.observe.profile_file import ProfileDocument, TableProfile
 from pkadvisor.table.edm import EdmType
@@ -143,6 +144,37 @@ def test_a_cut_before_the_end_leaves_the_same_rows(hashes: list[int], most: int,
     assert twice[1] == once[1]
     assert twice[0].equals(once[0])
     assert once[0].height <= most
+
+
+@settings(max_examples=15)
+@given(
+    order=st.permutations(range(30)),
+    batch=st.integers(7, 900),
+    most=st.integers(1, 400),
+    wide=st.integers(1, 2500),
+    most_bytes=st.integers(1, 500_000),
+)
+def test_the_wide_sample_does_not_depend_on_order_or_parts(
+    order: list[int], batch: int, most: int, wide: int, most_bytes: int
+) -> None:
+    def taken(frame: pl.DataFrame, batch: int) -> DataProfile:
+        fold = ProfileFold(columns_of(frame), most, wide_rows_max=wide, wide_bytes_max=most_bytes)
+        for start in range(0, frame.height, batch):
+            fold.add(frame.slice(start, batch))
+        return fold.result("data", None, "csv", ())
+
+    one = taken(FRAME, ROWS)
+    other = taken(pl.concat([FRAME.slice(100 * i, 100) for i in order]), batch)
+    assert (one.wide is None) == (other.wide is None)
+    if wide <= most:
+        assert one.wide is None
+    assert one.sample.get_column("#hash").sort().equals(other.sample.get_column("#hash").sort())
+    if one.wide is not None and other.wide is not None:
+        assert one.wide.drop(POSITION).sort("#hash").equals(other.wide.drop(POSITION).sort("#hash"))
+        assert one.sample.height < one.wide.height <= wide
+        assert row_bytes(one.wide.drop(POSITION, "#hash")).sum() <= most_bytes
+        assert one.wide.height > 0.9 * min(wide, most_bytes / 140) - 20  # a row takes 112 bytes and some
+        assert one.wide.filter(pl.col("#hash") < one.threshold).equals(one.sample)
 
 
 def test_a_property_that_only_some_parts_have_is_merged_and_hidden() -> None:
