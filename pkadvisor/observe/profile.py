@@ -12,6 +12,7 @@ those of it with the smallest hashes.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,12 +22,13 @@ from pkadvisor.observe.hashing import combined, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
     from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.hashing import Hashes
 
 SAMPLE_ROWS = 100_000
 """Rows that every key is judged on, in full."""
@@ -38,6 +40,8 @@ DISTINCT_K = 32_768
 """Hashes kept for each property: a relative standard error of 1 ÷ √(k - 2), 0.55 %, so that 2 % is over three of it."""
 POSITION = "#position"
 """Column of the sample: the row's place in the data set, from 0."""
+THREADS = 2
+"""Batches hashed at a time."""
 _SEEN = 16
 """Bits of a hash that find its place in the table of hashes seen lately."""
 
@@ -172,13 +176,22 @@ class _Smallest:
         self._pending = 0
         self._seen = np.zeros(1 << _SEEN, dtype=np.uint64)
 
-    def add(self, hashes: NDArray[np.uint64]) -> None:
-        """More hashes; those seen lately are dropped at once, so that few distinct values cost little."""
+    def new(self, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Those that may count: not beyond the largest kept, and not seen lately, so that few values cost little.
+
+        Any thread may ask: what it misses of another's work is only kept twice for a while.
+        """
         import numpy as np
 
         hashes = hashes[hashes <= self._top]
-        places = hashes >> np.uint64(64 - _SEEN)
-        new = hashes[self._seen[places] != hashes]
+        new: NDArray[np.uint64] = hashes[self._seen[hashes >> np.uint64(64 - _SEEN)] != hashes]
+        return new
+
+    def add(self, hashes: NDArray[np.uint64]) -> None:
+        """More hashes."""
+        import numpy as np
+
+        new = self.new(hashes)
         if not len(new):
             return
         self._seen[new >> np.uint64(64 - _SEEN)] = new
@@ -191,12 +204,24 @@ class _Smallest:
         """The hashes, ascending."""
         import numpy as np
 
-        # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64.
-        found = np.unique(np.concatenate(self._kept))[: self.k] if self._kept else np.zeros(0, dtype=np.uint64)
+        # The table's empty places hold 0, which would hide a hash of 0: it is one of 2^64. A sort, and not ``unique``,
+        # which takes several times as long for numbers of 64 bits.
+        found = np.sort(np.concatenate(self._kept)) if self._kept else np.zeros(0, dtype=np.uint64)
+        found = found[np.concatenate([[True], found[1:] != found[:-1]])][: self.k] if len(found) else found
         if len(found) == self.k:
             self._top = found[-1]
-        self._kept, self._pending = [found], 0
+        self._kept, self._pending = [found], len(found)
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What a batch tells: its rows that may belong to the sample, and of each property what is new."""
+
+    rows: int
+    kept: pl.DataFrame
+    columns: tuple[tuple[str, NDArray[np.uint64], int, int, int], ...]
+    """Name, hashes of values, characters in all and at most, the greatest magnitude."""
 
 
 class ProfileFold:
@@ -230,43 +255,44 @@ class ProfileFold:
 
     def add(self, batch: pl.DataFrame) -> None:
         """The next rows, in file order."""
-        from concurrent.futures import ThreadPoolExecutor
+        self.fold(self.measure(batch, self.rows))
 
+    def measure(self, batch: pl.DataFrame, start: int) -> _Measured:
+        """What a batch whose first row has the number ``start`` tells. Changes nothing: any thread may do it."""
         import polars as pl
 
-        # Columns are independent, and hashing leaves the interpreter's lock.
-        with ThreadPoolExecutor(2) as threads:
-            hashed = dict(threads.map(lambda c: self._measure(c, batch.get_column(c.name)), self.columns))
-        batch = batch.with_columns(
+        hashed, columns = {}, []
+        for column in self.columns:
+            values = batch.get_column(column.name)
+            hashes, present = value_hashes(values, self.seed), presence(values)
+            hashed[column.name] = (hashes, present)
+            new = self._distinct[column.name].new(hashes if present is None else hashes[present])
+            columns.append((column.name, new, *_sizes(column, values)))
+        kept = batch.with_columns(
             pl.Series("#hash", combined(hashed, batch.height), dtype=pl.UInt64),
-            pl.int_range(self.rows, self.rows + batch.height, dtype=pl.Int64).alias(POSITION),
+            pl.int_range(start, start + batch.height, dtype=pl.Int64).alias(POSITION),
         )
-        self.rows += batch.height
+        if self._threshold is not None:  # an earlier one only keeps more
+            kept = kept.filter(pl.col("#hash") < self._threshold)
+        return _Measured(batch.height, kept, tuple(columns))
+
+    def fold(self, measured: _Measured) -> None:
+        """Add what the next batch tells, in file order."""
+        import polars as pl
+
+        for name, hashes, characters, longest, largest in measured.columns:
+            self._distinct[name].add(hashes)
+            self._characters[name] += characters
+            self._longest[name] = max(self._longest[name], longest)
+            self._largest[name] = max(self._largest[name], largest)
+        self.rows += measured.rows
+        kept = measured.kept
         if self._threshold is not None:
-            batch = batch.filter(pl.col("#hash") < self._threshold)
-        self._kept.append(batch)
-        self._kept_rows += batch.height
+            kept = kept.filter(pl.col("#hash") < self._threshold)
+        self._kept.append(kept)
+        self._kept_rows += kept.height
         if self._kept_rows > self.rows_max + self.rows_max // 2:
             self._cut()
-
-    def _measure(self, column: Column, values: pl.Series) -> tuple[str, tuple[Hashes, NDArray[np.bool_] | None]]:
-        """Add a column's values to what is known of it; (name, (hashes, where present))."""
-        import polars as pl
-
-        name = column.name
-        if column.edm in (EdmType.STRING, EdmType.BINARY):
-            lengths = values.bin.size() * 2 if values.dtype == pl.Binary else values.str.len_chars()
-            self._characters[name] += int(lengths.cast(pl.Int64).sum() or 0)
-            longest = lengths.max()
-            if isinstance(longest, int):
-                self._longest[name] = max(self._longest[name], longest)
-        if column.edm.integer:
-            for bound in (values.min(), values.max()):
-                if isinstance(bound, int):
-                    self._largest[name] = max(self._largest[name], abs(bound))
-        hashes, present = value_hashes(values, self.seed), presence(values)
-        self._distinct[name].add(hashes if present is None else hashes[present])
-        return name, (hashes, present)
 
     def _cut(self) -> None:
         """Keep the rows with the smallest hashes; rows with equal hashes stay or go together."""
@@ -321,6 +347,19 @@ class ProfileFold:
         return PropertyProfile(column, sketch, self._characters[name], self._longest[name], self._largest[name])
 
 
+def _sizes(column: Column, values: pl.Series) -> tuple[int, int, int]:
+    """Characters in all and at most, of texts; the greatest magnitude, of whole numbers."""
+    import polars as pl
+
+    if column.edm.integer:
+        return 0, 0, max((abs(b) for b in (values.min(), values.max()) if isinstance(b, int)), default=0)
+    if column.edm not in (EdmType.STRING, EdmType.BINARY):
+        return 0, 0, 0
+    lengths = values.bin.size() * 2 if values.dtype == pl.Binary else values.str.len_chars()
+    longest = lengths.max()
+    return int(lengths.cast(pl.Int64).sum() or 0), longest if isinstance(longest, int) else 0, 0
+
+
 def row_bytes(rows: pl.DataFrame) -> NDArray[np.int64]:
     """Bytes of the values of each row: those of texts and bytes, and sixteen for each value."""
     import numpy as np
@@ -371,10 +410,24 @@ def profile_dataset(
     advance: Callable[[int], None] = lambda n: None,
 ) -> DataProfile:
     """The profile of a data set in one streaming pass; ``advance`` hears of the rows read."""
+    from concurrent.futures import ThreadPoolExecutor
+
     fold = ProfileFold(dataset.columns, sample_rows_max, seed, wide_rows_max=wide_rows_max)
-    for batch in dataset.batches():
-        fold.add(batch)
-        advance(batch.height)
+    with ThreadPoolExecutor(THREADS) as threads:
+        waiting: deque[Future[_Measured]] = deque()
+
+        def take(most: int) -> None:
+            while len(waiting) > most:
+                measured = waiting.popleft().result()
+                fold.fold(measured)
+                advance(measured.rows)
+
+        start = 0
+        for batch in dataset.batches():
+            waiting.append(threads.submit(fold.measure, batch, start))
+            start += batch.height
+            take(THREADS)
+        take(0)
     return fold.result(dataset.name, dataset.kind, dataset.format, dataset.notes)
 
 
