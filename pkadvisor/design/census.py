@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.population import Atom, atom_properties, atoms_of
-from pkadvisor.design.screen import PartitionFacts, atom_hashes, needed, salted, summed
-from pkadvisor.observe.hashing import GOLDEN, value_hashes
+from pkadvisor.design.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
+from pkadvisor.observe.hashing import GOLDEN, presence, value_hashes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,8 @@ def _pass(
     dataset: Dataset, sets: Sequence[tuple[Atom, ...]], sized: frozenset[tuple[Atom, ...]], types: dict[str, EdmType]
 ) -> dict[tuple[Atom, ...], PartitionFacts]:
     """Read all rows once and count some sets."""
+    from concurrent.futures import ThreadPoolExecutor
+
     import numpy as np
 
     atoms = sorted({atom for s in sets for atom in s})
@@ -95,12 +97,11 @@ def _pass(
     texts = {atom: _Texts(atom, types) for atom in atoms if atom[0] in ("h", "f")}
     columns: dict[tuple[Atom, ...], Hashes] = {s: np.empty(dataset.row_count, dtype=np.uint64) for s in sets}
     at = 0
-    from concurrent.futures import ThreadPoolExecutor
 
     def one(frame: pl.DataFrame, atom: Atom) -> Hashes | None:
         return texts[atom].hashes(frame) if atom in texts else atom_hashes(frame, atom, types)
 
-    with ThreadPoolExecutor(2) as threads:
+    with ThreadPoolExecutor(THREADS) as threads:
         for frame in dataset.batches(names, BATCH):
             got = dict(zip(atoms, threads.map(one, [frame] * len(atoms), atoms), strict=True))
             for s in list(columns):
@@ -182,10 +183,8 @@ class _Texts:
 
 
 def _values(column: pl.Series) -> Hashes:
+    """Hashes of a property's values; one for all that are missing."""
     import numpy as np
 
-    from pkadvisor.observe.hashing import presence
-
-    present = presence(column)
-    hashes = value_hashes(column)
+    present, hashes = presence(column), value_hashes(column)
     return hashes if present is None else np.where(present, hashes, np.uint64(GOLDEN))

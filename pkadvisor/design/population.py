@@ -330,11 +330,12 @@ class Population:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
         drawn."""
         key = tuple(atoms)
+        found = self.distinct(key)
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
-            return float(max(self.distinct(key), self.partition_facts(key).partitions))
+            found = max(found, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
-            return self.distinct(key) * (self.total / self.drawn_from)
-        return float(self.distinct(key))
+            return found * (self.total / self.drawn_from)
+        return float(found)
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""

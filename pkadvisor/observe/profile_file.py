@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 DOCUMENT = "pkadvisor profile"
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 FILE_SAMPLE_ROWS = 1_000
 FILE_DISTINCT_K = 512
 """Hashes of distinct values that a file keeps for each property: 4.4 % standard error, 4 KB."""

@@ -206,3 +206,18 @@ def _bucket(text: str) -> int:
     from pkadvisor.design.transforms import bucket
 
     return bucket(text, 4)
+
+
+def test_a_population_counts_its_partitions_in_the_wider_sample() -> None:
+    wide = pl.DataFrame({"tenant": [f"t{i % 300}" for i in range(900)], "bib": list(range(900))})
+    types = {"tenant": EdmType.STRING, "bib": EdmType.INT64}
+    sample = wide.head(200)
+    tenant: list[Atom] = [("p", "tenant")]
+    narrow = Population(sample, types, total=5000, complete=False, drawn_from=2500)
+    wider = Population(sample, types, total=5000, complete=False, drawn_from=2500, wide=wide)
+    assert (narrow.groups_total(tenant), wider.groups_total(tenant)) == (200.0, 300.0)
+    facts = wider.partition_facts(tenant)
+    assert (facts.rows, facts.largest, facts.exact) == (900, 3, False)
+    keys = {"total": 5000, "complete": False, "drawn_from": 2500, "sampling": "random-keys", "sampled_by": ("tenant",)}
+    assert Population(sample, types, wide=wide, **keys).groups_total(tenant) == 600.0  # type: ignore[arg-type]
+    assert Population(wide, types).partition_facts(tenant).exact
