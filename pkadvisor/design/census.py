@@ -30,6 +30,8 @@ BYTES = 800_000_000
 """Hashes held at a time: those of five sets of 20 million rows."""
 TEXTS_MAX = 2_000_000
 """Distinct values of a property up to which its hash bucket or other text is worked out for each of them."""
+RECENT_BITS = 21
+"""Places for values met lately, as a power of two: 32 MB."""
 BATCH = 1 << 19
 """Rows read at a time."""
 
@@ -156,6 +158,8 @@ class _Texts:
         self.atom, self.types = atom, types
         empty = np.zeros(0, dtype=np.uint64)
         self._known: _Known | None = _Known(empty, empty)
+        # What was asked lately, found by the first bits of its hash at once: a search takes ten times as long.
+        self._recent = _Known(np.zeros(1 << RECENT_BITS, dtype=np.uint64), np.zeros(1 << RECENT_BITS, dtype=np.uint64))
 
     def hashes(self, frame: pl.DataFrame) -> Hashes | None:
         """A hash for each row; None once there were too many distinct values."""
@@ -165,21 +169,38 @@ class _Texts:
             return None
         names = atom_properties(self.atom)
         values = summed([salted(_values(frame.get_column(n)), ("p", n)) for n in names])
-        known = self._known
-        places = np.searchsorted(known.values, values)
-        inside = np.minimum(places, max(0, len(known.values) - 1))
-        new = np.flatnonzero(known.values[inside] != values) if len(known.values) else np.arange(len(values))
+        places = values >> np.uint64(64 - RECENT_BITS)
+        given: Hashes = self._recent.given[places]
+        rows = np.flatnonzero(self._recent.values[places] != values)
+        if len(rows):
+            found = self._looked_up(frame.select(names), values, rows)
+            if found is None:
+                return None
+            given[rows] = found
+            self._recent.values[places[rows]] = values[rows]
+            # Where rows share a place, both assignments leave it to the last of them.
+            self._recent.given[places[rows]] = found
+        return given
+
+    def _looked_up(self, frame: pl.DataFrame, values: Hashes, rows: NDArray[np.int64]) -> Hashes | None:
+        """What the values of some rows give, worked out where it is not known yet."""
+        import numpy as np
+
+        assert self._known is not None
+        known, asked = self._known, values[rows]
+        inside = np.minimum(np.searchsorted(known.values, asked), max(0, len(known.values) - 1))
+        new = np.flatnonzero(known.values[inside] != asked) if len(known.values) else np.arange(len(rows))
         if len(new):
-            distinct, first = np.unique(values[new], return_index=True)
+            distinct, first = np.unique(asked[new], return_index=True)
             if len(distinct) + len(known.values) > TEXTS_MAX:
                 self._known = None
                 return None
-            given = atom_hashes(frame.select(names)[new[first]], self.atom, self.types)
+            given = atom_hashes(frame[rows[new[first]]], self.atom, self.types)
             merged = np.concatenate([known.values, distinct])
             order = np.argsort(merged, kind="stable")
             known = self._known = _Known(merged[order], np.concatenate([known.given, given])[order])
-            places = np.searchsorted(known.values, values)
-        return known.given[places]
+        found: Hashes = known.given[np.searchsorted(known.values, asked)]
+        return found
 
 
 def _values(column: pl.Series) -> Hashes:

@@ -59,24 +59,23 @@ def value_hashes(column: pl.Series, seed: int = 0) -> Hashes:
     if column.dtype == pl.Binary:
         column = column.bin.encode("hex")
     first, second = (np.uint64(k) for k in _keys(seed))
+    numbers = _texts(column, first) if column.dtype == pl.String else _numbers(column)
     out: Hashes = np.empty(len(column), dtype=np.uint64)
     for start in range(0, len(column), SLICE):
-        numbers = _numbers(column.slice(start, SLICE), first)
-        out[start : start + SLICE] = mixed(mixed(numbers) ^ second)
+        part = numbers[start : start + SLICE]
+        out[start : start + SLICE] = mixed(mixed(part if column.dtype == pl.String else part + first) ^ second)
     return out
 
 
-def _numbers(column: pl.Series, first: np.uint64) -> Hashes:
-    """Values as numbers: the same for the same values, and for texts spread already."""
+def _numbers(column: pl.Series) -> Hashes:
+    """Values as numbers: the same for the same values."""
     import numpy as np
     import polars as pl
 
-    if column.dtype == pl.String:
-        return _texts(column, first)
     if column.dtype.is_float():
-        return _floats(column.fill_null(0.0).to_numpy()) + first
+        return _floats(column.fill_null(0.0).to_numpy())
     whole = column.dt.epoch("us") if isinstance(column.dtype, pl.Datetime) else column.cast(pl.Int64)
-    return whole.fill_null(0).to_numpy().view(np.uint64) + first
+    return (whole.fill_null(0) if whole.null_count() else whole).to_numpy().view(np.uint64)
 
 
 def _floats(values: NDArray[np.float64]) -> Hashes:
@@ -90,21 +89,35 @@ def _floats(values: NDArray[np.float64]) -> Hashes:
 
 
 def _texts(column: pl.Series, first: np.uint64) -> Hashes:
-    """Texts by their UTF-8, eight bytes at a time: words of all texts side by side, and the number of bytes."""
+    """Texts by their UTF-8, as numbers that are spread already."""
     import numpy as np
 
-    texts = column.fill_null("")
+    texts = column.fill_null("") if column.null_count() else column
     sizes = texts.str.len_bytes().to_numpy().astype(np.int64)
-    joined = texts.str.join("").item().encode("utf-8") + bytes(8)
-    longest, shortest = int(sizes.max()), int(sizes.min())
     starts = np.cumsum(sizes) - sizes
-    # A word begins at any byte: eight bytes past the end keep the last one inside.
+    joined = texts.str.join("").item().encode("utf-8") + bytes(8)
+    out: Hashes = np.empty(len(sizes), dtype=np.uint64)
+    for start in range(0, len(sizes), SLICE):
+        part = slice(start, start + SLICE)
+        out[part] = _words(joined, starts[part], sizes[part], first)
+    return out
+
+
+def _words(joined: bytes, starts: NDArray[np.int64], sizes: NDArray[np.int64], first: np.uint64) -> Hashes:
+    """Neighbouring texts inside ``joined``, eight bytes at a time: words of all of them side by side, and their sizes.
+
+    Eight more bytes follow the last text, so that a word may begin at any byte of it.
+    """
+    import numpy as np
+
+    longest, shortest = int(sizes.max()), int(sizes.min())
     words = np.ndarray(shape=(len(joined) - 7,), dtype="<u8", buffer=joined, strides=(1,))
     masks = np.array([(1 << 8 * kept) - 1 for kept in range(9)], dtype=np.uint64)
     out: Hashes = mixed(sizes.view(np.uint64) + first)
     for at in range(0, min(longest, 8 * WORDS_MAX), 8):
         if shortest == longest:  # no need to look where each begins: padded numbers and ids are like this
-            read = np.ndarray(shape=(len(sizes),), dtype="<u8", buffer=joined, offset=at, strides=(longest,))
+            begin = int(starts[0]) + at
+            read = np.ndarray(shape=(len(sizes),), dtype="<u8", buffer=joined, offset=begin, strides=(longest,))
             out = mixed(out + (read & masks[min(8, longest - at)]))
         elif shortest > at:
             out = mixed(out + (words[starts + at] & masks[np.minimum(sizes - at, 8)]))

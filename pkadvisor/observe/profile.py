@@ -291,7 +291,7 @@ class ProfileFold:
             kept = kept.filter(pl.col("#hash") < self._threshold)
         self._kept.append(kept)
         self._kept_rows += kept.height
-        if self._kept_rows > self.rows_max + self.rows_max // 2:
+        if self._kept_rows > self.rows_max + self.rows_max // 4:
             self._cut()
 
     def _cut(self) -> None:
