@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 _ROWS: Final = 65_536
+_AHEAD: Final = 1 << 20
+"""Rows that the reader may be ahead of whoever takes them: it does not wait by itself."""
 
 
 class ParquetSource:
@@ -116,11 +118,14 @@ class ParquetSource:
         wanted = {n: c for n, c in self._columns.items() if columns is None or n in columns}
         exprs = [expr for _, expr in wanted.values()] or [next(iter(self._columns.values()))[1]]
         try:
-            for frame in self._scan.select(exprs).collect_batches(chunk_size=_ROWS, maintain_order=True):
-                tally.rows += frame.height
-                part = frame.select(list(wanted))
-                stated = {n: {edm: frame.height - part[n].null_count()} for n, (edm, _) in wanted.items()}
-                yield Chunk(frame.height, part, stated)
+            rows = int(self._scan.select(pl.len()).collect().item())
+            for start in range(0, rows, _AHEAD):
+                slices = self._scan.slice(start, _AHEAD).select(exprs)
+                for frame in slices.collect_batches(chunk_size=_ROWS, maintain_order=True):
+                    tally.rows += frame.height
+                    part = frame.select(list(wanted))
+                    stated = {n: {edm: frame.height - part[n].null_count()} for n, (edm, _) in wanted.items()}
+                    yield Chunk(frame.height, part, stated)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise self._damaged(error) from None
 
