@@ -236,7 +236,7 @@ def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
 def _data(
     request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0
 ) -> list[tuple[DataProfile, Dataset]]:
-    from pkadvisor.observe.profile import SAMPLE_ROWS, profile_dataset
+    from pkadvisor.observe.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile_file import FILE_SAMPLE_ROWS, is_document
 
     specs = [spec for spec in request.data if not is_document(spec)]
@@ -257,7 +257,9 @@ def _data(
     for dataset in datasets:
         for note in dataset.notes:
             progress.note(f"{dataset.name}: {note}")
-        found.append((profile_dataset(dataset, most, seed=seed, advance=progress.advance), dataset))
+        wide = 0 if file_sample else WIDE_ROWS
+        profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
+        found.append((profiled, dataset))
     return found
 
 

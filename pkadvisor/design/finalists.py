@@ -13,7 +13,10 @@ from pkadvisor.observe.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.screen import PartitionFacts
     from pkadvisor.design.search import Advice
     from pkadvisor.observe.dataset import Dataset
 
@@ -21,16 +24,23 @@ PARTITIONS = "partitions"
 FINALISTS = 3
 
 
-def with_partitions(advice: Advice, bench: Bench, dataset: Dataset | None) -> Advice:
-    """The advice with the partitions of its first schemes, sketched over all rows of the data where it can be read."""
+def with_partitions(
+    advice: Advice, bench: Bench, dataset: Dataset | None, facts: Mapping[Key, PartitionFacts] | None = None
+) -> Advice:
+    """The advice with the partitions of its first schemes: as counted over every row (``facts``), else sketched over
+    all rows of the data where it can be read."""
     population = bench.population
     if population.complete:
         return advice
     told = list(advice.ranking[:FINALISTS])
     if advice.current is not None and all(c is not advice.current for c in told):
         told.append(advice.current)
-    sketches = _sketches([c.scheme.main for c in told], population, dataset)
-    counted = {id(c): _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition))) for c in told}
+    facts = facts or {}
+    sketches = _sketches([c.scheme.main for c in told if c.scheme.main not in facts], population, dataset)
+    counted = {
+        id(c): _counted(c, population, sketches.get(atoms_of(c.scheme.main.partition)), facts.get(c.scheme.main))
+        for c in told
+    }
     return replace(
         advice,
         recommended=counted.get(id(advice.recommended), advice.recommended),
@@ -74,7 +84,9 @@ def _name(atom: Atom) -> str:
     return "\x1f".join(("", *atom))
 
 
-def _counted(found: CostEstimate, population: Population, sketch: KeySketch | None) -> CostEstimate:
+def _counted(
+    found: CostEstimate, population: Population, sketch: KeySketch | None, facts: PartitionFacts | None = None
+) -> CostEstimate:
     """The partitions of a scheme, with where their number lies."""
     atoms = atoms_of(found.scheme.main.partition)
     if not atoms:
@@ -82,7 +94,10 @@ def _counted(found: CostEstimate, population: Population, sketch: KeySketch | No
     seen = float(population.distinct(atoms))
     low, high, source, basis = seen, seen, "rows at hand", Basis.COUNTED
     value = seen
-    if sketch is not None:
+    if facts is not None:
+        value = low = high = float(facts.partitions)
+        source = "every row of the data"
+    elif sketch is not None:
         value, (low, high) = sketch.estimate(), sketch.interval()
         source = "bottom-k of the hashes of all keys"
         basis = Basis.SKETCHED if sketch.relative_error else Basis.COUNTED
@@ -90,7 +105,9 @@ def _counted(found: CostEstimate, population: Population, sketch: KeySketch | No
     if population.whole(atoms) and population.drawn_from < population.total:
         value *= population.total / population.drawn_from
         low, top, basis = seen, None, Basis.ESTIMATED
-    elif population.drawn_from < population.total or (sketch is None and population.drawn_from > population.rows):
+    elif population.drawn_from < population.total or (
+        sketch is None and facts is None and population.drawn_from > population.rows
+    ):
         top, basis = None, Basis.ESTIMATED
         source += ": there may be more, and no sample of rows tells how many"
     term = Term(PARTITIONS, value, PARTITIONS, basis, source, low, top)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.sections import Judged, Section, inferred, observed
+from pkadvisor.design.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile import DataProfile
 
-EXACT_ROWS_MAX = 25_000_000
-"""Entities up to which the recommended key is checked for uniqueness over every row."""
-VERIFY_ROUNDS = 4
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
 STRANGERS_TELLING = 0.2
@@ -69,16 +67,25 @@ def judge(
     if scheme is None and current is not None:
         more += _looks(section)
     advice = advise(bench, current, named)
-    advice, verified, extra = _verify(advice, section, bench, dataset)
+    checked = verified(advice, section, bench, dataset)
     from pkadvisor.design.confidence import with_confidence
     from pkadvisor.design.finalists import with_partitions
 
-    readable = dataset if section.data.rows <= EXACT_ROWS_MAX else None
-    advice = with_partitions(_with_readings(advice, bench), bench, readable)
+    advice = with_partitions(_with_readings(checked.advice, bench), bench, dataset, dict(checked.counted))
     advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
-    conflicts = conflicts_among(advice.ranking, best_of)
-    notes = (*notes, *more, *extra)
-    return Judged(section, workload, bench, advice, current, notes, "", verified, conflicts, tuple(named))
+    return Judged(
+        section=section,
+        workload=workload,
+        bench=bench,
+        advice=advice,
+        scheme=current,
+        notes=(*notes, *more, *checked.notes),
+        why_not="",
+        verified_rows=checked.rows,
+        conflicts=conflicts_among(advice.ranking, best_of),
+        named=tuple(named),
+        counted=checked.counted,
+    )
 
 
 def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -> tuple[Bench, KeyScheme | None]:
@@ -264,6 +271,7 @@ def bench_for(
         token=token_maker(data),
         zoneless=frozenset(p.column.name for p in data.properties if p.column.zoneless),
         counted=_counted_groups(workload, data, dataset),
+        wide=data.wide,
     )
     declared_sizes = dict((kind.sizes if kind else table.sizes) if table else ())
     found = demands(workload, population, places)
@@ -347,59 +355,3 @@ def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, in
         places[query.name] = (start, start + frame.height)
         start += frame.height
     return (pl.concat(frames, how="diagonal_relaxed") if frames else None), places
-
-
-def _verify(advice: Advice, section: Section, bench: Bench, dataset: Dataset | None) -> tuple[Advice, int, list[str]]:
-    """Check the recommended key over every row where only a sample was looked at; on a collision the next best
-    steps up."""
-    assert section.data is not None
-    if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
-        return advice, section.data.rows if section.data.complete else 0, []
-    from pkadvisor.design.estimates import Violation
-    from pkadvisor.design.search import ranked
-
-    ranking, notes = list(advice.ranking), list[str]()
-    for _ in range(VERIFY_ROUNDS):
-        first = ranking[0]
-        surplus = collisions(dataset, first.scheme, bench.population.types)
-        if not surplus:
-            recommended = first
-            keep = advice.keep and recommended is advice.current
-            return replace(advice, recommended=recommended, ranking=tuple(ranking), keep=keep), section.data.rows, notes
-        message = (
-            f"{surplus:,} of {section.data.rows:,} entities share a key with another (found by reading all of them)"
-        )
-        broken = Violation("not-unique", message, float(surplus), 0.0, "entities", 10.0)
-        notes.append(f"{first.scheme.main} looked unique in the sample and is not: {message}")
-        ranking[0] = replace(first, violations=(*first.violations, broken))
-        ranking = ranked(ranking)
-    return replace(advice, recommended=ranking[0], ranking=tuple(ranking), keep=False), 0, notes
-
-
-def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
-    """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a
-    number.
-
-    Keys are compared by 64-bit hashes: a false alarm takes some billions of rows.
-    """
-    import polars as pl
-
-    from pkadvisor.design.scheme import key_expression
-    from pkadvisor.design.transforms import Sequence
-
-    if any(isinstance(p, Sequence) for p in (*scheme.main.partition, *scheme.main.row)):
-        return 0
-    names = list(scheme.main.properties)
-    if not names:
-        return max(0, dataset.row_count - 1)
-    seen = []
-    for batch in dataset.batches(names):
-        keys = batch.select(
-            pl.struct(
-                key_expression(scheme.main.partition, dict(types)).alias("pk"),
-                key_expression(scheme.main.row, dict(types)).alias("rk"),
-            ).hash(0)
-        )
-        seen.append(keys.to_series())
-    hashes = pl.concat(seen)
-    return int(len(hashes) - hashes.n_unique())

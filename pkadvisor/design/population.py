@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.exact import GroupCounts
+    from pkadvisor.design.screen import PartitionFacts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -80,12 +81,12 @@ def atom_properties(atom: Atom) -> tuple[str, ...]:
     if atom[0] in ("p", "t", "h"):
         return (atom[1],)
     if atom[0] == "f":
-        return _function(atom).properties
+        return function_of(atom).properties
     return ()
 
 
 @lru_cache(maxsize=1024)
-def _function(atom: Atom) -> Part:
+def function_of(atom: Atom) -> Part:
     """The part behind the text of an atom."""
     from pkadvisor.design.template import parse_template
 
@@ -145,6 +146,7 @@ class Population:
         token: Callable[[str], str] | None = None,
         zoneless: frozenset[str] = frozenset(),
         counted: Mapping[tuple[str, ...], GroupCounts] | None = None,
+        wide: pl.DataFrame | None = None,
     ) -> None:
         """``frame`` holds the properties in canonical dtypes, in arrival order where that is known (``arrival`` set).
 
@@ -157,6 +159,7 @@ class Population:
         from a
         canonical text, where the key of the tokens is known. ``zoneless`` times have no zone in the data.
         ``counted`` holds the groups of some property sets over every row of the data set.
+        ``wide`` is a larger sample of the same rows, in which partitions are counted.
         """
         import numpy as np
         import polars as pl
@@ -164,6 +167,7 @@ class Population:
         self.types = dict(types)
         self.hashed = hashed
         self.zoneless = zoneless
+        self._wide = wide
         self._token = token
         self._sizes = dict(sizes or {})
         self.rows = frame.height
@@ -280,7 +284,7 @@ class Population:
         """Codes of the key text that a function gives; they rise with the text."""
         import numpy as np
 
-        part = _function(atom)
+        part = function_of(atom)
         texts = self.frame.select(part.expression(Context(self.types)).alias("t")).to_series()
         codes = texts.rank("dense").to_numpy().astype(np.int64) - 1
         return codes, int(codes.max(initial=-1)) + 1
@@ -344,9 +348,24 @@ class Population:
         """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
         drawn."""
         key = tuple(atoms)
+        found = self.distinct(key)
+        if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
+            found = max(found, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
-            return self.distinct(key) * (self.total / self.drawn_from)
-        return float(self.distinct(key))
+            return found * (self.total / self.drawn_from)
+        return float(found)
+
+    def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
+        """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
+        from pkadvisor.design.screen import Screen
+
+        key = tuple(sorted(set(atoms)))
+        if "screen" not in self.memo:
+            frame = self.frame[: self.rows] if self._wide is None else self._wide
+            self.memo["screen"] = Screen(frame, self.types, exact=self.complete)
+        if ("facts", key) not in self.memo:
+            (self.memo["facts", key],) = self.memo["screen"].facts([key])
+        return self.memo["facts", key]  # type: ignore[no-any-return]
 
     def surplus(self, atoms: Iterable[Atom]) -> int:
         """Data rows beyond the first of their group: 0 means that the atoms are unique."""

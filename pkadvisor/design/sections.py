@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.design.flips import Turning
     from pkadvisor.design.infer import Inference
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.screen import PartitionFacts
     from pkadvisor.design.search import Advice
     from pkadvisor.observe.declaration import Declaration, TableDeclaration
     from pkadvisor.observe.profile import DataProfile
@@ -58,6 +59,8 @@ class Judged:
     """Schemes that the user named: they take part in the ranking and are shown wherever they end."""
     turning: Turning | None = None
     """What would put the next best scheme before the recommended one."""
+    counted: tuple[tuple[Key, PartitionFacts], ...] = ()
+    """Main keys whose partitions were counted over every row, where only a sample was looked at closely."""
 
     def ranking(self) -> tuple[CostEstimate, ...]:
         """The ranking as it is numbered: the keys in use have no number of their own."""

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.edm_text import TypeCounts, polars_type, typed_expr
+from pkadvisor.observe.parquet import ParquetSource
 from pkadvisor.observe.records import Chunk, Source, Tally
 from pkadvisor.observe.sniff import FORMATS, source_of
 from pkadvisor.observe.streams import EmptyFileError, locate, spool_stdin
@@ -225,8 +226,11 @@ def _open(
         tally = Tally()
         try:
             source = source_of(path, where, input_format, tally)
-            for chunk in source.chunks(tally):
-                _count(chunk, seen)
+            if isinstance(source, ParquetSource):
+                _state(source.counted(tally), seen)
+            else:
+                for chunk in source.chunks(tally):
+                    _count(chunk, seen)
             _judge(source, tally, max_bad_share, notes)
         except EmptyFileError as error:
             # Exports in parts often have empty ones; a set of nothing but these is an error.
@@ -282,6 +286,14 @@ def _count(chunk: Chunk, seen: dict[str, _Seen]) -> None:
             jobs.append((column.counts, values, name in chunk.temporal))
     for counts, values, temporal in jobs:
         counts.infer(values, temporal_only=temporal)
+
+
+def _state(stated: Mapping[str, Mapping[EdmType, int]], seen: dict[str, _Seen]) -> None:
+    """Add one file whose schema states all types."""
+    for name, types in stated.items():
+        column, present = seen.setdefault(name, _Seen()), sum(types.values())
+        column.present += present
+        column.counts.state({EdmType.STRING: present} if name in KEY_COLUMNS else types)
 
 
 def _judge(source: Source, tally: Tally, max_bad_share: float, notes: dict[str, None]) -> None:

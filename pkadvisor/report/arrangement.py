@@ -156,7 +156,9 @@ def arranged_text(page: Page, found: dict[str, Any]) -> None:
 
 def _constraints(page: Page, constraints: Sequence[dict[str, Any]]) -> None:
     if len(constraints) == 1:
-        page.wrapped(f"no key looked at holds this, whatever else is given up: {constraints[0]['sentence']}", "  ", "    ", "bad")
+        page.wrapped(
+            f"no key looked at holds this, whatever else is given up: {constraints[0]['sentence']}", "  ", "    ", "bad"
+        )
         return
     page.wrapped(f"no key looked at holds these {len(constraints)} together:", "  ", "    ", "bad")
     for constraint in constraints:

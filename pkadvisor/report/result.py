@@ -290,6 +290,7 @@ def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
         "sampling": sampling_of(judged),
         "rows_at_hand": data.sample.height,
         "unique_key_checked_over": judged.verified_rows,
+        **({"counted_over_all": _counted(judged)} if judged.counted else {}),
         "arrival": population.arrival if population else None,
         "mean_property_bytes": number(judged.bench.property_bytes) if judged.bench else None,
         "notes": [shown.message(n) for n in data.notes],
@@ -307,6 +308,23 @@ def _data(judged: Judged, shown: Shown) -> dict[str, Any] | None:
             for p in data.properties
         ],
     }
+
+
+def _counted(judged: Judged) -> list[dict[str, Any]]:
+    """What the best keys make of every row, where schemes were tried on a sample."""
+    return [
+        {
+            "partition_key": format_template(key.partition),
+            "row_key": format_template(key.row),
+            "rows": facts.rows,
+            "partitions": facts.partitions,
+            "largest_partition": facts.largest,
+            "top_share": number(facts.top_share),
+            "shared_keys": facts.surplus,
+            "basis": str(Basis.COUNTED),
+        }
+        for key, facts in judged.counted
+    ]
 
 
 def _workload(judged: Judged) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.observe.dataset import Column, open_datasets
+from pkadvisor.observe.hashing import row_hashes
 from pkadvisor.observe.profile import (
-    DISTINCT_K,
     POSITION,
     DataProfile,
     DistinctSketch,
@@ -24,7 +24,7 @@ from pkadvisor.observe.profile import (
     canonical_column,
     merge_data,
     profile_dataset,
-    row_hashes,
+    row_bytes,
 )
 from pkadvisor.observe.profile_file import ProfileDocument, TableProfile
 from pkadvisor.table.edm import EdmType
@@ -97,7 +97,10 @@ def test_a_profile_counts_what_is_there() -> None:
     assert name.characters == FRAME.get_column("name").str.len_chars().sum()
     assert (name.characters_max, bib.largest) == (5, 996)
     exact = FRAME.get_column("name").n_unique() - 1
-    assert abs(name.distinct.estimate() - exact) < 4 * name.distinct.relative_error * exact
+    assert name.distinct.estimate() == exact
+    few = name.distinct.cut(512)
+    assert abs(few.estimate() - exact) < 4 * few.relative_error * exact
+    assert few.relative_error > 0
     assert bib.distinct.estimate() == FRAME.get_column("bib").n_unique()
     assert bib.distinct.relative_error == 0
     assert data.sample.get_column(POSITION).is_sorted()
@@ -143,6 +146,37 @@ def test_a_cut_before_the_end_leaves_the_same_rows(hashes: list[int], most: int,
     assert once[0].height <= most
 
 
+@settings(max_examples=15)
+@given(
+    order=st.permutations(range(30)),
+    batch=st.integers(7, 900),
+    most=st.integers(1, 400),
+    wide=st.integers(1, 2500),
+    most_bytes=st.integers(1, 500_000),
+)
+def test_the_wide_sample_does_not_depend_on_order_or_parts(
+    order: list[int], batch: int, most: int, wide: int, most_bytes: int
+) -> None:
+    def taken(frame: pl.DataFrame, batch: int) -> DataProfile:
+        fold = ProfileFold(columns_of(frame), most, wide_rows_max=wide, wide_bytes_max=most_bytes)
+        for start in range(0, frame.height, batch):
+            fold.add(frame.slice(start, batch))
+        return fold.result("data", None, "csv", ())
+
+    one = taken(FRAME, ROWS)
+    other = taken(pl.concat([FRAME.slice(100 * i, 100) for i in order]), batch)
+    assert (one.wide is None) == (other.wide is None)
+    if wide <= most:
+        assert one.wide is None
+    assert one.sample.get_column("#hash").sort().equals(other.sample.get_column("#hash").sort())
+    if one.wide is not None and other.wide is not None:
+        assert one.wide.drop(POSITION).sort("#hash").equals(other.wide.drop(POSITION).sort("#hash"))
+        assert one.sample.height < one.wide.height <= wide
+        assert row_bytes(one.wide.drop(POSITION, "#hash")).sum() <= most_bytes
+        assert one.wide.height > 0.9 * min(wide, most_bytes / 140) - 20  # a row takes 112 bytes and some
+        assert one.wide.filter(pl.col("#hash") < one.threshold).equals(one.sample)
+
+
 def test_a_property_that_only_some_parts_have_is_merged_and_hidden() -> None:
     more = FRAME.slice(1500)
     less = FRAME.slice(0, 1500).drop("name", "total")
@@ -162,14 +196,16 @@ def test_a_property_that_only_some_parts_have_is_merged_and_hidden() -> None:
 
 
 def test_a_row_is_the_same_row_beside_further_properties() -> None:
+    def hashes(frame: pl.DataFrame, seed: int = 0) -> list[int]:
+        return row_hashes(frame, seed).tolist()
+
     one = pl.DataFrame({"a": ["x"], "b": ["y"]})
-    assert row_hashes(one) == row_hashes(
-        pl.DataFrame({"b": ["y"], "c": pl.Series([None], dtype=pl.String), "a": ["x"]})
-    )
-    assert row_hashes(one) != row_hashes(pl.DataFrame({"a": ["y"], "b": ["x"]}))
-    assert row_hashes(one) != row_hashes(one, seed=1)
+    more = pl.DataFrame({"b": ["y"], "c": pl.Series([None], dtype=pl.String), "a": ["x"]})
+    assert hashes(one) == hashes(more)
+    assert hashes(one) != hashes(pl.DataFrame({"a": ["y"], "b": ["x"]}))
+    assert hashes(one) != hashes(one, seed=1)
     empty = pl.DataFrame({"a": pl.Series([None], dtype=pl.String)})
-    assert row_hashes(empty) != row_hashes(pl.DataFrame({"a": [""]}))
+    assert hashes(empty) != hashes(pl.DataFrame({"a": [""]}))
 
 
 def test_numbers_are_the_same_in_every_numeric_type_and_texts_where_types_disagree() -> None:
@@ -208,15 +244,14 @@ def test_a_merged_sketch_is_the_sketch_of_the_union(first: int, second: int) -> 
     step = 2**64 // 5003
 
     def sketch(low: int, high: int) -> DistinctSketch:
-        return DistinctSketch(tuple(sorted(i * 2903 % 5003 * step for i in range(low, high)))[:DISTINCT_K])
+        return DistinctSketch(tuple(sorted(i * 2903 % 5003 * step for i in range(low, high)))[:512], 512)
 
     low, high = sorted((first, second))
     merged = sketch(0, high).merge(sketch(low, 5000))
     merged.check()
     assert merged == sketch(0, 5000)
     assert merged.estimate() == pytest.approx(5000, rel=0.02)
-    with pytest.raises(ValueError, match="cannot merge"):
-        merged.merge(DistinctSketch((), 3))
+    assert merged.merge(DistinctSketch((), 3)) == merged.cut(3) == DistinctSketch(merged.hashes[:3], 3)
 
 
 def test_a_data_set_read_in_one_pass_is_the_fold_of_its_rows(tmp_path: Path) -> None:

@@ -394,7 +394,7 @@ def test_a_damaged_profile_is_exit_3(what: str, tmp_path: Path, capsys: pytest.C
         (b"[" * 100_000, "no profile"),
         (b'{"document":"pkadvisor result"}', "pkadvisor result"),
         (b'{"document":"pkadvisor profile"}', "version None"),
-        (b'{"document":"pkadvisor profile","schema_version":2}', "version 2"),
+        (b'{"document":"pkadvisor profile","schema_version":3}', "version 3"),
         (b'{"document":"pkadvisor profile","schema_version":1', "no profile"),
         (b"a,b\n1,2\n", "no profile"),
     ],

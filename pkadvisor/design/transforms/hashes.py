@@ -23,7 +23,9 @@ from pkadvisor.design.transforms.texts import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 BUCKETS_MAX = 10_000
 
@@ -42,6 +44,14 @@ def _utf8(texts: pl.Series) -> list[bytes]:
     import polars as pl
 
     return texts.cast(pl.Binary).to_list()
+
+
+def bucket_numbers(texts: pl.Series) -> NDArray[np.uint64]:
+    """What ``bucket`` takes modulo its count, of texts without nulls."""
+    import numpy as np
+
+    digests = b"".join([hashlib.sha256(text).digest() for text in _utf8(texts)])
+    return np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
 
 
 class Hashed(Transform):
@@ -121,12 +131,10 @@ class Hash(Hashed):
         return f"{bucket(text, self.count):0{self.digits}d}"
 
     def hashed_column(self, texts: pl.Series) -> pl.Series:
-        import numpy as np
         import polars as pl
 
-        digests = b"".join([hashlib.sha256(text).digest() for text in _utf8(texts)])
-        first = np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
-        return pl.Series(self.buckets(), dtype=pl.String).gather(pl.Series(first % self.count, dtype=pl.UInt32))
+        numbers = pl.Series(bucket_numbers(texts) % self.count, dtype=pl.UInt32)
+        return pl.Series(self.buckets(), dtype=pl.String).gather(numbers)
 
     def buckets(self) -> list[str]:
         return [f"{i:0{self.digits}d}" for i in range(self.count)]
