@@ -42,7 +42,7 @@ _HOTTEST = "the hottest partition"
 _DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage": "bytes_per_entity"}
 """Goals that compare one number, and the field that holds it."""
 
-REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED = (
+REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
     "requests",
     "requests at peak",
     "entities counted",
@@ -50,6 +50,7 @@ REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED = (
     "share of the hottest partition",
     "break factor",
     "stored",
+    "latency against goal",
 )
 
 
@@ -62,6 +63,7 @@ def measures(found: CostEstimate) -> dict[str, tuple[float, str]]:
         HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
         SHARE: (found.hot.share if found.hot else 0.0, "share"),
         BREAK: (found.break_factor, "x"),
+        LATENCY: (found.latency_excess, "x"),
         STORED: (found.bytes_per_entity, "bytes/entity"),
     }
     for cost in found.classes:
@@ -246,6 +248,7 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
     entities = moved(ENTITIES, found.entities_per_s)
     stored = moved(STORED, found.bytes_per_entity)
     factors = moved(BREAK, found.break_factor)
+    latencies = moved(LATENCY, found.latency_excess)
     return [
         replace(
             found,
@@ -253,9 +256,10 @@ def _adjusted(again: Resampled, bench: Bench, draw: Draw) -> list[CostEstimate]:
             entities_per_s=float(e),
             bytes_per_entity=float(b),
             break_factor=float(f),
+            latency_excess=float(late),
             violations=_violations(found, float(f), bench.horizon_factor),
         )
-        for r, e, b, f in zip(requests, entities, stored, factors, strict=True)
+        for r, e, b, f, late in zip(requests, entities, stored, factors, latencies, strict=True)
     ]
 
 
