@@ -106,6 +106,11 @@ def amount(value: float | None) -> str:
     return f"{value:.2g}" if abs(value) >= 0.0001 else "<0.0001"
 
 
+def milliseconds(value: float) -> str:
+    """A latency; beyond a minute a request has timed out, and the number says nothing more."""
+    return "over a minute" if value > 60_000 else f"{amount(value)} ms"
+
+
 def ratio(value: float) -> str:
     """How many times a target."""
     if 0 < value < 0.01:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, breaks, rate
+from pkadvisor.report.page import Page, amount, breaks, milliseconds, rate
 from pkadvisor.report.stored import quoted
 
 PAD = 14
@@ -123,7 +123,7 @@ def _cost(figures: dict[str, Any]) -> str:
     late, counted, requests = figures["latency_ms_p99"], amount(figures["entities"]), amount(figures["requests"])
     return (
         f"{access}{via}: {counted} {'entity' if counted == '1' else 'entities'} counted, {requests} "
-        f"request{'' if requests == '1' else 's'}" + (f", p99 {amount(late)} ms" if late else "")
+        f"request{'' if requests == '1' else 's'}" + (f", p99 {milliseconds(late)}" if late else "")
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, breaks, percent, rate
+from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, rate
 from pkadvisor.report.scheme_page import PAD, difference, write_findings, write_keys
 
 
@@ -110,7 +110,7 @@ def _served(served: dict[str, Any] | None) -> str:
     if served is None:
         return "not in its workload"
     via = "" if served["via"] == "main" else f" via {served['via']}"
-    late = f", p99 {amount(served['latency_ms_p99'])} ms" if served["latency_ms_p99"] else ""
+    late = f", p99 {milliseconds(served['latency_ms_p99'])}" if served["latency_ms_p99"] else ""
     access = served["access"] or "one entity by its key"
     many = amount(served["requests"])
     requests = f"{many} request{'' if many == '1' else 's'}"
