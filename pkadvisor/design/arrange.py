@@ -78,8 +78,9 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 
 
 def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None) -> Arrangement:
-    """By the goals in their order: constraints, requests within a tenth, break factor, entities; then text order."""
-    from pkadvisor.design.choice import REQUESTS_TOLERANCE
+    """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room,
+    entities, text order."""
+    from pkadvisor.design.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
 
     def severity(a: Arrangement) -> float:
         return max(
@@ -89,6 +90,8 @@ def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None
 
     least = min(severity(a) for a in arrangements)
     left = [a for a in arrangements if severity(a) <= least + 1e-6]
+    slowest = max(1.0, min(a.latency_excess for a in left))
+    left = [a for a in left if a.latency_excess <= slowest * (1 + SEVERITY_TOLERANCE)]
     cheapest = min(a.requests_per_s for a in left)
     left = [a for a in left if a.requests_per_s <= cheapest * (1 + REQUESTS_TOLERANCE)]
     # Of equally cheap ones the one that keeps more transactions, then the one that leaves more head-room; a constant
@@ -184,14 +187,10 @@ def _arrangement(
     saved_peak = sum(b.peak_per_s * _saved(b, limits) for b in kept)
     violations = [(kind, v) for kind, found in schemes for v in found.violations]
     horizon = max(found.horizon_factor for _, found in schemes)
-    hottest, where = max(
-        ((found.hot.entities_per_s, found.hot.partition_key) for _, found in schemes if found.hot is not None),
-        default=(0.0, ""),
-    )
+    hottest = max((found.hot.entities_per_s for _, found in schemes if found.hot is not None), default=0.0)
     for _, kinds in shared:
         load, text = joint_load([(pools[k].bench, dict(schemes)[k]) for k in kinds])
-        if load > hottest:
-            hottest, where = load, text
+        hottest = max(hottest, load)
         if load * horizon > limits.partition_entities_per_s:
             violations = [(k, v) for k, v in violations if not (k in kinds and v.code == "hot-partition")]
             violations.append(("", _hot(text, load, kinds, limits, horizon, pools)))
@@ -218,7 +217,6 @@ def _arrangement(
         requests_peak,
         sum(found.entities_per_s for _, found in schemes),
         hottest,
-        where,
     )
 
 

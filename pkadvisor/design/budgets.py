@@ -8,22 +8,23 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan import Access
+from pkadvisor.design.terms import term_named
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, Budget, CostEstimate
 
 SECONDS_PER_DAY = 86_400
-SECONDS_PER_MONTH = 365.25 / 12 * SECONDS_PER_DAY
 
 
-def _stored_gb(found: CostEstimate, bench: Bench) -> float:
-    return found.bytes_per_entity * bench.population.total / 1e9
+def _term(name: str) -> Callable[[CostEstimate, Bench], float]:
+    """The value of a term, 0 where the scheme has none."""
 
+    def value(found: CostEstimate, _: Bench) -> float:
+        term = term_named(found.terms, name)
+        return 0.0 if term is None else term.value
 
-def _cost_month(found: CostEstimate, bench: Bench) -> float:
-    requests = found.requests_per_s * SECONDS_PER_MONTH / 10_000 * bench.limits.price_per_10k_transactions
-    return requests + _stored_gb(found, bench) * bench.limits.price_per_gb_month
+    return value
 
 
 def _peak_load(found: CostEstimate, bench: Bench) -> float:
@@ -54,8 +55,9 @@ BOUNDS: dict[str, Bound] = {
     "entities_per_s": Bound("entities/s", lambda found, _: found.entities_per_s),
     "peak_partition_load": Bound("of the target of a partition", _peak_load),
     "p99_ms": Bound("ms", _p99),
-    "cost_month": Bound("USD/month", _cost_month),
-    "storage_gb": Bound("GB", _stored_gb),
+    "throttled": Bound("of the attempts on the hottest partition", _term("throttled at peak")),
+    "cost_month": Bound("USD/month", _term("price")),
+    "storage_gb": Bound("GB", _term("storage")),
     "bytes_per_entity": Bound("bytes/entity", lambda found, _: found.bytes_per_entity),
     "index_rows": Bound("index rows", lambda found, _: float(len(found.scheme.index_rows))),
     "full_scans_per_day": Bound("scans over partitions a day", _full_scans),
@@ -106,5 +108,5 @@ def within_budgets(found: CostEstimate, bench: Bench) -> CostEstimate:
         if value > budget.limit:
             times = value / budget.limit if budget.limit else 10.0 + value
             message = f"{budget.key} is {value:,.4g}, over the budget of {budget.limit:,.4g} ({budget.unit})"
-            over.append(Violation("budget", message, value, budget.limit, budget.unit, times))
+            over.append(Violation("budget", message, value, budget.limit, budget.unit, times, subject=budget.key))
     return replace(found, violations=(*found.violations, *over)) if over else found

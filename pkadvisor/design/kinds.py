@@ -14,7 +14,7 @@ from pkadvisor.design.conflicts import Constraint
 from pkadvisor.design.estimates import CostEstimate, Violation
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.transforms import Literal, Part
-from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,16 @@ class Arrangement:
     requests_per_s_peak: float
     entities_per_s: float
     hottest_per_s: float
-    hottest_key: str
 
     @property
     def severity(self) -> float:
         """The worst factor by which a hard constraint is missed; 0 where all hold."""
         return max((v.severity for _, v in self.violations), default=0.0)
+
+    @property
+    def latency_excess(self) -> float:
+        """The worst p99 of any class, in times of its goal."""
+        return max((found.latency_excess for _, found in self.schemes), default=0.0)
 
     def broken(self) -> frozenset[Constraint]:
         """The constraints missed at the declared load."""
@@ -175,9 +179,3 @@ def labelled(scheme: KeyScheme, kind: str) -> KeyScheme:
         for r in scheme.index_rows
     )
     return KeyScheme(Key(scheme.main.partition, marked(scheme.main.row)), rows, f"{scheme.pattern} + kinds interleaved")
-
-
-def written_by(bond: Bond, classes: Sequence[QueryClass]) -> tuple[str, ...]:
-    """The statements of a transaction in words: operation and class."""
-    operations = {c.name: c.operation for c in classes}
-    return tuple(f"{operations.get(m.name, Operation.UPDATE)} {m.name}" for m in bond.members)

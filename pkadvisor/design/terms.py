@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design import money
+from pkadvisor.design import money, queue_terms
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
 from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.scaling import warm_up_s
@@ -361,6 +361,8 @@ COST_TERMS: tuple[TermOf, ...] = (
     stored,
     entity_size,
     hottest_partition,
+    queue_terms.throttled,
+    queue_terms.fan_out_latency,
     warm_up,
     latency_excess,
     consistency_window,
@@ -381,6 +383,8 @@ OTHER_TERMS: tuple[TermOf, ...] = (
     group_transactions,
     requests_saved,
     break_factor,
+    queue_terms.rate_by_skew,
+    queue_terms.waiting,
     horizon,
     partitions,
 )
