@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.choice import BREAK_ENOUGH
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.sections import Judged, Section, inferred, observed
 from pkadvisor.design.verify import EXACT_ROWS_MAX, verified
@@ -71,6 +72,7 @@ def judge(
     from pkadvisor.design.confidence import with_confidence
     from pkadvisor.design.finalists import with_partitions
 
+    more += _easy(checked.advice)
     advice = with_partitions(_with_readings(checked.advice, bench), bench, dataset, dict(checked.counted))
     advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(
@@ -127,6 +129,21 @@ def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, 
         note += f", and so is {', '.join(asking)}; 'advisor explain query:{asking[0]}' shows its plan"
     classes = tuple(c for c in workload.classes if c.name not in asking)
     return replace(workload, classes=classes), replace(scheme, index_rows=kept), (note,)
+
+
+EASY_SHARE = 0.5
+"""Share of the schemes looked at that must hold with ten times the head-room before most keys are called fine."""
+
+
+def _easy(advice: Advice) -> list[str]:
+    """What to say where the load is so low that most keys bear it: then the choice is one of cost and convenience."""
+    fine = [c for c in advice.ranking if c.feasible and c.latency_excess <= 1 and c.break_factor >= BREAK_ENOUGH]
+    if len(advice.ranking) < 4 or len(fine) < EASY_SHARE * len(advice.ranking):
+        return []
+    return [
+        f"at this load most keys are fine: {len(fine)} of the {len(advice.ranking)} schemes looked at hold every "
+        f"constraint at {BREAK_ENOUGH:g} times the peak; what is chosen among them is a matter of cost"
+    ]
 
 
 def _with_readings(advice: Advice, bench: Bench) -> Advice:
