@@ -15,7 +15,7 @@ from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
     "advisor analyze --sample footrace --out json=free.json",
-    "advisor analyze --sample footrace --budget index_rows=0 --out json=lean.json",
+    "advisor analyze --sample footrace --budget index_rows=1 --out json=lean.json",
     "advisor compare free.json lean.json",
     "advisor compare free.json free.json --fail-if-worse requests_per_s=5%",
 )

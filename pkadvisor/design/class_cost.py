@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_latency import spread
 from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
-from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants
+from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants, zipf_block
 from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Population, atoms_of
+from pkadvisor.design.scaling import harmonic
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.transforms import (
     Literal,
@@ -258,11 +259,11 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     stops = demand.query.top is not None and plan_.order_served and not plan_.unserved
     grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
-        recent = _recent(demand, population)
+        kept = _kept(demand, population)
         load = weights * best.counted
-        loads.at_instances(key.partition, demand.instances, load, recent=recent, grows=grows)
+        loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=grows)
         if plan_.access is Access.POINT:
-            loads.at_entities(key, demand.instances, load, recent=recent)
+            loads.at_entities(key, demand.instances, load, kept=kept)
         return
     free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
@@ -274,11 +275,19 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     loads.at_rows(key.partition, ids, load, keep, grows=grows)
 
 
-def _recent(demand: Demand, population: Population) -> bool:
-    """Whether a class goes to the newest entities, and nothing but time says which those are; or to a few keys, as
-    many of the whole table as of the rows at hand."""
-    moving = demand.query.operation is Operation.INSERT or demand.query.draw.by is DrawBy.NEWEST
-    return (moving and population.sampling == "slice") or demand.query.draw.by is DrawBy.ZIPF
+def _kept(demand: Demand, population: Population) -> float | None:
+    """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
+
+    None where the class says nothing of it: then the keys that are not at hand take their part.
+
+    The newest entities are in one period, whatever else there is. Under Zipf's law the first of all keys takes 1 of
+    the sum of the ranks that each key at hand stands for.
+    """
+    draw = demand.query.draw
+    if draw.by is DrawBy.ZIPF:
+        return 1 / harmonic(zipf_block(draw, population), draw.exponent)
+    moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
+    return 1.0 if moving and population.sampling == "slice" else None
 
 
 def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
@@ -312,14 +321,14 @@ def _insert_cost(
     query = demand.query
     weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
     written, elsewhere, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
-    recent = _recent(demand, bench.population)
+    kept = _kept(demand, bench.population)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
-        loads.at_instances(key.partition, demand.instances, load, recent=recent)
+        loads.at_instances(key.partition, demand.instances, load, kept=kept)
         if query.operation is Operation.UPSERT:
-            loads.at_entities(key, demand.instances, load, recent=recent)
+            loads.at_entities(key, demand.instances, load, kept=kept)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         elsewhere += share if row is not None and not scheme.same_partition(row) else 0.0
@@ -433,14 +442,14 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
     alone = float(changed.max(initial=1.0)) <= 1.0
-    recent = _recent(demand, bench.population)
+    kept = _kept(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
             load = weights * tried[via] * (counts[via] if bench.count_bytes else 1.0)
             # An update of many entities by one filter loads their partition; no single entity takes it all.
-            loads.at_instances(key.partition, demand.instances, load, recent=recent, grows=not alone)
+            loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             if alone:
-                loads.at_entities(key, demand.instances, load, recent=recent)
+                loads.at_entities(key, demand.instances, load, kept=kept)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")

@@ -103,23 +103,28 @@ class LoadMap:
         instances: NDArray[np.int64],
         load: Floats,
         *,
-        recent: bool = False,
+        kept: float | None = None,
         grows: bool = False,
     ) -> None:
         """Each instance's load falls on the partition of its own row.
 
-        ``recent`` load is shared out as it is in the whole table: there is one newest period however many older ones
-        are not at hand, and a log is of all keys. ``grows``: with the rows of a key.
+        ``kept`` is the share of it that stays there in the whole table, where a class says so itself: 1 for the newest
+        period, of which there is one however many older ones are not at hand. None: as many keys share it as there
+        are; a log is of all keys. ``grows``: with the rows of a key.
         """
         import numpy as np
 
         atoms = atoms_of(parts)
         ids, size = self._population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
-        factor = 1.0 if recent or self._logged(instances) else self._population.share_factor(atoms)
-        vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
+        vector += self._factor(instances, atoms, kept) * np.bincount(ids[instances], weights=load, minlength=size)
 
-    def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, recent: bool = False) -> None:
+    def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> float:
+        if kept is not None:
+            return kept
+        return 1.0 if self._logged(instances) else self._population.share_factor(atoms)
+
+    def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, kept: float | None = None) -> None:
         """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
         import numpy as np
 
@@ -127,7 +132,7 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
         vector = self._vector(loads, size, False)
-        factor = 1.0 if recent or self._logged(instances) else self._population.share_factor(atoms)
+        factor = self._factor(instances, atoms, kept)
         vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
 
     def _logged(self, instances: NDArray[np.int64]) -> bool:
