@@ -394,10 +394,11 @@ class Population:
         import numpy as np
 
         atoms = tuple(atoms)
-        if atoms and all(a[0] == "p" for a in atoms):
-            rows = self.exact_rows(a[1] for a in atoms)
-            if rows is not None:
-                return rows[instances].astype(np.float64)
+        names = {a[1] for a in atoms if a[0] == "p"}
+        # A bucket or a period of what is fixed anyway divides nothing.
+        more = [a for a in atoms if a[0] != "p" and not (a[0] in "thf" and set(atom_properties(a)) <= names)]
+        if names and not more and (rows := self.exact_rows(names)) is not None:
+            return rows[instances].astype(np.float64)
         ids, _ = self.groups(atoms)
         counts = self.counts(atoms)
         if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:

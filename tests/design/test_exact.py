@@ -84,6 +84,14 @@ def test_a_draw_by_groups_is_right_where_a_sample_of_rows_leans(data: Dataset) -
     assert abs(means[1] - truth) > 2 * abs(means[0] - truth)
 
 
+def test_a_bucket_of_what_is_fixed_divides_nothing(data: Dataset) -> None:
+    population = sampled(data, 20, count_groups(data, [("tenant",)]))
+    instances = np.arange(population.rows)
+    plain = population.matching([("p", "tenant")], instances)
+    assert population.matching([("p", "tenant"), ("h", "tenant", "8")], instances).tolist() == plain.tolist()
+    assert population.matching([("p", "tenant"), ("h", "device", "8")], instances).tolist() != plain.tolist()
+
+
 def test_a_zipf_draw_gives_each_rank_its_share(data: Dataset) -> None:
     counted = count_groups(data, [("tenant",)])
     whole = sampled(data, 1, counted)
