@@ -49,7 +49,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     limits = load_limits(*request.limits)
     bench = None
     if section.data is not None:
-        bench, _ = bench_for(section, workload, limits)
+        bench, _ = bench_for(section, workload, limits, dataset)
     label, scheme = _scheme(section, dataset, workload, current, which, request, progress)
     types = dict(bench.population.types) if bench is not None else _declared_types(section)
     demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Section
     from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
 
 SCHEMA_VERSION = "1.0"
 COMPARISON = "pkadvisor comparison"
@@ -37,18 +38,17 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     from pkadvisor.design.candidate_file import fitting, load_candidates, parse_candidate
 
     limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
-    sections = [section for section, _ in read_sections(request, progress)]
-    able = [section for section in sections if section.data is not None]
+    able = [(section, dataset) for section, dataset in read_sections(request, progress) if section.data is not None]
     if not able:
         raise UsageError("without data no key can be priced", where="DATA", fix="give data files, or a --profile")
     written = [parse_candidate(text, "--scheme") for text in schemes]
     if request.candidates is not None:
         written += load_candidates(request.candidates)
-    named = fitting(written, [s.data.types if s.data is not None else None for s in able])
+    named = fitting(written, [s.data.types if s.data is not None else None for s, _ in able])
     tables = []
-    for section, given in zip(able, named, strict=True):
+    for (section, dataset), given in zip(able, named, strict=True):
         progress.phase(f"price {section.table}")
-        tables.append(_card(section, given, limits, budgets, request))
+        tables.append(_card(section, dataset, given, limits, budgets, request))
     tables = [t for t in tables if t["schemes"]]
     if not tables:
         fix = "name partition_key and row_key in the design, or give --scheme 'PARTITIONKEY | ROWKEY'"
@@ -68,6 +68,7 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
 
 def _card(
     section: Section,
+    dataset: Dataset | None,
     given: Sequence[KeyScheme],
     limits: Limits,
     budgets: tuple[Budget, ...],
@@ -77,7 +78,7 @@ def _card(
     from pkadvisor.design.cost import estimate
     from pkadvisor.design.judge import keys_as_given, prepared
 
-    bench, current = prepared(section, limits)
+    bench, current = prepared(section, limits, dataset)
     bench = replace(bench, budgets=budgets)
     current = current if current is not None else keys_as_given(section)
     schemes = [("as given", scheme) for scheme in given]
@@ -147,7 +148,7 @@ def _schemes_of(request: AnalyzeRequest, declaration: Any, path: str, progress: 
     limits = load_limits(*request.limits)
     out: dict[Any, dict[str, Any]] = {}
     tables = {t.name.lower(): t for t in declaration.tables}
-    for section, _ in read_sections(request, progress):
+    for section, dataset in read_sections(request, progress):
         table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
         if table is None or section.data is None:
             continue
@@ -158,7 +159,7 @@ def _schemes_of(request: AnalyzeRequest, declaration: Any, path: str, progress: 
             r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
         ]
         scheme = replace(scheme, index_rows=tuple(weighed))
-        bench, _ = prepared(section, limits)
+        bench, _ = prepared(section, limits, dataset)
         found = _scored("in the design", estimate(scheme, bench), bench, request)
         out[section.table, section.kind] = found["scheme"]
     if not out:
