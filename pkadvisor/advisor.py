@@ -73,13 +73,14 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     sections = _with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
     named = named_schemes(request, sections)
     budgets = parse_budgets(request.budgets)
-    judged = []
+    judged, sources = [], []
     for section, schemes in zip(sections, named, strict=True):
         progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
         dataset = next((source for found, source in data if found is section.data), None)
+        sources.append(dataset)
         judged.append(with_turning(judge(section, limits, dataset, named=schemes, budgets=budgets)))
     _check_rates(judged, sections)
-    judged, arranged = judge_kinds(judged, limits)
+    judged, arranged = judge_kinds(judged, limits, sources)
     return build_result(
         judged,
         arranged=arranged,

@@ -11,6 +11,7 @@ from pkadvisor.design.kinds import bonds_of, labelled
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.report.console import render_text
+from pkadvisor.table.edm import EdmType
 from tests.kinds_cases import bank, shop
 
 
@@ -94,9 +95,20 @@ def test_a_transaction_has_the_rate_of_its_rarest_write() -> None:
         (write("place", "Orders", 25.0), write("add-line", "Lines", 75.0), write("other", "Orders", 1.0)),
         (Transaction("order", ("place", "add-line"), ("id",)), Transaction("alone", ("place", "other"), ("id",))),
     )
-    (bond,) = bonds_of(workload, {"Orders": ["id"], "Lines": ["id", "line"]})
+    text = EdmType.STRING
+    (bond,) = bonds_of(workload, {"Orders": {"id": text}, "Lines": {"id": text, "line": EdmType.INT32}})
     assert (bond.name, bond.kinds, bond.rate_per_s, bond.entities) == ("order", ("Orders", "Lines"), 25.0, 4.0)
     assert bond.missing == ()
+
+
+def test_a_property_of_two_types_is_no_common_key() -> None:
+    workload = Workload(
+        "Shop",
+        (write("place", "Orders", 25.0), write("add-line", "Lines", 75.0)),
+        (Transaction("order", ("place", "add-line"), ("id",)),),
+    )
+    (bond,) = bonds_of(workload, {"Orders": {"id": EdmType.INT32}, "Lines": {"id": EdmType.STRING}})
+    assert bond.missing == ("id is Int32 in Orders, String in Lines: their keys would not be the same text",)
 
 
 def test_labels_stand_before_every_row_of_the_shared_partition_and_nowhere_else() -> None:

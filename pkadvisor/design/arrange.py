@@ -82,14 +82,12 @@ def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None
     entities, text order."""
     from pkadvisor.design.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
 
-    def severity(a: Arrangement) -> float:
-        return max(
-            (v.severity for _, v in a.violations if besides is None or Constraint(v.code, v.subject) != besides),
-            default=0.0,
-        )
+    def missed(a: Arrangement) -> tuple[float, ...]:
+        counted = (v for _, v in a.violations if besides is None or Constraint(v.code, v.subject) != besides)
+        return tuple(sorted((round(v.severity, 6) for v in counted), reverse=True))
 
-    least = min(severity(a) for a in arrangements)
-    left = [a for a in arrangements if severity(a) <= least + 1e-6]
+    least = min(missed(a) for a in arrangements)
+    left = [a for a in arrangements if missed(a) == least]
     slowest = max(1.0, min(a.latency_excess for a in left))
     left = [a for a in left if a.latency_excess <= slowest * (1 + SEVERITY_TOLERANCE)]
     cheapest = min(a.requests_per_s for a in left)
@@ -256,7 +254,7 @@ def _hot(
 
 def _lost(bond: Bond) -> Violation:
     if bond.missing:
-        lacks = "; ".join(f"{kind} has no {name}" for kind, name in bond.missing)
+        lacks = "; ".join(bond.missing)
         why = (
             f"no key can make '{bond.name}' one group transaction ({', '.join(m.name for m in bond.members)}): {lacks}"
         )

@@ -151,8 +151,9 @@ def pressure_of(
 
 
 def earliest(breaks: Sequence[Break], of: GrowthOf) -> tuple[float, str]:
-    """(break factor, cause) under one kind of growth."""
-    return min(((b.factor, b.cause) for b in breaks if of in b.by), key=lambda p: p[0], default=(float("inf"), NOTHING))
+    """(break factor, cause) under one kind of growth; what is broken already counts whatever grows."""
+    able = ((b.factor, b.cause) for b in breaks if of in b.by or b.factor < 1)
+    return min(able, key=lambda p: p[0], default=(float("inf"), NOTHING))
 
 
 def saturation(breaks: Sequence[Break], requests_per_s: float) -> Term | None:

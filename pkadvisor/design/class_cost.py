@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_latency import spread
 from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
-from pkadvisor.design.demand import Demand, free_atoms, reached, rows_of_constants, zipf_block
+from pkadvisor.design.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_block
 from pkadvisor.design.entity_rates import entity_rates
 from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
@@ -153,6 +153,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         scanned = np.minimum(scanned, way.rows)
     elif found.periods is not None:
         fan_out *= _period_count(found, demand, population)
+    if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
+        scanned = np.maximum(scanned, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     if demand.query.top is not None:
         scanned = _stop_early(scanned, returned, demand.query.top, found, fan_out)

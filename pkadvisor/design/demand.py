@@ -158,6 +158,13 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
     return instances, weights / max(total, 1e-300)
 
 
+def exact_answer(demand: Demand, population: Population) -> bool:
+    """Whether the entities that satisfy a class's filter were counted over every row."""
+    wanted = demand.conditions
+    plain = not (wanted.ranges or wanted.any_of or wanted.residual or demand.constants)
+    return bool(plain and wanted.equal) and population.exact(wanted.equal) is not None
+
+
 def zipf_block(draw: Draw, population: Population) -> int:
     """How many keys of the whole table each key at hand stands for, where whole keys were drawn."""
     atoms = [("p", p) for p in draw.of if population.has(p)]
@@ -181,8 +188,8 @@ def _rank_masses(size: int, block: int, exponent: float) -> Floats:
 def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> Floats:
     """Weights of the rows at hand where the size of every group is known, which sum to 1.
 
-    Each row at hand stands for as many others of the table: a group's share, divided by its rows, falls on each of them
-    (Horvitz and Thompson 1952), so that means over groups have no bias toward those that a sample shows.
+    Groups of which the sample shows some rows weigh as the inverse of the chance of that (Horvitz and Thompson 1952):
+    means over groups have no bias toward those that a sample shows.
     """
     import numpy as np
 
@@ -197,7 +204,11 @@ def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> 
         # Groups of one size share the ranks that they take: which of them is asked for more, nobody knows.
         ranks = np.cumsum(np.concatenate([[0.0], np.arange(1, len(rising) + 1, dtype=np.float64) ** -draw.exponent]))
         mass = (ranks[larger + alike] - ranks[larger]) / np.maximum(alike, 1)
-    weights = mass / own
+    # A group's mass falls on its rows at hand; a group of which none is at hand is made up for by others like it.
+    ids, size = population.groups([("p", name) for name in exact.names])
+    here = np.bincount(ids[: population.rows], minlength=size)[ids[: population.rows]]
+    seen = 1 - (1 - population.rows / population.drawn_from) ** own if population.rows < population.drawn_from else 1.0
+    weights = mass / (here * seen)
     return np.asarray(weights / max(float(weights.sum()), 1e-300))
 
 

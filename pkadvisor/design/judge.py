@@ -68,7 +68,7 @@ def judge(
     if scheme is None and current is not None:
         more += _looks(section)
     advice = advise(bench, current, named)
-    checked = verified(advice, section, bench, dataset)
+    checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     from pkadvisor.design.confidence import with_confidence
     from pkadvisor.design.finalists import with_partitions
 

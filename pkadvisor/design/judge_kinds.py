@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.arrange import KindPool, arrange
 from pkadvisor.design.kinds import Arranged, Bond, bonds_of, bound
+from pkadvisor.design.population import atoms_of
 from pkadvisor.design.sections import Judged
+from pkadvisor.design.verify import VERIFY_ROUNDS, learn, readable
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
 
 
-def judge_kinds(judged: Sequence[Judged], limits: Limits) -> tuple[list[Judged], tuple[Arranged, ...]]:
+def judge_kinds(
+    judged: Sequence[Judged], limits: Limits, datasets: Sequence[Dataset | None] = ()
+) -> tuple[list[Judged], tuple[Arranged, ...]]:
     """The kinds of each table with the schemes of their best arrangement, and those arrangements.
 
-    Tables of one kind, and kinds that no transaction joins to another, are left as they are.
+    Tables of one kind, and kinds that no transaction joins to another, are left as they are. ``datasets`` are what the
+    data of each can be read from again: then the keys chosen are checked over every row.
     """
+    sources = {id(j): d for j, d in zip(judged, datasets, strict=False)}
     out = list(judged)
     arranged = []
     for table in dict.fromkeys(j.section.table for j in judged):
         places = [i for i, j in enumerate(judged) if j.section.table == table and j.section.kind and j.advice]
-        found = _arranged(table, [judged[i] for i in places], limits) if len(places) > 1 else None
+        found = _arranged(table, [judged[i] for i in places], limits, sources) if len(places) > 1 else None
         if found is None:
             continue
         arranged.append(found)
@@ -33,14 +40,16 @@ def judge_kinds(judged: Sequence[Judged], limits: Limits) -> tuple[list[Judged],
     return out, tuple(arranged)
 
 
-def _arranged(table: str, judged: Sequence[Judged], limits: Limits) -> Arranged | None:
+def _arranged(
+    table: str, judged: Sequence[Judged], limits: Limits, sources: Mapping[int, Dataset | None]
+) -> Arranged | None:
     from pkadvisor.design.search import advise
 
     declared = judged[0].section.declared
     if declared is None:
         return None
     by_kind = {j.section.kind or "": j for j in judged}
-    properties = {k: j.bench.population.types.keys() for k, j in by_kind.items() if j.bench is not None}
+    properties = {k: j.bench.population.types for k, j in by_kind.items() if j.bench is not None}
     bonds = tuple(b for b in bonds_of(declared.workload, properties) if set(b.kinds) <= by_kind.keys())
     if not bonds:
         return None
@@ -59,7 +68,26 @@ def _arranged(table: str, judged: Sequence[Judged], limits: Limits) -> Arranged 
             kept[memo] = advise(replace(bench, workload=workload), None).ranking
         return kept[memo]
 
-    return arrange(table, bonds, pools, ranking, limits)
+    found = arrange(table, bonds, pools, ranking, limits)
+    for _ in range(VERIFY_ROUNDS):
+        if not any(_collides(by_kind[kind], found, sources) for kind in pools):
+            break
+        kept.clear()
+        found = arrange(table, bonds, pools, ranking, limits)
+    return found
+
+
+def _collides(judged: Judged, found: Arranged, sources: Mapping[int, Dataset | None]) -> bool:
+    """Whether the key that a kind was given is found not to be unique over every row, and nobody knew."""
+    data, dataset, bench = judged.section.data, sources.get(id(judged)), judged.bench
+    assert data is not None
+    assert bench is not None
+    chosen = found.chosen.scheme_of(judged.section.kind or "")
+    if not readable(data, dataset) or any(v.code == "not-unique" for v in chosen.violations):
+        return False
+    learn([chosen.scheme.main], bench, dataset, {})
+    main = chosen.scheme.main
+    return bool(bench.population.surplus_of_all(atoms_of((*main.partition, *main.row))))
 
 
 def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
@@ -84,4 +112,10 @@ def _in_place(judged: Judged, found: Arranged) -> Judged:
         return judged
     ranking = (chosen, *(c for c in advice.ranking if c.scheme.text != chosen.scheme.text))
     keep = advice.current is not None and advice.current.scheme.text == chosen.scheme.text
-    return replace(judged, advice=replace(advice, recommended=chosen, ranking=ranking, keep=keep))
+    notes = judged.notes
+    shared = next((kinds for _, kinds in found.chosen.shared if kind in kinds), ())
+    if shared:
+        others = ", ".join(k for k in shared if k != kind)
+        load = found.chosen.hottest_per_s
+        notes = (*notes, f"its partitions are shared with {others}: together the hottest takes {load:,.0f} entities/s")
+    return replace(judged, advice=replace(advice, recommended=chosen, ranking=ranking, keep=keep), notes=notes)

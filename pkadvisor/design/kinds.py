@@ -7,7 +7,7 @@ prefix of the RowKey. ``arrange`` weighs which transactions are worth that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.conflicts import Constraint
@@ -15,6 +15,7 @@ from pkadvisor.design.estimates import CostEstimate, Violation
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.transforms import Literal, Part
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
+from pkadvisor.table.edm import EdmType
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class Member:
 class Bond:
     """A transaction whose writes are of several kinds.
 
-    ``rate_per_s`` is transactions per second (mean and peak), ``missing`` the (kind, property) pairs that keep it from
-    ever being one group transaction: a kind that lacks what the set has in common.
+    ``rate_per_s`` is transactions per second (mean and peak), ``missing`` says what keeps it from ever being one group
+    transaction: a kind that lacks what the set has in common, or holds it as another type.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Bond:
     members: tuple[Member, ...]
     rate_per_s: float
     peak_per_s: float
-    missing: tuple[tuple[str, str], ...]
+    missing: tuple[str, ...]
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -116,18 +117,14 @@ class Arranged:
     conflicts: tuple[Contradiction, ...]
 
 
-def bonds_of(workload: Workload, properties: Mapping[str, Iterable[str]]) -> tuple[Bond, ...]:
-    """The transactions of a table that write more than one kind; ``properties`` are those of each kind."""
+def bonds_of(workload: Workload, properties: Mapping[str, Mapping[str, EdmType]]) -> tuple[Bond, ...]:
+    """The transactions of a table that write more than one kind; ``properties`` are those of each kind, by type."""
     by_name = {c.name: c for c in workload.classes}
-    return tuple(
-        bond
-        for bond in (_bond(t, by_name, {k: frozenset(v) for k, v in properties.items()}) for t in workload.transactions)
-        if bond is not None
-    )
+    return tuple(bond for bond in (_bond(t, by_name, properties) for t in workload.transactions) if bond is not None)
 
 
 def _bond(
-    declared: Transaction, by_name: Mapping[str, QueryClass], properties: Mapping[str, frozenset[str]]
+    declared: Transaction, by_name: Mapping[str, QueryClass], properties: Mapping[str, Mapping[str, EdmType]]
 ) -> Bond | None:
     classes = [by_name[name] for name in declared.together if name in by_name]
     kinds = {c.kind for c in classes}
@@ -141,12 +138,24 @@ def _bond(
         for c in classes
     )
     missing = tuple(
-        (kind, name)
-        for kind in dict.fromkeys(m.kind for m in members)
+        why
         for name in declared.group_by
-        if name not in properties.get(kind, frozenset())
+        for why in _unlike(name, {kind: properties.get(kind, {}) for kind in dict.fromkeys(m.kind for m in members)})
     )
     return Bond(declared.name, declared.required, declared.group_by, members, mean, peak, missing)
+
+
+def _unlike(name: str, properties: Mapping[str, Mapping[str, EdmType]]) -> list[str]:
+    """Why kinds cannot write one property alike in their keys: some lack it, or hold it as another type."""
+    lacking = [f"{kind} has no {name}" for kind, types in properties.items() if name not in types]
+    kinds: dict[EdmType, list[str]] = {}
+    for kind, types in properties.items():
+        if name in types:
+            kinds.setdefault(types[name], []).append(kind)
+    if len(kinds) > 1:
+        said = ", ".join(f"{edm} in {' and '.join(names)}" for edm, names in kinds.items())
+        lacking.append(f"{name} is {said}: their keys would not be the same text")
+    return lacking
 
 
 def bound(workload: Workload, bonds: Sequence[Bond], kind: str) -> Workload:

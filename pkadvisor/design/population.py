@@ -192,6 +192,9 @@ class Population:
         self._exact = dict(counted or {}) if self.total == self.drawn_from else {}
         self._exact_rows: dict[tuple[str, ...], Ints] = {}
         self._numbers_of: dict[Atom, Ints] = {}
+        self.not_unique: dict[frozenset[Atom], int] = {}
+        """Sets of atoms that all rows of the data have shown not to be unique, with the rows beyond the first of each
+        group: what divides less is not unique either."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
         self.memo: dict[object, Any] = {}
@@ -368,8 +371,14 @@ class Population:
         return self.memo["facts", key]  # type: ignore[no-any-return]
 
     def surplus(self, atoms: Iterable[Atom]) -> int:
-        """Data rows beyond the first of their group: 0 means that the atoms are unique."""
-        return self.rows - self.distinct(atoms)
+        """Data rows beyond the first of their group: 0 means that the atoms are unique, as far as is known."""
+        wanted = frozenset(atoms)
+        return (self.rows - self.distinct(wanted)) or self.surplus_of_all(wanted)
+
+    def surplus_of_all(self, atoms: Iterable[Atom]) -> int:
+        """Rows beyond the first of their group where all rows of the data were counted, 0 where they were not."""
+        wanted = frozenset(atoms)
+        return max((n for known, n in self.not_unique.items() if wanted <= known), default=0)
 
     def determines(self, left: Iterable[Atom], right: Iterable[Atom]) -> bool:
         """Whether ``left`` fixes ``right`` in the rows at hand (a functional dependency)."""

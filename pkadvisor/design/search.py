@@ -66,6 +66,11 @@ def severity(found: CostEstimate) -> float:
     return max((v.severity for v in found.violations), default=0.0)
 
 
+def missed(found: CostEstimate) -> tuple[float, ...]:
+    """The factors by which hard constraints are missed, the worst first: where all miss one alike, the next decides."""
+    return tuple(sorted((round(v.severity, 6) for v in found.violations), reverse=True))
+
+
 def structures(found: CostEstimate) -> tuple[int, int, float]:
     """(eventually consistent structures, all extra structures, tenths of the reads that go through the former)."""
     scheme = found.scheme
@@ -86,8 +91,8 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
         left = chosen
         steps.append((goal, chosen))
 
-    least = min(round(severity(c), 6) for c in left)
-    keep(GOALS[0], [c for c in left if round(severity(c), 6) <= (least if least else 0)])
+    least = min(missed(c) for c in left)
+    keep(GOALS[0], [c for c in left if missed(c) == least])
     slowest = max(1.0, min(c.latency_excess for c in left))
     keep(GOALS[1], [c for c in left if c.latency_excess <= slowest * (1 + SEVERITY_TOLERANCE)])
     best = min(c.requests_per_s for c in left)
@@ -143,6 +148,10 @@ def loss(loser: CostEstimate, winner: CostEstimate) -> Loss:
     for goal, left in survivors([loser, winner]):
         if loser not in left:
             mine, theirs = goal_value(goal, loser), goal_value(goal, winner)
+            if goal is GOALS[0] and mine == theirs:
+                return Loss(
+                    goal.name, "constraints missed", len(loser.violations), len(winner.violations), _reasons(loser)
+                )
             if goal is GOALS[4] and mine == theirs:
                 late = Goal(goal.name, "share of reads through eventually consistent rows")
                 return Loss(late.name, late.unit, structures(loser)[2], structures(winner)[2], _reasons(loser))

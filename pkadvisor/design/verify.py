@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.census import census
+from pkadvisor.design.population import atoms_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.scheme import Key
     from pkadvisor.design.screen import PartitionFacts
     from pkadvisor.design.search import Advice
     from pkadvisor.design.sections import Section
     from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.profile import DataProfile
     from pkadvisor.table.edm import EdmType
 
 EXACT_ROWS_MAX = 25_000_000
@@ -34,43 +36,53 @@ class Verified:
     counted: tuple[tuple[Key, PartitionFacts], ...] = ()
 
 
-def verified(advice: Advice, section: Section, bench: Bench, dataset: Dataset | None) -> Verified:
-    """Count the finalists over every row; where the recommended key is not unique, the next best steps up."""
+def verified(
+    advice: Advice,
+    section: Section,
+    bench: Bench,
+    dataset: Dataset | None,
+    again: Callable[[], Advice] | None = None,
+) -> Verified:
+    """Count the finalists over every row; where the recommended key is not unique, search ``again`` knowing that."""
     assert section.data is not None
-    if section.data.complete or dataset is None or section.data.rows > EXACT_ROWS_MAX:
+    if not readable(section.data, dataset):
         return Verified(advice, section.data.rows if section.data.complete else 0, ())
-    from pkadvisor.design.estimates import Violation
-    from pkadvisor.design.search import ranked
-
-    types = bench.population.types
-    ranking, notes = list(advice.ranking), list[str]()
+    notes = list[str]()
     counted: dict[Key, PartitionFacts] = {}
-
-    def count(keys: Sequence[Key]) -> None:
-        new = [key for key in dict.fromkeys(keys) if key not in counted]
-        counted.update((k, f) for k, f in zip(new, census(dataset, new, types), strict=True) if f is not None)
-
-    count(finalists(advice))
     for _ in range(VERIFY_ROUNDS):
-        first = ranking[0]
-        count([first.scheme.main])
-        facts = counted.get(first.scheme.main)
-        surplus = facts.surplus if facts is not None else None
-        if surplus is None:
-            surplus = collisions(dataset, first.scheme, types)
-        if not surplus:
-            keep = advice.keep and first is advice.current
-            best = replace(advice, recommended=first, ranking=tuple(ranking), keep=keep)
-            return Verified(best, section.data.rows, tuple(notes), tuple(counted.items()))
-        message = (
-            f"{surplus:,} of {section.data.rows:,} entities share a key with another (found by reading all of them)"
+        learn(finalists(advice), bench, dataset, counted)
+        main = advice.recommended.scheme.main
+        surplus = bench.population.surplus_of_all(atoms_of((*main.partition, *main.row)))
+        if not surplus or again is None:
+            return Verified(advice, 0 if surplus else section.data.rows, tuple(notes), tuple(counted.items()))
+        if any(v.code == "not-unique" for v in advice.recommended.violations):
+            break  # it was known, and nothing else is better
+        notes.append(
+            f"{main} looked unique in the sample and is not: {surplus:,} of {section.data.rows:,} entities share a key "
+            "with another"
         )
-        broken = Violation("not-unique", message, float(surplus), 0.0, "entities", 10.0)
-        notes.append(f"{first.scheme.main} looked unique in the sample and is not: {message}")
-        ranking[0] = replace(first, violations=(*first.violations, broken))
-        ranking = ranked(ranking)
-    best = replace(advice, recommended=ranking[0], ranking=tuple(ranking), keep=False)
-    return Verified(best, 0, tuple(notes), tuple(counted.items()))
+        advice = again()
+    return Verified(advice, 0, tuple(notes), tuple(counted.items()))
+
+
+def readable(data: DataProfile, dataset: Dataset | None) -> bool:
+    """Whether there is more to read than what is at hand, and not too much of it."""
+    return not data.complete and dataset is not None and data.rows <= EXACT_ROWS_MAX
+
+
+def learn(keys: Sequence[Key], bench: Bench, dataset: Dataset | None, counted: dict[Key, PartitionFacts]) -> None:
+    """Count main keys over every row, and let the population know those that are not unique."""
+    assert dataset is not None
+    population = bench.population
+    new = [key for key in dict.fromkeys(keys) if key not in counted]
+    for key, facts in zip(new, census(dataset, new, population.types), strict=True):
+        surplus = facts.surplus if facts is not None else None
+        if facts is not None:
+            counted[key] = facts
+        if surplus is None:
+            surplus = collisions(dataset, key, population.types)
+        if surplus:
+            population.not_unique[frozenset(atoms_of((*key.partition, *key.row)))] = surplus
 
 
 def finalists(advice: Advice) -> list[Key]:
@@ -79,7 +91,7 @@ def finalists(advice: Advice) -> list[Key]:
     return list(dict.fromkeys(cost.scheme.main for cost in first))[:FINALISTS]
 
 
-def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]) -> int:
+def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
     """Entities whose main key another entity has, over all rows of a data set; 0 where the application assigns a
     number.
 
@@ -91,17 +103,17 @@ def collisions(dataset: Dataset, scheme: KeyScheme, types: Mapping[str, EdmType]
     from pkadvisor.design.scheme import key_expression
     from pkadvisor.design.transforms import Sequence as SequencePart
 
-    if any(isinstance(p, SequencePart) for p in (*scheme.main.partition, *scheme.main.row)):
+    if any(isinstance(p, SequencePart) for p in (*key.partition, *key.row)):
         return 0
-    names = list(scheme.main.properties)
+    names = list(key.properties)
     if not names:
         return max(0, dataset.row_count - 1)
     seen = []
     for batch in dataset.batches(names):
         keys = batch.select(
             pl.struct(
-                key_expression(scheme.main.partition, dict(types)).alias("pk"),
-                key_expression(scheme.main.row, dict(types)).alias("rk"),
+                key_expression(key.partition, dict(types)).alias("pk"),
+                key_expression(key.row, dict(types)).alias("rk"),
             ).hash(0)
         )
         seen.append(keys.to_series())

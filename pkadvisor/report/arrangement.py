@@ -96,7 +96,7 @@ def _scheme(found: KeyScheme) -> dict[str, Any]:
 def _bond(bond: Bond, found: Arranged) -> dict[str, Any]:
     why = None
     if bond.missing:
-        why = "; ".join(f"{kind} has no {name}" for kind, name in bond.missing)
+        why = "; ".join(bond.missing)
     return {
         "name": bond.name,
         "required": bond.required,
