@@ -108,7 +108,7 @@ def test_a_property_of_two_types_is_no_common_key() -> None:
         (Transaction("order", ("place", "add-line"), ("id",)),),
     )
     (bond,) = bonds_of(workload, {"Orders": {"id": EdmType.INT32}, "Lines": {"id": EdmType.STRING}})
-    assert bond.missing == ("id is Int32 in Orders, String in Lines: their keys would not be the same text",)
+    assert bond.missing == ("id is Int64 in Orders, String in Lines: their keys would not be the same text",)
 
 
 def test_labels_stand_before_every_row_of_the_shared_partition_and_nowhere_else() -> None:

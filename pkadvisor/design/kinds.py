@@ -150,8 +150,9 @@ def _unlike(name: str, properties: Mapping[str, Mapping[str, EdmType]]) -> list[
     lacking = [f"{kind} has no {name}" for kind, types in properties.items() if name not in types]
     kinds: dict[EdmType, list[str]] = {}
     for kind, types in properties.items():
-        if name in types:
-            kinds.setdefault(types[name], []).append(kind)
+        if name in types:  # whole numbers of either size are written alike
+            edm = EdmType.INT64 if types[name].integer else types[name]
+            kinds.setdefault(edm, []).append(kind)
     if len(kinds) > 1:
         said = ", ".join(f"{edm} in {' and '.join(names)}" for edm, names in kinds.items())
         lacking.append(f"{name} is {said}: their keys would not be the same text")
