@@ -147,7 +147,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     factor = _term(best, "break factor")
     page.wrapped(
         f"{_title(table)}: {_VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
-        + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)} the peak")
+        + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)}: {best['break_cause']}")
         + f", {plural(table['examined'], 'scheme')}{_unproved(table)})",
         "",
         "  ",
@@ -186,7 +186,8 @@ BREAKS_SHOWN = 3
 def _when(page: Page, best: dict[str, Any]) -> None:
     """What passes its limit first, by how much growth and when."""
     shown: list[dict[str, Any]] = []
-    for found in best["breaks"]:
+    # What binds under the declared growth comes first, then what binds under another kind of it.
+    for found in sorted(best["breaks"], key=lambda b: b["cause"] != best["break_cause"]):
         # An entity that fills its partition breaks with it, and says nothing more.
         same = [s for s in shown if s["cause"] == found["cause"] or s["measured"] == found["measured"]]
         if len(shown) < BREAKS_SHOWN and not same:
