@@ -152,7 +152,8 @@ def pressure_of(
 
 def earliest(breaks: Sequence[Break], of: GrowthOf) -> tuple[float, str]:
     """(break factor, cause) under one kind of growth; what is broken already counts whatever grows."""
-    able = ((b.factor, b.cause) for b in breaks if of in b.by or b.factor < 1)
+    able = [(b.factor, b.cause) for b in breaks if of in b.by]
+    able += [(b.limit / b.measured, b.cause) for b in breaks if of not in b.by and b.measured > b.limit]
     return min(able, key=lambda p: p[0], default=(float("inf"), NOTHING))
 
 
