@@ -321,8 +321,17 @@ def _insert_cost(
 ) -> ClassCost:
 
     query = demand.query
-    weights = demand.weights * query.rate.sustained_per_s * query.entities_per_request
-    written, elsewhere, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
+    together = next(
+        (
+            (outcome, declared)
+            for outcome, declared in zip(transactions, bench.workload.transactions, strict=True)
+            if query.name in declared.together
+        ),
+        None,
+    )
+    each = group = query.entities_per_request
+    weights = demand.weights * query.rate.sustained_per_s * each
+    written, after, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
     kept = _kept(demand, bench.population)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
@@ -333,24 +342,19 @@ def _insert_cost(
             loads.at_entities(key, demand.instances, load, kept=kept)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
-        elsewhere += share if row is not None and not scheme.same_partition(row) else 0.0
+        if row is not None and not scheme.same_partition(row):
+            # Rows of a group that fall together are one request, as far as it is known what the group has in common.
+            one = each > 1 and _falls_together(key.partition, together[1] if together else None, bench.population)
+            after += min(1.0, share * each) if one else share * each
     # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
-    requests, first, after, group = 1 + elsewhere, 1.0, elsewhere, query.entities_per_request
+    requests, first = 1 + after, 1.0
     limit = set_entities_most(scheme, bench)
-    together = next(
-        (
-            (outcome, declared)
-            for outcome, declared in zip(transactions, bench.workload.transactions, strict=True)
-            if query.name in declared.together
-        ),
-        None,
-    )
-    if query.entities_per_request > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
+    if each > 1 and scheme.main.partition and atoms_of(scheme.main.partition):
         if together is None or not together[0].kept:
             # They lie in as many partitions, as far as is known.
-            first, group = query.entities_per_request, 1.0
-            requests, after = first * (1 + elsewhere), first * elsewhere
-    elif query.entities_per_request == 1 and together is not None and together[0].kept:
+            first, group = each, 1.0
+            requests = first + after
+    elif each == 1 and together is not None and together[0].kept:
         outcome, declared = together
         group = fits = max(1.0, min(outcome.mean_entities, float(limit)))
         alone = _grouped(scheme, declared, bench.population, together=False)
@@ -364,19 +368,23 @@ def _insert_cost(
         entities_read=0.0,
         entities_read_max=0.0,
         entities_returned=0.0,
-        entities_written=query.entities_per_request * written,
+        entities_written=each * written,
         requests=requests,
         fan_out=1.0,
         analytic=query.analytic,
         notes=demand.notes,
-        entities_changed=query.entities_per_request,
-        entities_by_bytes=query.entities_per_request * by_bytes,
-        bytes_written=query.entities_per_request * stored,
-        round_trips=1.0 + (1.0 if elsewhere else 0.0),
+        entities_changed=each,
+        entities_by_bytes=each * by_bytes,
+        bytes_written=each * stored,
+        round_trips=1.0 + (1.0 if after else 0.0),
         requests_write=first,
         requests_after=after,
         group_entities=group * sum(1 for _, row in scheme.each_key() if row is None or scheme.same_partition(row)),
     )
+
+
+def _falls_together(parts: tuple[Part, ...], declared: Transaction | None, population: Population) -> bool:
+    return not atoms_of(parts) or (declared is not None and set_fixes(declared.group_by, parts, population))
 
 
 def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *, together: bool = True) -> float:
@@ -394,7 +402,7 @@ def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *
     )
 
 
-def _touched(scheme: KeyScheme, demand: Demand) -> list[int]:
+def touched(scheme: KeyScheme, demand: Demand) -> list[int]:
     """The index rows (from 1) that an update or delete writes too."""
     query = demand.query
     return [
@@ -409,7 +417,7 @@ def _locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
     known = {*demand.conditions.equal}
     knows_key = found.access is Access.POINT and not found.pointer and set(found.unserved) <= known
     # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
-    guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in _touched(scheme, demand))
+    guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in touched(scheme, demand))
     return not knows_key or demand.query.read_modify_write or guesses
 
 
@@ -432,7 +440,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     attempts = _attempts(demand, bench)
     # A changed key is a delete and an insert: two rows written where one stood.
     written, away = {0: 2 if moves else 1}, 0
-    for via in _touched(scheme, demand):
+    for via in touched(scheme, demand):
         row = scheme.index_rows[via - 1]
         moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
         written[via] = 2 if moved else 1

@@ -1,4 +1,4 @@
-"""The p50 and p99 of a class under one scheme: its requests as steps, at the load of the hottest partition."""
+"""The p50 and p99 of a class under one scheme: its requests as steps, at the load of the partitions that it visits."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ BINS_PER_E = 20.0
 """Quantiles of entities scanned are exact to 1 ÷ this, 5 %: enough beside assumed milliseconds."""
 
 
-def spread(values: Floats, weights: Floats) -> tuple[float, float]:
-    """(median, 99th percentile) of positive values by weight, to 5 %, never above the largest."""
+def spread(values: Floats, weights: Floats, bins_per_e: float = BINS_PER_E) -> tuple[float, float]:
+    """(median, 99th percentile) of positive values by weight, to 1 ÷ ``bins_per_e``, never above the largest."""
     import numpy as np
 
     if not len(values):
         return 1.0, 1.0
     least, most = float(values.min()), float(values.max())
-    if most <= least * (1 + 1 / BINS_PER_E):
+    if most <= least * (1 + 1 / bins_per_e):
         return most, most
-    bins = np.ceil(np.log(values / least) * BINS_PER_E).astype(np.int64)
+    bins = np.ceil(np.log(values / least) * bins_per_e).astype(np.int64)
     mass = np.cumsum(np.bincount(bins, weights=weights))
     found = np.searchsorted(mass, np.array([0.5, 0.99]) * mass[-1] * (1 - 1e-12))
-    middle, high = (min(most, least * math.exp(float(b) / BINS_PER_E)) for b in found)
+    middle, high = (min(most, least * math.exp(float(b) / bins_per_e)) for b in found)
     return middle, high
 
 
 def with_latency(cost: ClassCost, query: QueryClass, bench: Bench, utilisation: float) -> ClassCost:
     """The class with its latency and its goal; analytic classes have none.
 
-    ``utilisation`` is the load of the scheme's hottest partition over its target: every class is taken to meet it. The
-    p99 is that of a request whose parameters scan more than those of 99 in 100. A read-modify-write takes its attempts
-    one after another.
+    ``utilisation`` is the load over its target of the partitions that the class visits: 99 in 100 of its requests meet
+    no more (the hottest where a request visits several). The p99 is that of a request whose parameters scan more than
+    those of 99 in 100. A read-modify-write takes its attempts one after another.
     """
     # Nobody waits for a long list as for one entity: a goal that is not declared is for each page of the answer.
     pages = max(1, math.ceil(cost.entities_returned / bench.limits.page_entities))

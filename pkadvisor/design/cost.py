@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from pkadvisor.design.breaks import account_load, breaks_of, earliest, pressure_of
 from pkadvisor.design.budgets import within_budgets
-from pkadvisor.design.class_cost import class_cost, has_row
-from pkadvisor.design.class_latency import latency_excess, with_latency
+from pkadvisor.design.class_cost import class_cost, has_row, touched
+from pkadvisor.design.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.counting import set_entities_most, set_fixes
-from pkadvisor.design.demand import group_sizes
+from pkadvisor.design.demand import Demand, free_atoms, group_sizes, rows_of_constants
 from pkadvisor.design.entity_rates import contended, entity_breaks
 from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
@@ -21,7 +21,8 @@ from pkadvisor.design.fronts import Fronts, write_fronts
 from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.heat_findings import heat_remarks, hot_partition
 from pkadvisor.design.keyfacts import key_surplus, stored_bytes
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.schedule import schedule_of
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.terms import terms_of
@@ -30,6 +31,11 @@ from pkadvisor.design.transforms import (
 )
 from pkadvisor.design.upkeep import erasure, nearly_oversize, oversize, retention
 from pkadvisor.observe.workload import Operation, Transaction
+
+BINS_PER_E = 400.0
+"""Quantiles of a partition's load are exact to 1 ÷ this, 0.25 %: near its target a queue grows without bound."""
+LOAD_LEAST = 1e-3
+"""Entities per second below which no partition is told from an idle one."""
 
 
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
@@ -40,8 +46,11 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     loads = LoadMap(population, schedule)
     costs = tuple(class_cost(d, scheme, bench, transactions, loads.of(d.query.name)) for d in bench.demands)
     hot = hot_partition(loads, bench)
-    busy = hot.entities_per_s / limits.partition_entities_per_s if hot is not None else 0.0
-    costs = tuple(with_latency(c, d.query, bench, busy) for c, d in zip(costs, bench.demands, strict=True))
+    highest = hot.entities_per_s if hot is not None else 0.0
+    costs = tuple(
+        with_latency(c, d.query, bench, _visited(c, d, scheme, loads, bench, highest) / limits.partition_entities_per_s)
+        for c, d in zip(costs, bench.demands, strict=True)
+    )
     inserted = schedule.peak(
         {
             d.query.name: d.query.rate.sustained_per_s * d.query.entities_per_request
@@ -95,6 +104,55 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     )
     found = replace(found, terms=terms_of(found, bench))
     return within_budgets(found, bench) if bench.budgets else found
+
+
+def _visited(cost: ClassCost, demand: Demand, scheme: KeyScheme, loads: LoadMap, bench: Bench, highest: float) -> float:
+    """Entities per second at the peak of the partitions that a class visits; of several keys that it reads or writes,
+    those where it meets most.
+
+    Never above ``highest``, the hottest partition of the scheme in its worst minute: here every class is at its peak.
+    """
+    keys = [key.partition for key, _ in scheme.each_key()]
+    met, own = [], {0} if cost.operation.writes else set[int]()
+    if cost.plan is None:
+        own.update(range(len(keys)))
+    elif cost.operation.writes:
+        own.update(touched(scheme, demand))
+    if cost.plan is not None and (cost.operation is Operation.QUERY or cost.requests_locate):
+        if cost.plan.access is Access.TABLE_SCAN:
+            return highest
+        met.append(_met(keys[cost.plan.via], demand, loads, bench.population, cost.plan))
+        if cost.plan.pointer and cost.entities_returned > 1:  # what the pointers lead to may lie anywhere
+            met.append(float(loads.at_peaks(keys[0]).max(initial=0.0)))
+        elif cost.plan.pointer:
+            own.add(0)
+    met += [_met(keys[via], demand, loads, bench.population) for via in sorted(own)]
+    return min(highest, max(met, default=0.0))
+
+
+def _met(
+    parts: tuple[Part, ...], demand: Demand, loads: LoadMap, population: Population, found: AccessPlan | None = None
+) -> float:
+    """Entities per second of the partition of one PartitionKey template that a class visits, which 99 in 100 of its
+    requests do not pass; of the hottest where a request visits several. Without a plan it is that of its own rows."""
+    import numpy as np
+
+    load = loads.at_peaks(parts)
+    if found is not None and (found.several or found.access is Access.PARTITION_RANGE_SCAN):
+        return float(load.max(initial=0.0))
+    if not len(demand.instances):
+        return 0.0
+    atoms = atoms_of(parts)
+    ids, _ = population.groups(atoms)
+    each = load[ids[demand.instances]]
+    keep = rows_of_constants(population, atoms, demand.constants) if found is not None else None
+    if keep is not None:
+        # The constants of the filter say where, not the entity that its parameters are drawn from.
+        groups, size = population.groups(free_atoms(atoms, demand.constants))
+        most, rows = np.zeros(size), np.flatnonzero(keep)
+        np.maximum.at(most, groups[rows], load[ids[rows]])
+        each = most[groups[demand.instances]]
+    return spread(np.maximum(each, LOAD_LEAST), demand.weights, BINS_PER_E)[1]
 
 
 def _transaction(declared: Transaction, scheme: KeyScheme, bench: Bench) -> TransactionOutcome:

@@ -173,11 +173,14 @@ class LoadMap:
         every class at its own peak."""
         import numpy as np
 
-        _, size = self._population.groups(atoms_of(parts))
-        total: Floats = np.zeros(size)
-        for vector in self._loads.get(parts, {}).values():
-            total += vector
-        return total
+        if ("peaks", parts) not in self._told:
+            _, size = self._population.groups(atoms_of(parts))
+            total: Floats = np.zeros(size)
+            for vector in self._loads.get(parts, {}).values():
+                total += vector
+            self._told["peaks", parts] = total
+        told: Floats = self._told["peaks", parts]
+        return told
 
     def hottest(self) -> tuple[tuple[Part, ...], PartitionLoad] | None:
         """The partition that takes most in its worst minute, with its template; ties go to the first template."""

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pkadvisor.design.cost import estimate, score_points
 from pkadvisor.design.counting import set_fixes
 from pkadvisor.design.estimates import Bench, CostEstimate, Term
+from pkadvisor.design.plan import Access
 from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import IndexRow, KeyScheme, encode, parse_key
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
@@ -336,6 +337,32 @@ def test_a_group_of_inserts_is_as_useful_as_one() -> None:
     assert found.classes[0].useful_share == 1
 
 
+def test_index_rows_of_a_group_of_inserts_are_one_request_where_the_group_fixes_their_partition() -> None:
+    """21 entities of one tenant and day at a time; their states are five, their days one."""
+    insert = replace(query("place", None, rate=10, operation=Operation.INSERT), entities_per_request=21.0)
+    days = IndexRow(parse_key("D:{pad(day,2)}", "{pad(id,6)}"))
+    one = IndexRow(parse_key("all", "{pad(id,6)}"))
+    in_common = Transaction("day's", ("place",), ("tenant", "day"))
+
+    def sent(main: Key, *rows: IndexRow, transactions: tuple[Transaction, ...] = (in_common,)) -> tuple[float, ...]:
+        bench = bench_of(population_of(table(), TYPES), insert, transactions=transactions)
+        found = estimate(KeyScheme(main, rows), bench).classes[0]
+        assert found.entities_written == 21 * (1 + len(rows))
+        return tuple(round(n, 9) for n in (found.requests, found.requests_write, found.requests_after))
+
+    assert sent(MAIN) == (1, 1, 0)
+    assert sent(MAIN, days) == (2, 1, 1)
+    assert sent(MAIN, AWAY) == (22, 1, 21)
+    assert sent(MAIN, AWAY, days, one) == (24, 1, 23)
+    # By state the group lies apart; its rows by day still come together.
+    by_state = parse_key("{state}", "{pad(id,6)}")
+    assert sent(by_state, days) == (22, 21, 1)
+    # Nobody says what the group has in common: only a partition that is the same for all takes it at once.
+    everything = parse_key("all", "{pad(id,6)}")
+    assert sent(everything, days, AWAY, transactions=()) == (43, 1, 42)
+    assert sent(MAIN, days, one, transactions=()) == (21 + 21 + 1, 21, 22)
+
+
 # -- latency -----------------------------------------------------------------------------------------------------------
 
 
@@ -351,6 +378,37 @@ def test_latency_is_held_against_the_declared_or_the_default_goal() -> None:
     assert one.latency_ms_p99 == pytest.approx(11.3, rel=0.02)
     assert found.latency_excess == pytest.approx(one.latency_ms_p99 / 10)
     assert value(found, "latency against goal") == found.latency_excess
+
+
+def test_a_class_waits_at_the_partitions_that_it_visits_alone() -> None:
+    """Index rows by state and by id: one state takes 1,990 of 2,000 entities/s, each id 1."""
+    rows = [IndexRow(parse_key("S:{state}", "{pad(id,6)}")), IndexRow(parse_key("N:{pad(id,6)}", "{tenant}"))]
+    asked = (
+        query("of-state", "state eq 's0'", rate=99.5),
+        query("of-id", "id eq {id}", rate=100),
+        query("of-day", "day eq {day}", rate=1e-6),
+    )
+    found = estimate(KeyScheme(MAIN, tuple(rows)), bench_of(population_of(table(), TYPES), *asked))
+    assert found.hot is not None
+    assert (found.hot.partition_key, found.hot.entities_per_s) == ("S:s0", pytest.approx(1990))
+    state, number, day = found.classes
+    assert [state.entities_read, number.entities_read] == pytest.approx([20, 1])
+    assert state.latency_ms_p99 > 100
+    assert number.latency_ms_p99 == pytest.approx(11.3, rel=0.02)
+    assert day.plan is not None
+    assert day.plan.access is Access.TABLE_SCAN
+    assert day.latency_ms_p99 > 100, "a scan of the table comes by the hot partition too"
+
+
+def test_one_request_in_a_hundred_at_a_hot_partition_makes_the_p99() -> None:
+    """A tenant takes 1,990 entities/s; an update goes there with 1 in 4 of its requests, or with 1 in 101."""
+    asked = (
+        query("hot", "tenant eq 't0'", rate=398),
+        query("any", "tenant eq '{tenant}' and id eq {id}", rate=1, operation=Operation.UPDATE, sets=["day"]),
+    )
+    for tenants, waits in ((4, True), (101, False)):
+        found = estimate(KeyScheme(MAIN), bench_of(population_of(table(tenants, 5), TYPES), *asked))
+        assert (found.classes[1].latency_ms_p99 > 100) is waits
 
 
 def test_the_p99_is_that_of_parameters_that_scan_much() -> None:
