@@ -10,13 +10,13 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import read
+from pkadvisor.design.class_cost import has_row, read
 from pkadvisor.design.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.estimates import Bench, ClassCost
 from pkadvisor.design.fronts import write_fronts
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import Population, atoms_of, python_value
-from pkadvisor.design.scheme import KeyScheme, variable
+from pkadvisor.design.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.transforms import MISSING, Hash, Part, canonical_text
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.table.edm import EdmType
@@ -141,14 +141,15 @@ def _least(demand: BucketDemand, allowed_per_s: float) -> int | None:
 
 
 def partition_buckets(
-    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None
+    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], around: int | None = None, via: int = 0
 ) -> Buckets:
     """Buckets of ``name`` for the hottest partition of a scheme's main key, at the horizon.
 
-    ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there.
+    ``costs`` are those of the scheme; a hash of ``name`` in its PartitionKey counts as not being there. ``via`` is an
+    index row (from 1) in another partition whose key is looked at instead.
     """
     limits = bench.limits
-    demand = _partition_demand(name, scheme, bench, costs)
+    demand = _partition_demand(name, scheme, bench, costs, via)
     return bucket_count(demand, limits.partition_entities_per_s, limits.headroom_warn_share, around)
 
 
@@ -159,14 +160,18 @@ def append_buckets(
     costs: tuple[ClassCost, ...],
     inserts_per_s: float,
     around: int | None = None,
+    via: int = 0,
 ) -> Buckets | None:
     """Buckets of ``name`` before a PartitionKey that appends, at the horizon; None where its fronts are unknown.
+
+    ``via`` is an index row (from 1) in another partition whose key is looked at instead of the main one.
 
     Each bucket keeps as many fronts as the key has; reads of the newest entities land on the same ranges. A hash of a
     property of the key itself does not multiply its fronts, so it must divide all inserts.
     """
     limits, horizon = bench.limits, bench.horizon_factor
-    parts = without_hash(scheme.main.partition, name)
+    key, row = list(scheme.each_key())[via]
+    parts = without_hash(key.partition, name)
     fronts = write_fronts(parts, bench.population, limits, inserts_per_s or None).lasting(limits.lasting_s)
     if fronts is None:
         return None
@@ -178,8 +183,11 @@ def append_buckets(
         if query.analytic:
             continue
         if _inserts(demand):
-            direct.append((demand.instances, demand.weights * cost.peak_per_s * query.entities_per_request))
+            there = has_row(key, row, bench.population)[demand.instances]
+            direct.append((demand.instances, demand.weights * cost.peak_per_s * query.entities_per_request * there))
         elif query.operation is Operation.QUERY and query.draw.by is DrawBy.NEWEST and cost.plan is not None:
+            if via and cost.plan.via != via:
+                continue
             rate = cost.peak_per_s * query.draw.share * horizon / divided
             entities = cost.entities_read
             if _names(demand, name):
@@ -203,6 +211,14 @@ def _inserts(demand: Demand) -> bool:
     return demand.query.operation in (Operation.INSERT, Operation.UPSERT) and demand.query.filter is None
 
 
+def _writes(demand: Demand, row: IndexRow | None) -> bool:
+    """Whether an update or delete writes the main row (None), or an index row beside it."""
+    query = demand.query
+    if row is None or row.copy == "full" or query.operation is Operation.DELETE:
+        return True
+    return not {*row.key.properties}.isdisjoint(query.sets)
+
+
 def _names(demand: Demand, name: str) -> bool:
     """Whether a class says the value, so that its bucket is known."""
     return name in demand.conditions.equal or name in demand.conditions.any_of
@@ -215,12 +231,15 @@ def _asked(rate_per_s: float, entities: float, demand: Demand, cost: ClassCost) 
     return BucketReads(rate_per_s, entities / max(1, cost.plan.buckets) if each else entities, each)
 
 
-def _partition_demand(name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...]) -> BucketDemand:
+def _partition_demand(
+    name: str, scheme: KeyScheme, bench: Bench, costs: tuple[ClassCost, ...], via: int
+) -> BucketDemand:
     """What the partition that takes most has to bear: the same loads as the cost model finds, class by class."""
     import numpy as np
 
     population, horizon = bench.population, bench.horizon_factor
-    atoms = atoms_of(without_hash(scheme.main.partition, name))
+    key, row = list(scheme.each_key())[via]
+    atoms = atoms_of(without_hash(key.partition, name))
     ids, size = population.groups(atoms)
     writes: list[tuple[Ints, Floats]] = []
     reads: list[_Lookup] = []
@@ -231,11 +250,12 @@ def _partition_demand(name: str, scheme: KeyScheme, bench: Bench, costs: tuple[C
             continue
         weights = demand.weights * cost.peak_per_s
         if _inserts(demand):
-            writes.append((demand.instances, weights * query.entities_per_request))
+            there = has_row(key, row, population)[demand.instances]
+            writes.append((demand.instances, weights * query.entities_per_request * there))
             continue
-        if query.operation is not Operation.QUERY:
+        if query.operation is not Operation.QUERY and _writes(demand, row):
             writes.append((demand.instances, weights * np.maximum(demand.returned, 1.0)))
-        if cost.plan is not None and not cost.plan.via and cost.entities_read:
+        if cost.plan is not None and cost.plan.via == via and cost.entities_read:
             reads.append(_lookup(demand, cost, scheme, bench))
             per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)
     for instances, load in writes:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from pkadvisor.design.buckets import append_buckets, partition_buckets
+from pkadvisor.design.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.plan import Access
@@ -40,6 +40,10 @@ COLLISIONS_TELLING = 20
 SINGLE_PARTITION_MAX = 10_000
 SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
+VALUES_PER_BUCKET = 4
+"""Distinct values at hand for each bucket at the least: of fewer, a bucket is hardly more than a value. Assumed."""
+BUCKETED_BY = 2
+"""Properties of a RowKey that are tried to bucket by, of those with values enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,29 +411,49 @@ def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     """
     bench, scheme, key = ground.bench, found.scheme, found.scheme.main
     limits, horizon = bench.limits, found.horizon_factor
-    properties = _bucket_properties(key, ground)
+    properties = bucket_properties(key, ground)
     if found.hot is not None and found.hot.entities_per_s * horizon > limits.partition_entities_per_s:
-        for name in properties:
-            count = partition_buckets(name, scheme, bench, found.classes).chosen
-            if count is not None and count > 1:
-                bucket = Hash(name, count)
-                yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
+        for bucket in buckets_by(properties, lambda n: partition_buckets(n, scheme, bench, found.classes), ground):
+            yield KeyScheme(Key((*key.partition, Literal(ground.separator), bucket), key.row), (), "hash bucket")
     fronts = found.fronts.lasting(limits.lasting_s)
     if fronts is not None and found.inserts_per_s_peak * horizon / fronts > limits.range_entities_per_s:
-        for name in (*properties, *(p for part in variable(key.partition) for p in part.properties)):
-            needed = append_buckets(name, scheme, bench, found.classes, found.inserts_per_s_peak)
-            if needed is not None and needed.chosen is not None and needed.chosen > 1:
-                bucket = Hash(name, needed.chosen)
-                lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
-                yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
+        own = [p for part in variable(key.partition) for p in part.properties]
+
+        def needed(name: str) -> Buckets | None:
+            return append_buckets(name, scheme, bench, found.classes, found.inserts_per_s_peak)
+
+        for bucket in (*buckets_by(properties, needed, ground), *buckets_by(own, needed, ground, len(own))):
+            lead = (bucket, Literal(ground.separator)) if key.partition else (bucket,)
+            yield KeyScheme(Key((*lead, *key.partition), key.row), (), "hash bucket")
 
 
-def _bucket_properties(key: Key, ground: Ground) -> list[str]:
+def bucket_properties(key: Key, ground: Ground) -> list[str]:
     """Properties to bucket by: in the RowKey, so that a point read can compute it; the one most filters fix first."""
     partition = {p for part in key.partition for p in part.properties}
     names = [p for part in key.row for p in part.properties if p not in partition]
     spread = [n for n in dict.fromkeys(names) if ground.population.distinct([("p", n)]) > 16]
-    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))[:2]
+    return sorted(spread, key=lambda n: (-ground.weight(n), names.index(n)))
+
+
+def buckets_by(
+    names: Iterable[str], needed: Callable[[str], Buckets | None], ground: Ground, most: int = BUCKETED_BY
+) -> Iterator[Hash]:
+    """The buckets that a key needs by its first ``most`` properties with values enough; none where no count helps.
+
+    A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
+    property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
+    """
+    left = most
+    for name in names:
+        if not left:
+            return
+        found = needed(name)
+        count = None if found is None else found.chosen
+        if count is not None and ground.population.distinct([("p", name)]) < VALUES_PER_BUCKET * count:
+            continue
+        left -= 1
+        if count is not None and count > 1:
+            yield Hash(name, count)
 
 
 # -- index rows ------------------------------------------------------------------------------------------------------
@@ -519,6 +543,8 @@ __all__ = [
     "PATTERNS",
     "Ground",
     "Operation",
+    "bucket_properties",
+    "buckets_by",
     "complete",
     "index_rows",
     "main_keys",

@@ -33,12 +33,15 @@ from pkadvisor.design.choice import (
 )
 from pkadvisor.design.cost import estimate
 from pkadvisor.design.estimates import Bench, Confidence, CostEstimate
+from pkadvisor.design.row_buckets import refine_rows
 from pkadvisor.design.row_sets import propose
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""
+ROW_ROUNDS = 2
+"""Times that index rows get buckets, one PartitionKey each time: rows for two hot queries. A count, for that reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,13 +225,16 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
         for finer in refine(found, ground):
             mains.append(add(finer))
     given = [add(scheme) for scheme in (*([current] if current else []), *extra)]
+    extended: list[CostEstimate] = []
     structures, nodes, gap = len({c.scheme.text for c in mains}), 0, 0.0
     for found in worth_extending(mains, ground):
         proposed = propose(found, ground)
         for rows in proposed.sets:
-            add(with_index_rows(found.scheme, rows))
+            extended.append(add(with_index_rows(found.scheme, rows)))
         structures += proposed.structures - 1
         nodes, gap = nodes + proposed.nodes, max(gap, proposed.gap)
+    for _ in range(ROW_ROUNDS):
+        extended = [add(finer) for found in extended for finer in refine_rows(found, ground) if finer.text not in pool]
     named = {id(c) for c in given}
     everything = [c for c in pool.values() if id(c) in named or not _idle_rows(c)]
     order = ranked(everything)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.candidates import (
+    VALUES_PER_BUCKET,
     Ground,
     index_rows,
     main_keys,
@@ -21,10 +25,12 @@ from pkadvisor.design.estimates import Bench, CostEstimate
 from pkadvisor.design.judge import bench_for
 from pkadvisor.design.plan import Access
 from pkadvisor.design.population import Population
+from pkadvisor.design.row_buckets import refine_rows
 from pkadvisor.design.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.search import advise, best_of, better, worth_extending
 from pkadvisor.design.sections import observed
+from pkadvisor.design.transforms import Hash
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Operation
 from pkadvisor.progress import SilentProgress
@@ -165,3 +171,124 @@ def test_as_many_rows_as_the_classes_need() -> None:
     assert all(c.entities_read <= 2 * max(1.0, c.entities_returned) for c in best.classes if c.plan)
     assert advice.search.gap <= 0.02
     assert advice.search.nodes > 0
+
+
+RUNNERS = 1_000
+
+
+def runners() -> Population:
+    """Seven of ten runners come from one country."""
+    return population_of(
+        {
+            "bib": list(range(RUNNERS)),
+            "country": ["USA" if n % 10 < 7 else f"C{n % 97}" for n in range(RUNNERS)],
+            "club": [f"k{n % 30}" for n in range(RUNNERS)],
+        },
+        {"bib": EdmType.INT32, "country": EdmType.STRING, "club": EdmType.STRING},
+    )
+
+
+LISTS_PER_S = 10
+
+
+def lists_of_countries() -> Bench:
+    return bench_of(
+        runners(),
+        query("runner", "bib eq {bib}", rate=900),
+        query("list", "country eq {country}", rate=LISTS_PER_S),
+    )
+
+
+def test_a_hot_index_row_gets_buckets() -> None:
+    """By hand: 0.7 × 10 lists/s of 700 rows each are 4,900 entities/s on one partition, of 2,000."""
+    on = lists_of_countries()
+    ground, target = Ground(on), on.limits.partition_entities_per_s
+    plain = KeyScheme(parse_key("{pad(bib,3)}", ""), (IndexRow(parse_key("COUNTRY:{country}", "{club}_{pad(bib,3)}")),))
+    hot = estimate(plain, on)
+    assert hot.hot is not None
+    assert hot.hot.entities_per_s == pytest.approx(0.7 * LISTS_PER_S * 0.7 * RUNNERS)
+    assert {v.code for v in hot.violations} == {"hot-partition"}
+    finer = list(refine_rows(hot, ground))
+    count = math.ceil(hot.hot.entities_per_s * on.horizon_factor / (target * on.limits.headroom_warn_share))
+    # 30 clubs are too few for so many buckets of them.
+    assert 30 < 4 * count < RUNNERS
+    assert [str(s.index_rows[0].key) for s in finer] == [
+        f"COUNTRY:{{country}}_{{hash(bib,{count})}} | {{club}}_{{pad(bib,3)}}"
+    ]
+    assert finer[0].main == plain.main
+    spread = estimate(finer[0], on)
+    assert spread.feasible
+    assert spread.hot is not None
+    assert spread.hot.entities_per_s * on.horizon_factor <= target
+    assert list(refine_rows(spread, ground)) == []
+
+
+def test_an_index_row_in_buckets_competes() -> None:
+    advice = advise(lists_of_countries(), None)
+    assert advice.recommended.feasible
+    beside = [
+        part
+        for found in advice.ranking
+        for row in found.scheme.index_rows
+        for part in row.key.partition
+        if found.feasible and isinstance(part, Hash)
+    ]
+    assert beside
+
+
+@pytest.mark.parametrize("row", [("BIB:{pad(bib,3)}", ""), ("{country}", "CLUB:{club}_{pad(bib,3)}")])
+def test_a_hot_main_key_is_left_to_its_own_buckets(row: tuple[str, str]) -> None:
+    on = lists_of_countries()
+    scheme = KeyScheme(parse_key("{country}", "BIB:{pad(bib,3)}"), (IndexRow(parse_key(*row)),))
+    found = estimate(scheme, on)
+    assert max(found.violations, key=lambda v: v.severity).code == "hot-partition"
+    assert list(refine_rows(found, Ground(on))) == []
+
+
+def test_an_index_row_that_appends_leads_with_buckets() -> None:
+    """3,000 inserts/s in the order of their times: one range of the row's partitions takes them all."""
+    rows = 2_000
+    population = population_of(
+        {
+            "at": [datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=n) for n in range(rows)],
+            "id": [n * 7919 % rows for n in range(rows)],
+        },
+        {"at": EdmType.DATETIME, "id": EdmType.INT32},
+        arrival="at",
+    )
+    on = bench_of(
+        population,
+        query("put", None, rate=3_000, operation=Operation.INSERT),
+        query("get", "id eq {id}", rate=10),
+        query("then", "at eq {at}", rate=10),
+    )
+    scheme = KeyScheme(parse_key("{pad(id,4)}", ""), (IndexRow(parse_key("AT:{ticks(at)}", "{pad(id,4)}")),))
+    found = estimate(scheme, on)
+    assert {v.code for v in found.violations} == {"append-only"}
+    finer = [estimate(s, on) for s in refine_rows(found, Ground(on))]
+    assert finer
+    assert str(finer[0].scheme.index_rows[0].key).startswith("{hash(id,")
+    assert all(c.feasible for c in finer)
+
+
+@pytest.mark.parametrize(("teams", "bucketed_by"), [(31, "bib"), (RUNNERS, "team")])
+def test_a_bucket_holds_several_values(teams: int, bucketed_by: str) -> None:
+    """A property of few values gives way: a hash of 31 days is the day, whatever the count."""
+    population = population_of(
+        {
+            "event": ["race"] * RUNNERS,
+            "team": [n % teams for n in range(RUNNERS)],
+            "bib": list(range(RUNNERS)),
+        },
+        {"event": EdmType.STRING, "team": EdmType.INT32, "bib": EdmType.INT32},
+    )
+    on = bench_of(
+        population,
+        query("all", "event eq {event}", rate=20),
+        query("team", "event eq {event} and team eq {team}", rate=0.01),
+    )
+    found = estimate(KeyScheme(parse_key("{event}", "{pad(team,4)}_{pad(bib,4)}")), on)
+    hashed = [p for s in refine(found, Ground(on)) for p in s.main.partition if isinstance(p, Hash)]
+    assert hashed
+    assert hashed[0].source == bucketed_by
+    assert all(VALUES_PER_BUCKET * p.count <= population.distinct([("p", str(p.source))]) for p in hashed)
