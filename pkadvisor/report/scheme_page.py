@@ -23,6 +23,8 @@ def write_scheme(page: Page, document: dict[str, Any]) -> None:
     if other is not None:
         page.record("beaten by" if not document["wins"] else "ahead of", _named(other), PAD)
         page.record("because of", _decided(document), PAD)
+        if document["wins"] and document["together"] is not None and document["decided_by"] is not None:
+            page.record("chosen", f"for {_together(document)}", PAD)
     else:
         page.record("alone", "no other scheme was ranked", PAD)
     page.record("score", amount(document["score"]), PAD)
@@ -61,12 +63,24 @@ def _decided(document: dict[str, Any]) -> str:
     if found is None:
         if document["verdict"] == "keep":
             return "it is in place and good enough: another key would mean to write every entity again"
+        if document["together"] is not None:
+            first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
+            return f"{first} was chosen for {_together(document)}; compared alone {second} is not behind"
         return "the tolerances against third schemes: compared alone, neither is ahead by the goals as ranked"
     loser, winner = found["value"], found["winner"]
     mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
     text = f"{found['goal']}: {_value(mine)} against {_value(theirs)} ({found['unit']})"
     if loser is not None and winner is not None and min(loser, winner) > 0:
         text += f", {difference(theirs, mine)}"
+    return text
+
+
+def _together(document: dict[str, Any]) -> str:
+    found = document["together"]
+    text = f"its kinds together ({', '.join(found['kinds'])})"
+    if found["kept"]:
+        what = "is one group transaction" if len(found["kept"]) == 1 else "are one group transaction each"
+        text += f", so that {' and '.join(found['kept'])} {what}"
     return text
 
 
@@ -179,6 +193,10 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
     if document["other"] is None:
         return
     page.line("What would turn the ranking", "head")
+    if flip is None and document["together"] is not None and document["decided_by"] is None:
+        page.wrapped("the kinds together decide: no rate of this one alone was tried")
+        page.line()
+        return
     if flip is None:
         page.wrapped("not in the result file: give the data and the design in place of --result")
         page.line()
