@@ -8,6 +8,10 @@ from pkadvisor.report.page import Page, amount, breaks, milliseconds, rate
 from pkadvisor.report.stored import quoted
 
 PAD = 14
+ENDLESS = "within every limit at any load"
+"""What is said in place of a break factor where nothing that grows meets a limit."""
+SAME_LENGTH = "simplicity, the same length: the order of properties, partitions or text decides"
+"""What is said of two schemes that are equal even in the last goal."""
 SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
 
@@ -68,6 +72,8 @@ def _decided(document: dict[str, Any]) -> str:
             return f"{first} was chosen for {_together(document)}; compared alone {second} is not behind"
         return "the tolerances against third schemes: compared alone, neither is ahead by the goals as ranked"
     loser, winner = found["value"], found["winner"]
+    if loser == winner and found["goal"] == "simplicity":
+        return SAME_LENGTH
     mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
     text = f"{found['goal']}: {_value(mine)} against {_value(theirs)} ({found['unit']})"
     if loser is not None and winner is not None and min(loser, winner) > 0:
@@ -168,10 +174,11 @@ def write_findings(page: Page, document: dict[str, Any]) -> None:
 def _breaks(page: Page, document: dict[str, Any]) -> None:
     factor = next((t["value"] for t in document["terms"] if t["name"] == "break factor"), None)
     page.line("When it breaks", "head")
-    page.wrapped(f"first at {breaks(factor)} the peak: {document['break_cause']}")
+    page.wrapped(ENDLESS if factor is None else f"first at {breaks(factor)} the peak: {document['break_cause']}")
     for each in document["breaks"]:
         load = f"{_value(each['measured'])} of {_value(each['limit'])} {each['unit']}"
-        page.wrapped(f"{each['cause']}: at {breaks(each['factor'])} ({load})", "  - ", "    ")
+        when = "never" if each["factor"] is None else f"at {breaks(each['factor'])}"
+        page.wrapped(f"{each['cause']}: {when} ({load})", "  - ", "    ")
     page.line()
 
 
