@@ -17,11 +17,13 @@ from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, Remark, Violation
+    from pkadvisor.design.estimates import Bench, Budget, Remark, Violation
     from pkadvisor.design.explain import Explained
+    from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Section
+    from pkadvisor.design.sections import Judged, Section
     from pkadvisor.design.transforms import Part
+    from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.workload import Workload
 
@@ -42,7 +44,8 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     from pkadvisor.design.key_terms import NOTHING_KNOWN
     from pkadvisor.design.requests import multi_valued
 
-    section, dataset, workload, current = _section_of(read_sections(request, progress), name)
+    sections = read_sections(request, progress)
+    section, dataset, workload, current = _section_of(sections, name)
     if section.data is not None:
         check_classes(workload, section)
     query = next(c for c in workload.classes if c.name.lower() == name.lower())
@@ -50,7 +53,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     bench = None
     if section.data is not None:
         bench, _ = bench_for(section, workload, limits, dataset)
-    label, scheme = _scheme(section, dataset, workload, current, which, request, progress)
+    label, scheme = _scheme(section, sections, current, which, request, progress)
     types = dict(bench.population.types) if bench is not None else _declared_types(section)
     demand = next((d for d in bench.demands if d.query.name == query.name), None) if bench is not None else None
     wanted = demand.conditions if demand is not None else conditions(query.filter)
@@ -125,8 +128,7 @@ def _declared_types(section: Section) -> dict[str, EdmType]:
 
 def _scheme(
     section: Section,
-    dataset: Dataset | None,
-    workload: Workload,
+    sections: Sequence[tuple[Section, Dataset | None]],
     current: KeyScheme | None,
     which: str | None,
     request: AnalyzeRequest,
@@ -134,7 +136,7 @@ def _scheme(
 ) -> tuple[str, KeyScheme]:
     """(what to call it, the scheme) that a query is explained under."""
     from pkadvisor.design.candidate_file import parse_candidate
-    from pkadvisor.design.judge import judge, keys_as_given
+    from pkadvisor.design.judge import keys_as_given
 
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else _declared_types(section)
@@ -151,13 +153,42 @@ def _scheme(
     rank = 1 if which in (None, RECOMMENDED) else _rank(str(which))
     progress.phase("search")
     limits = load_limits(*request.limits)
-    ranking = judge(section, limits, dataset).ranking()
+    ranking = judged_among(section, sections, [()] * len(sections), limits)[0].ranking()
     if not ranking:
         raise UsageError("there is nothing to weigh keys by", where="--scheme", fix="declare queries with rates")
     if rank > len(ranking):
         raise UsageError(f"there is no scheme {rank}", where="--scheme", fix=f"the ranking has {len(ranking)}")
     found = ranking[rank - 1]
     return ("the recommended keys" if rank == 1 else f"scheme {rank} of the ranking"), found.scheme
+
+
+def judged_among(
+    section: Section,
+    sections: Sequence[tuple[Section, Dataset | None]],
+    named: Sequence[tuple[KeyScheme, ...]],
+    limits: Limits,
+    budgets: tuple[Budget, ...] = (),
+) -> tuple[Judged, Arranged | None]:
+    """(a section as an analysis judges it, the arrangement of its table's kinds if there is one).
+
+    The other kinds of its table are judged too where a transaction crosses them: together they may get other keys.
+    ``named`` are the schemes given for each of ``sections``.
+    """
+    from pkadvisor.design.judge import judge
+    from pkadvisor.design.judge_kinds import judge_kinds
+    from pkadvisor.design.kinds import bonds_of
+
+    known = {s.kind: s.data.types for s, _ in sections if s.table == section.table and s.kind and s.data is not None}
+    bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()
+    joined = any(set(bond.kinds) <= known.keys() for bond in bonds)
+    judged = [
+        judge(each, limits, dataset, named=schemes, budgets=budgets)
+        for (each, dataset), schemes in zip(sections, named, strict=True)
+        if each is section or (joined and each.table == section.table and each.kind in known)
+    ]
+    judged, arranged = judge_kinds(judged, limits)
+    found = next(j for j in judged if j.section is section)
+    return found, next((a for a in arranged if section.kind in dict(a.chosen.schemes)), None)
 
 
 def _rank(text: str) -> int:

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.advisor import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.errors import UsageError
-from pkadvisor.explainer import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION
+from pkadvisor.explainer import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.report.stored import RESULT, load_stored, scheme_text
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Judged, Section
     from pkadvisor.design.sensitivity import Sensitivity
@@ -61,9 +62,19 @@ def explain_stored(path: str, which: str, tables: Sequence[str]) -> dict[str, An
     other = (others[0] if others else None) if mine is best or mine.get("rank") == 1 else best
     flip = table.get("flip")
     about_this = flip is not None and (mine.get("rank") == 1 or mine.get("rank") == flip["rank"])
-    found = _document(table["table"], table["kind"], table["verdict"], mine, other, _label(mine, which))
+    together = _together(document, table)
+    found = _document(table["table"], table["kind"], table["verdict"], mine, other, _label(mine, which), together)
     found["flip"] = flip if about_this else None
     return {**found, "from": "result", "sensitivity": None}
+
+
+def _together(document: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
+    """The kinds that a table's were chosen with, and what they keep; None where they were judged alone."""
+    for each in document.get("arrangements", ()):
+        kinds = [scheme["kind"] for scheme in each["chosen"]["schemes"]]
+        if each["table"] == table["table"] and table["kind"] in kinds:
+            return {"kinds": kinds, "kept": list(each["chosen"]["kept"])}
+    return None
 
 
 def _stored_scheme(table: dict[str, Any], rank: int | None, path: str) -> dict[str, Any]:
@@ -93,16 +104,16 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
     Raises UsageError where there is nothing to weigh keys by, or no such scheme.
     """
     from pkadvisor.design.budgets import parse_budgets
-    from pkadvisor.design.judge import judge
 
     rank = rank_of(which) if which is not None else None
     sections = read_sections(request, progress)
     named = named_schemes(request, [section for section, _ in sections])
-    section, dataset, more = _pick(sections, named, text)
+    section, more = _pick(sections, named, text)
     progress.phase("search")
     schemes = (*more, *((_written(section, text),) if text is not None else ()))
     budgets = parse_budgets(request.budgets)
-    judged = judge(section, load_limits(*request.limits), dataset, named=schemes, budgets=budgets)
+    given = [schemes if each is section else more for (each, _), more in zip(sections, named, strict=True)]
+    judged, arranged = judged_among(section, sections, given, load_limits(*request.limits), budgets)
     if judged.advice is None or judged.bench is None:
         raise UsageError(f"there is nothing to weigh keys by: {judged.why_not}", where="scheme")
     ranking, advice = judged.ranking(), judged.advice
@@ -119,14 +130,14 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
             raise UsageError(f"there is no scheme {rank}", where="scheme", fix=f"the ranking has {len(ranking)}")
         mine, label = ranking[rank - 1], f"scheme {rank}"
     progress.phase("vary what is assumed")
-    return _priced(judged, mine, label, redact=request.redact)
+    return _priced(judged, arranged, mine, label, redact=request.redact)
 
 
 def _pick(
     sections: Sequence[tuple[Section, Dataset | None]], named: Sequence[tuple[KeyScheme, ...]], text: str | None
-) -> tuple[Section, Dataset | None, tuple[KeyScheme, ...]]:
+) -> tuple[Section, tuple[KeyScheme, ...]]:
     """The section that a scheme belongs to: the first with data, or the first whose properties the text names."""
-    able = [(s, d, n) for (s, d), n in zip(sections, named, strict=True) if s.data is not None]
+    able = [(s, n) for (s, _), n in zip(sections, named, strict=True) if s.data is not None]
     if not able:
         raise UsageError(
             "without data no scheme can be priced", where="scheme", fix="give data files, or --result FILE"
@@ -151,7 +162,9 @@ def _written(section: Section, text: str | None) -> KeyScheme:
     return parse_candidate(text, "--scheme").scheme(section.data.types)
 
 
-def _priced(judged: Judged, mine: CostEstimate, label: str, *, redact: bool) -> dict[str, Any]:
+def _priced(
+    judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
+) -> dict[str, Any]:
     from pkadvisor.design.flips import turning
     from pkadvisor.design.search import better, loss
     from pkadvisor.design.sensitivity import sensitivity
@@ -172,13 +185,16 @@ def _priced(judged: Judged, mine: CostEstimate, label: str, *, redact: bool) -> 
     first = mine is best
     other = (ranking[1] if len(ranking) > 1 else None) if first else best
     section = judged.section
-    document = _document(
-        section.table, section.kind, verdict_of(judged), priced(mine), priced(other) if other else None, label
-    )
+    together = None
+    if arranged is not None:
+        chosen = arranged.chosen
+        together = {"kinds": [kind for kind, _ in chosen.schemes], "kept": list(chosen.kept)}
+    verdict, theirs = verdict_of(judged), priced(other) if other else None
+    document = _document(section.table, section.kind, verdict, priced(mine), theirs, label, together)
     pool = tuple({c.scheme.text: c for c in (best, *ranking[:RETRIED], mine)}.values())
     varied = sensitivity(pool, bench, tuple({c.scheme.text: c for c in (best, mine)}.values()), advice.keep)
     flip = None
-    if other is not None:
+    if other is not None and (together is None or document["decided_by"] is not None):
         winner, loser = (mine, other) if first else (best, mine)
         flip = turning_words(turning(winner, loser, bench, kept=advice.keep), ranks.get(id(loser)))
     return {**document, "flip": flip, "from": "data", "sensitivity": _varied(varied, shown_as(judged, mine))}
@@ -216,10 +232,20 @@ def _varied(found: Sensitivity, names: dict[str, str]) -> dict[str, Any]:
 
 
 def _document(
-    table: str, kind: str | None, verdict: str, mine: dict[str, Any], other: dict[str, Any] | None, label: str
+    table: str,
+    kind: str | None,
+    verdict: str,
+    mine: dict[str, Any],
+    other: dict[str, Any] | None,
+    label: str,
+    together: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    """What is told of a scheme beside another: the winner, or for the winner itself the next best."""
-    first = other is None or (mine.get("loses") is None and other.get("loses") is not None)
+    """What is told of a scheme beside another: the winner, or for the winner itself the next best.
+
+    ``together``: the kinds that it was chosen with and the transactions that they keep, where its table has several.
+    """
+    first = other is None or mine.get("rank") == 1
+    first = first or (mine.get("loses") is None and (other or {}).get("loses") is not None)
     loses = (other or {}).get("loses") if first else mine.get("loses")
     return {
         "document": DOCUMENT,
@@ -232,6 +258,7 @@ def _document(
         "scheme": _keys(mine),
         "other": None if other is None else _keys(other),
         "wins": first,
+        "together": together,
         "decided_by": loses,
         "feasible": mine["feasible"],
         "score": mine["score"],

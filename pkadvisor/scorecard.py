@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.sections import Section
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.declaration import Declaration
 
 SCHEMA_VERSION = "1.0"
 COMPARISON = "pkadvisor comparison"
@@ -77,6 +78,7 @@ def _card(
     """One table: its keys in use where none are given, each priced."""
     from pkadvisor.design.cost import estimate
     from pkadvisor.design.judge import keys_as_given, prepared
+    from pkadvisor.design.verify import learn, readable
 
     bench, current = prepared(section, limits, dataset)
     bench = replace(bench, budgets=budgets)
@@ -84,6 +86,9 @@ def _card(
     schemes = [("as given", scheme) for scheme in given]
     if not schemes and current is not None:
         schemes = [("in the design" if current.pattern == "current" else "in use", current)]
+    assert section.data is not None
+    if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
+        learn([scheme.main for _, scheme in schemes], bench, dataset, {})
     cards = [_scored(label, estimate(scheme, bench), bench, request) for label, scheme in schemes]
     return {"table": section.table, "kind": section.kind, "schemes": cards}
 
@@ -121,8 +126,8 @@ def is_stored(path: str) -> bool:
 
 def compare_stored(old: str, new: str) -> dict[str, Any]:
     """Two results or score cards side by side: of a result what it recommends."""
-    sides = [(Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new)]
-    return _comparison(*sides)
+    before, after = ((Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new))
+    return _comparison(before, after)
 
 
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
@@ -132,15 +137,34 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
 
     declared = {path: load_declaration(path) for path in (old, new)}
     works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
-    sides = []
-    for path in (old, new):
-        schemes = _schemes_of(replace(request, design=works), declared[path], path, progress)
-        sides.append((Path(path).name, schemes))
-    return _comparison(*sides)
+    sections = read_sections(replace(request, design=works), progress)
+    logged = any(s.traffic is not None or s.workload is not None for s, _ in sections)
+    before, after = ((Path(path).name, _schemes_of(request, sections, declared[path], path)) for path in (old, new))
+    workload = {
+        "of": "log" if logged else "new" if works == new else "old",
+        "differs": _other_rates(declared[old], declared[new]),
+    }
+    return _comparison(before, after, workload)
 
 
-def _schemes_of(request: AnalyzeRequest, declaration: Any, path: str, progress: Progress) -> dict[Any, dict[str, Any]]:
-    """The priced keys of one design, by table and kind, on the data and workload of the request."""
+def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
+    """The queries and writes that two designs declare otherwise; nothing where one of them declares none."""
+    sides = [{(t.name.lower(), c.name): c for t in d.tables for c in t.workload.classes} for d in (old, new)]
+    before, after = sides
+    if not before or not after:
+        return []
+    rates = [{key: c.rate.mean_per_s for key, c in side.items()} for side in sides]
+    return [
+        {"name": key[1], "old_per_s": rates[0].get(key), "new_per_s": rates[1].get(key)}
+        for key in dict.fromkeys([*after, *before])
+        if before.get(key) != after.get(key)
+    ]
+
+
+def _schemes_of(
+    request: AnalyzeRequest, sections: Sequence[tuple[Section, Dataset | None]], declaration: Declaration, path: str
+) -> dict[Any, dict[str, Any]]:
+    """The priced keys of one design, by table and kind, on the data and workload of the sections."""
     from pkadvisor.design.cost import estimate
     from pkadvisor.design.judge import prepared
     from pkadvisor.design.sections import declared_keys
@@ -148,7 +172,7 @@ def _schemes_of(request: AnalyzeRequest, declaration: Any, path: str, progress: 
     limits = load_limits(*request.limits)
     out: dict[Any, dict[str, Any]] = {}
     tables = {t.name.lower(): t for t in declaration.tables}
-    for section, dataset in read_sections(request, progress):
+    for section, dataset in sections:
         table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
         if table is None or section.data is None:
             continue
@@ -180,7 +204,9 @@ def _sides(document: dict[str, Any], path: str) -> dict[Any, dict[str, Any]]:
 
 
 def _comparison(
-    old: tuple[str, dict[Any, dict[str, Any]]], new: tuple[str, dict[Any, dict[str, Any]]]
+    old: tuple[str, dict[Any, dict[str, Any]]],
+    new: tuple[str, dict[Any, dict[str, Any]]],
+    workload: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     from pkadvisor.report.stored import scheme_text
 
@@ -215,6 +241,7 @@ def _comparison(
         "tool": {"name": "pkadvisor", "version": __version__},
         "old": old_name,
         "new": new_name,
+        "workload": workload,
         "same": same,
         "tables": tables,
     }

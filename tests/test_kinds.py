@@ -7,10 +7,16 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.design.kinds import bonds_of, labelled
 from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.explainer import explain_query
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
+from pkadvisor.progress import SilentProgress
 from pkadvisor.report.console import render_text
+from pkadvisor.report.explanation import render_explanation
+from pkadvisor.report.result import dump_json
+from pkadvisor.scheme_explainer import explain_scheme, explain_stored
 from pkadvisor.table.edm import EdmType
 from tests.kinds_cases import bank, shop
 
@@ -46,6 +52,43 @@ def test_a_list_of_one_kind_reads_that_kind_alone(tmp_path: Path) -> None:
     listed = next(c for c in lines if c["name"] == "lines-of")
     assert listed["entities_read"] == pytest.approx(3)
     assert listed["filters"] == ["PartitionKey eq '{order_id}' and RowKey ge 'LINES:' and RowKey lt 'LINES;'"]
+
+
+def again(folder: Path, *kinds: str) -> AnalyzeRequest:
+    """The request whose files a case left in a folder."""
+    return AnalyzeRequest(data=tuple(f"{k}={folder / k}.csv" for k in kinds), design=str(folder / "design.yaml"))
+
+
+def test_a_query_is_explained_under_the_keys_that_the_kinds_get_together(tmp_path: Path) -> None:
+    shop(tmp_path)
+    request = again(tmp_path, "Orders", "Lines")
+    found = explain_query(request, "lines-of", "recommended", SilentProgress())
+    assert found["filters"] == ["PartitionKey eq '{order_id}' and RowKey ge 'LINES:' and RowKey lt 'LINES;'"]
+    assert found["counts"]["entities_read"] == pytest.approx(3)
+    assert explain_query(request, "lines-of", "1", SilentProgress())["scheme"] == found["scheme"]
+    alone = explain_query(request, "lines-of", "2", SilentProgress())
+    assert alone["scheme"]["main"] == "{order_id} | {pad(line,1)}"
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_the_scheme_that_kinds_get_together_is_never_beaten(tmp_path: Path, stored: bool) -> None:
+    result = shop(tmp_path)
+    (tmp_path / "r.json").write_bytes(dump_json(result))
+    request = again(tmp_path, "Orders", "Lines")
+    pages = []
+    for which in ("1", "2"):
+        if stored:
+            found = explain_stored(str(tmp_path / "r.json"), which, ())
+        else:
+            found = explain_scheme(request, which, None, SilentProgress())
+        assert found["together"] == {"kinds": ["Orders", "Lines"], "kept": ["whole-order"]}
+        assert (found["wins"], found["flip"]) == (which == "1", None)
+        pages.append(" ".join(render_explanation(found, width=80, color=False, ascii_only=False).split()))
+    first, second = pages
+    assert "ORDERS:" in first.split("ahead of")[0] and "beaten by" not in first
+    assert "it was chosen for its kinds together (Orders, Lines), so that whole-order is one group" in first
+    assert "beaten by {order_id} | ORDERS: (scheme 1)" in second and "the other was chosen for its kinds" in second
+    assert not any("third schemes" in page for page in pages)
 
 
 def test_a_wish_is_kept_where_it_is_cheaper(tmp_path: Path) -> None:

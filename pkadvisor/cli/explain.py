@@ -91,9 +91,10 @@ def explain(
         return
     use_case = _use_case(target, given, scheme, judging)
     needs_data = target != "key" or given or reading.sample or reading.design or reading.log or reading.profile
-    command = f"explain {'scheme:1' if target.startswith(SCHEME) else 'query:by-bib'}"
-    command = command if target != "key" else "explain key KEY"
-    request = _request(given, reading, command, judging, needed=bool(needs_data))
+    command = f"explain {'key KEY' if target == 'key' else target}"
+    example = "explain scheme:1" if target == SCHEME else "explain query:by-bib"
+    example = command if target == "key" or target.startswith(f"{SCHEME}:") else example
+    request = _request(given, reading, (command, example), judging, needed=bool(needs_data))
     with listen(shared) as progress:
         document = use_case(request, progress)
     _show(document, shared)
@@ -169,12 +170,15 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     return lambda request, progress: scheme_explainer.explain_scheme(request, None, scheme, progress)
 
 
-def _request(given: list[str], reading: Reading, command: str, judging: Judging, *, needed: bool) -> AnalyzeRequest:
+def _request(
+    given: list[str], reading: Reading, words: tuple[str, str], judging: Judging, *, needed: bool
+) -> AnalyzeRequest:
     if not needed:
         from pkadvisor.advisor import AnalyzeRequest
 
         return replace(AnalyzeRequest(), seed=reading.seed)
-    inputs = settle(given, reading, command=command, candidates=judging.candidates)
+    command, example = words
+    inputs = settle(given, reading, command=command, example=example, candidates=judging.candidates)
     return build_request(inputs, reading, budgets=judging.budget)
 
 

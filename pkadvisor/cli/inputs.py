@@ -83,7 +83,9 @@ def _within(folder: Path, entry: str) -> str:
     return f"{kind}{equals}{folder / file}"
 
 
-def settle(data: list[str] | None, reading: Reading, *, command: str, candidates: str | None = None) -> Inputs:
+def settle(
+    data: list[str] | None, reading: Reading, *, command: str, example: str = "", candidates: str | None = None
+) -> Inputs:
     """The inputs of a command; UsageError when nothing is named or a name cannot be read."""
     given = Inputs(
         data=tuple(data or ()),
@@ -105,7 +107,7 @@ def settle(data: list[str] | None, reading: Reading, *, command: str, candidates
     if not (given.data or given.logs or given.profiles or given.design):
         raise UsageError(
             f"there is nothing to {command}: name data files, --log files or a --profile",
-            fix=f"to see it work: advisor {command} --sample footrace",
+            fix=f"to see it work: advisor {example or command} --sample footrace",
         )
     _check_stdin(given, command)
     for text in given.data:

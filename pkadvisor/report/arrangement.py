@@ -10,7 +10,7 @@ from pkadvisor.design.template import format_template
 from pkadvisor.report.page import Page, amount, plural
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conflicts import Conflict, Constraint
+    from pkadvisor.design.conflicts import Conflict, Constraint, Relaxed
     from pkadvisor.design.estimates import Violation
     from pkadvisor.design.kinds import Arranged, Arrangement, Bond
     from pkadvisor.design.scheme import KeyScheme
@@ -30,7 +30,7 @@ def conflict_json(found: Conflict, limits: Limits, number: Number, told: Told) -
         "relaxed": [
             {
                 "dropped": _constraint(r.dropped, limits),
-                "missed_by": number(r.severity),
+                "missed_by": _missed_by(r, number),
                 "scheme": _scheme(r.design.scheme),
                 "requests_per_s": number(r.design.requests_per_s),
                 "entities_per_s": number(r.design.entities_per_s),
@@ -39,6 +39,19 @@ def conflict_json(found: Conflict, limits: Limits, number: Number, told: Told) -
             for r in found.relaxed
         ],
     }
+
+
+def _missed_by(found: Relaxed, number: Number) -> float | int | None:
+    """Times its limit that a rate is at today's peak; None for what is held or broken as a whole, such as a rule."""
+    times = [
+        v.measured / v.limit
+        for v in found.design.violations
+        if (v.code, v.subject) == (found.dropped.code, found.dropped.name)
+        and not v.assumed
+        and v.limit > 0
+        and "/s" in v.unit
+    ]
+    return number(max(times)) if times else None
 
 
 def arranged_json(found: Arranged, limits: Limits, number: Number, told: Told) -> dict[str, Any]:
@@ -167,7 +180,7 @@ def _constraints(page: Page, constraints: Sequence[dict[str, Any]]) -> None:
 
 def _without(dropped: dict[str, Any], missed_by: float | None) -> str:
     text = f"best without '{dropped['sentence']}'"
-    return text + (f" ({amount(missed_by)}x over):" if missed_by else ":")
+    return text + (f" ({amount(missed_by)} times its limit):" if missed_by else ":")
 
 
 def _kept(names: list[str]) -> str:

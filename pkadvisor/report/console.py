@@ -9,7 +9,7 @@ from typing import Any
 
 from pkadvisor.report.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
-from pkadvisor.report.scheme_page import flip_sentence
+from pkadvisor.report.scheme_page import SAME_LENGTH, flip_sentence
 from pkadvisor.report.stored import quoted
 
 _HEADLINES = {
@@ -333,6 +333,8 @@ def sureness(found: dict[str, Any]) -> str:
 
 
 def _lost(loses: dict[str, Any]) -> str:
+    if loses["goal"] == "simplicity" and loses["value"] == loses["winner"]:
+        return SAME_LENGTH
     mine, best = amount(loses["value"]), amount(loses["winner"])
     if mine == best and loses["value"] is not None and loses["winner"] is not None:
         mine, best = f"{loses['value']:,.6g}", f"{loses['winner']:,.6g}"  # what decides is shown

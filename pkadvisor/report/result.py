@@ -101,6 +101,11 @@ def build_result(
     # Of a sampled log, a key's requests per second are scaled up by the share that it holds.
     covered_s = traffic.clock.covered_s * traffic.fraction if traffic is not None else 0.0
     tables = [_table(j, shown, top, covered_s, limits) for j in judged]
+    for found in arranged:
+        shared = {kind for _, kinds in found.chosen.shared for kind in kinds}
+        for table in tables:
+            if table["table"] == found.table and table["kind"] in shared:
+                table["flip"] = None  # what turns the order of a kind's own schemes says nothing of the kinds together
     failed = [t["table"] for t in tables if t["verdict"] == "unsatisfied"] or [a.table for a in arranged if a.conflicts]
     return {
         "document": "pkadvisor result",

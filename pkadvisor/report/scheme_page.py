@@ -8,6 +8,10 @@ from pkadvisor.report.page import Page, amount, breaks, milliseconds, rate
 from pkadvisor.report.stored import quoted
 
 PAD = 14
+ENDLESS = "within every limit at any load"
+"""What is said in place of a break factor where nothing that grows meets a limit."""
+SAME_LENGTH = "simplicity, the same length: the order of properties, partitions or text decides"
+"""What is said of two schemes that are equal even in the last goal."""
 SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
 
@@ -23,6 +27,8 @@ def write_scheme(page: Page, document: dict[str, Any]) -> None:
     if other is not None:
         page.record("beaten by" if not document["wins"] else "ahead of", _named(other), PAD)
         page.record("because of", _decided(document), PAD)
+        if document["wins"] and document["together"] is not None and document["decided_by"] is not None:
+            page.record("chosen", f"for {_together(document)}", PAD)
     else:
         page.record("alone", "no other scheme was ranked", PAD)
     page.record("score", amount(document["score"]), PAD)
@@ -61,12 +67,26 @@ def _decided(document: dict[str, Any]) -> str:
     if found is None:
         if document["verdict"] == "keep":
             return "it is in place and good enough: another key would mean to write every entity again"
+        if document["together"] is not None:
+            first, second = ("it", "the other") if document["wins"] else ("the other", "this one")
+            return f"{first} was chosen for {_together(document)}; compared alone {second} is not behind"
         return "the tolerances against third schemes: compared alone, neither is ahead by the goals as ranked"
     loser, winner = found["value"], found["winner"]
+    if loser == winner and found["goal"] == "simplicity":
+        return SAME_LENGTH
     mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
     text = f"{found['goal']}: {_value(mine)} against {_value(theirs)} ({found['unit']})"
     if loser is not None and winner is not None and min(loser, winner) > 0:
         text += f", {difference(theirs, mine)}"
+    return text
+
+
+def _together(document: dict[str, Any]) -> str:
+    found = document["together"]
+    text = f"its kinds together ({', '.join(found['kinds'])})"
+    if found["kept"]:
+        what = "is one group transaction" if len(found["kept"]) == 1 else "are one group transaction each"
+        text += f", so that {' and '.join(found['kept'])} {what}"
     return text
 
 
@@ -154,10 +174,11 @@ def write_findings(page: Page, document: dict[str, Any]) -> None:
 def _breaks(page: Page, document: dict[str, Any]) -> None:
     factor = next((t["value"] for t in document["terms"] if t["name"] == "break factor"), None)
     page.line("When it breaks", "head")
-    page.wrapped(f"first at {breaks(factor)} the peak: {document['break_cause']}")
+    page.wrapped(ENDLESS if factor is None else f"first at {breaks(factor)} the peak: {document['break_cause']}")
     for each in document["breaks"]:
         load = f"{_value(each['measured'])} of {_value(each['limit'])} {each['unit']}"
-        page.wrapped(f"{each['cause']}: at {breaks(each['factor'])} ({load})", "  - ", "    ")
+        when = "never" if each["factor"] is None else f"at {breaks(each['factor'])}"
+        page.wrapped(f"{each['cause']}: {when} ({load})", "  - ", "    ")
     page.line()
 
 
@@ -179,6 +200,10 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
     if document["other"] is None:
         return
     page.line("What would turn the ranking", "head")
+    if flip is None and document["together"] is not None and document["decided_by"] is None:
+        page.wrapped("the kinds together decide: no rate of this one alone was tried")
+        page.line()
+        return
     if flip is None:
         page.wrapped("not in the result file: give the data and the design in place of --result")
         page.line()

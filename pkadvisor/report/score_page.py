@@ -6,7 +6,10 @@ import json
 from typing import Any
 
 from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, rate
-from pkadvisor.report.scheme_page import PAD, difference, write_findings, write_keys
+from pkadvisor.report.scheme_page import ENDLESS, PAD, difference, write_findings, write_keys
+
+OTHERWISE = 6
+"""Queries and writes that two designs declare otherwise, of which the page tells."""
 
 
 def render_score(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
@@ -22,11 +25,36 @@ def render_comparison(document: dict[str, Any], *, width: int, color: bool, asci
     """Two designs side by side; a pure function of the document."""
     page = Page(max(24, width), color, ascii_only)
     page.line(f"{document['old']} → {document['new']}", "head")
+    if document["workload"] is not None:
+        _workload(page, document)
     page.line()
     for table in document["tables"]:
         _changes(page, table)
-    page.line("no difference" if document["same"] else _summary(document))
+    page.line(_same(document) if document["same"] else _summary(document))
     return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def _workload(page: Page, document: dict[str, Any]) -> None:
+    """What both designs are priced on, and where they declare something else."""
+    found = document["workload"]
+    of = "the log" if found["of"] == "log" else document[found["of"]]
+    page.wrapped(f"both priced on the workload of {of}")
+    if not found["differs"]:
+        return
+    page.wrapped(
+        "the two declare different workloads (old against new); only the keys are compared:", "  ", "  ", "warn"
+    )
+    for entry in found["differs"][:OTHERWISE]:
+        old, new = ("none" if entry[side] is None else rate(entry[side]) for side in ("old_per_s", "new_per_s"))
+        text = f"{old} against {new}" if old != new else f"{new} in both, otherwise declared"
+        page.wrapped(f"{entry['name']}: {text}", "  - ", "    ")
+    if len(found["differs"]) > OTHERWISE:
+        page.wrapped(f"and {len(found['differs']) - OTHERWISE} more", "  - ")
+
+
+def _same(document: dict[str, Any]) -> str:
+    found = document["workload"]
+    return "no difference of the keys" if found is not None and found["differs"] else "no difference"
 
 
 def dump(document: dict[str, Any]) -> str:
@@ -69,7 +97,8 @@ def _card(page: Page, table: dict[str, Any], card: dict[str, Any]) -> None:
     write_findings(page, scheme)
     factor = next((t["value"] for t in scheme["terms"] if t["name"] == "break factor"), None)
     holds = "holds every constraint" if not broken else f"breaks {len(broken)} of its constraints"
-    page.line(f"{_title(table)}: {holds}; breaks at {breaks(factor)} the peak ({scheme['break_cause']})")
+    when = ENDLESS if factor is None else f"breaks at {breaks(factor)} the peak ({scheme['break_cause']})"
+    page.wrapped(f"{_title(table)}: {holds}; {when}", "", "  ")
     page.line()
 
 

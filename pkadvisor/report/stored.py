@@ -59,6 +59,7 @@ _FLIP = {
     "goal": _TEXT_OR_NONE,
     "proof": [_TEXT],
 }
+_ARRANGED = {"table": _TEXT, "chosen": {"kept": [_TEXT], "schemes": [{"kind": _TEXT}]}}
 _TABLE = {"table": _TEXT, "kind": _TEXT_OR_NONE}
 
 
@@ -80,7 +81,7 @@ def load_stored(path: Path | str, where: str) -> dict[str, Any]:
     version = str(document.get("schema_version"))
     if version.split(".")[0] != "1":
         raise InputError(f"is of version {version[:20]}, which is not read here", where=name, fix="analyse again")
-    wrong = _wrong(document, {"tables": [_TABLE]}, "")
+    wrong = _wrong(document, {"tables": [_TABLE], "arrangements?": [_ARRANGED]}, "")
     for number, table in enumerate([] if wrong else document["tables"]):
         wrong = wrong or _wrong_table(table, kind, f"tables[{number}]")
     if wrong:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.choice import BREAK_ENOUGH
 from pkadvisor.design.confidence import SHARE
 from pkadvisor.design.population import Population
+from pkadvisor.design.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.design.flips import Turning
     from pkadvisor.design.sections import Judged
 
@@ -76,9 +77,8 @@ def unknowns(judged: Judged) -> list[str]:
     elif population.hashed & {population.arrival}:
         out.append("the order of inserts: the profile hides it")
     if section.traffic is None:
-        out.append(
-            "real parameters and bursts: rates and draws are as declared, no log was given; peaks are taken to coincide"
-        )
+        text = "real parameters and bursts: rates and draws are as declared, no log was given"
+        out.append(text + ("; peaks are taken to coincide" if _coincide(bench) else ""))
     drawn = [d for d in bench.demands if d.draw_basis is Basis.ASSUMED and d.query.draw.by is DrawBy.ENTITIES]
     assumed = [d.query.name for d in drawn]
     if assumed:
@@ -101,6 +101,15 @@ def unknowns(judged: Judged) -> list[str]:
         when = f", {entry.date}" if entry.date else ""
         out.append(f"measured, not published: {entry.name} {entry.value:,.6g} {entry.unit} ({entry.source}{when})")
     return out
+
+
+def _coincide(bench: Bench) -> bool:
+    """Whether the times of some class's peak are not known, so that it is added to all others."""
+    workload = bench.workload
+    if schedule_of(workload, bench.population).basis is not Basis.ASSUMED:
+        return False
+    peaks = [c for c in workload.classes if c.rate.sustained_per_s > c.rate.mean_per_s]
+    return any(c.rate.peak_at is None and c.name not in workload.minutes for c in peaks)
 
 
 def turning_of(judged: Judged) -> dict[str, Any] | None:

@@ -94,6 +94,18 @@ def other_keys(tmp_path: Path, partition: str, row: str) -> str:
     return "other.yaml"
 
 
+def test_two_designs_that_declare_different_workloads_say_so(ask: Ask) -> None:
+    rare = str(resource("samples", "footrace", "design-bib-only.yaml"))
+    for pair, name in (([RACE, rare], "design-bib-only.yaml"), ([rare, RACE], "design.yaml")):
+        _, out, _ = ask("compare", *pair, "--sample", "footrace", "--format", "json")
+        found = checked(out, "comparison")
+        (entry,) = found["workload"]["differs"]
+        assert (found["workload"]["of"], entry["name"], found["same"]) == ("new", "by-age", True)
+        _, page, _ = ask("compare", *pair, "--sample", "footrace")
+        assert f"both priced on the workload of {name}" in page and "- by-age: " in page and "1/day" in page
+        assert page.endswith("no difference of the keys\n")
+
+
 def test_two_designs_on_the_same_data(ask: Ask, tmp_path: Path) -> None:
     other = other_keys(tmp_path, "{event}_{distance}", "{pad(age,3)}_{pad(bib,5)}")
     code, out, _ = ask("compare", RACE, other, "--sample", "footrace", "--format", "json")
