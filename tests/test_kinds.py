@@ -35,6 +35,8 @@ def test_one_to_many_rows_interleave_under_one_partition_key(tmp_path: Path) -> 
     assert keys == {"Orders": ("{order_id}", "ORDERS:"), "Lines": ("{order_id}", "LINES:{pad(line,1)}")}
     assert {t["kind"]: t["recommended"]["row_key"] for t in found["tables"]} == {k: rk for k, (_, rk) in keys.items()}
     assert found["outcome"] == "done"
+    # What was found of each kind alone says nothing of the pair that is told now.
+    assert [(t["confidence"], t["flip"]) for t in found["tables"]] == [(None, None)] * 2
 
 
 def test_a_shared_partition_saves_the_requests_of_the_transaction(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scaling import harmonic
+from pkadvisor.design.scaling import zipf_top_share
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.transforms import (
     Literal,
@@ -287,7 +287,7 @@ def _kept(demand: Demand, population: Population) -> float | None:
     """
     draw = demand.query.draw
     if draw.by is DrawBy.ZIPF:
-        return 1 / harmonic(zipf_block(draw, population), draw.exponent)
+        return zipf_top_share(draw.exponent, zipf_block(draw, population))
     moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
     return 1.0 if moving and population.sampling == "slice" else None
 

@@ -118,4 +118,6 @@ def _in_place(judged: Judged, found: Arranged) -> Judged:
         others = ", ".join(k for k in shared if k != kind)
         load = found.chosen.hottest_per_s
         notes = (*notes, f"its partitions are shared with {others}: together the hottest takes {load:,.0f} entities/s")
-    return replace(judged, advice=replace(advice, recommended=chosen, ranking=ranking, keep=keep), notes=notes)
+    # How sure the first is was asked of the kind alone: of another pair.
+    given = replace(advice, recommended=chosen, ranking=ranking, keep=keep, confidence=None)
+    return replace(judged, advice=given, notes=notes)

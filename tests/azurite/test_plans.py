@@ -45,12 +45,12 @@ def test_azurite_answers_as_planned(name: str, azurite: Azurite) -> None:
             table = azurite.create(f"proof{name}{number}x{at}")
             table.load(stored(place))
             left_out += table.left_out
-            for proved in prove(part, place.scheme, table, place, instances=2):
+            for proved in prove(part, place.scheme, table, place, instances=3):
                 assert not proved.wrong, proved
                 pairs.add((proved.query, proved.scheme))
                 found += proved.entities > 0
     PAIRS[name], LEFT_OUT[name] = pairs, left_out
-    assert found >= 0.9 * len(pairs)  # empty answers prove little
+    assert found >= len(pairs)  # empty answers prove little
 
 
 def test_enough_pairs_were_checked(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,12 +9,15 @@ import numpy as np
 import polars as pl
 import pytest
 
+from pkadvisor.design.cost import estimate
 from pkadvisor.design.demand import draw_weights, group_sizes
 from pkadvisor.design.exact import GroupCounts, count_groups
 from pkadvisor.design.population import Population
+from pkadvisor.design.scheme import KeyScheme, parse_key
 from pkadvisor.observe.dataset import Dataset, open_datasets
 from pkadvisor.observe.workload import Draw, DrawBy, Transaction
 from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, query
 
 TYPES = {"tenant": EdmType.STRING, "device": EdmType.STRING, "n": EdmType.INT32}
 SIZES = {f"t{i:03d}": 1 + i % 40 for i in range(400)}
@@ -90,6 +93,30 @@ def test_a_bucket_of_what_is_fixed_divides_nothing(data: Dataset) -> None:
     plain = population.matching([("p", "tenant")], instances)
     assert population.matching([("p", "tenant"), ("h", "tenant", "8")], instances).tolist() == plain.tolist()
     assert population.matching([("p", "tenant"), ("h", "device", "8")], instances).tolist() != plain.tolist()
+
+
+def test_what_is_returned_was_read_however_few_rows_a_sample_shows(data: Dataset) -> None:
+    """A bucket of another property is counted on the sample, the answer over every row: the larger holds."""
+    population = sampled(data, 20, count_groups(data, [("tenant",)]))
+    draw = Draw(DrawBy.DISTINCT, of=("tenant",), stated=True)
+    bench = bench_of(population, query("of", "tenant eq '{tenant}'", draw=draw))
+    (cost,) = estimate(KeyScheme(parse_key("{tenant}_{hash(device,2)}", "{pad(n,3)}")), bench).classes
+    assert cost.entities_returned == pytest.approx(20.5, rel=0.12)
+    assert cost.entities_read >= cost.entities_returned
+
+
+def test_under_zipf_a_sample_of_keys_does_not_stand_for_the_table() -> None:
+    """20 of 1,000 tenants at hand: the first of all takes 1 of H(1000), whatever is at hand."""
+    tenants = [f"t{n:02d}" for n in range(20) for _ in range(3)]
+    frame = pl.DataFrame({"tenant": tenants, "n": list(range(60))}, schema_overrides={"n": pl.Int32})
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT32}
+    population = Population(frame, types, total=3_000, complete=False, sampling="random-keys", sampled_by=("tenant",))
+    draw = Draw(DrawBy.ZIPF, of=("tenant",), exponent=0.8, stated=True)
+    asked = query("of", "tenant eq '{tenant}' and n eq {n}", rate=1000, draw=draw)
+    found = estimate(KeyScheme(parse_key("{tenant}", "{pad(n,3)}")), bench_of(population, asked))
+    assert found.hot is not None
+    harmonic = sum(rank**-0.8 for rank in range(1, 1001))
+    assert found.hot.entities_per_s == pytest.approx(1000 / harmonic, rel=0.05)
 
 
 def test_a_zipf_draw_gives_each_rank_its_share(data: Dataset) -> None:

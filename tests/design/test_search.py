@@ -80,6 +80,16 @@ def test_goals_decide_in_their_order(goal: str, other: CostEstimate) -> None:
     assert loss(other, GOOD).goal == goal
 
 
+def test_of_schemes_that_miss_one_constraint_alike_the_next_decides() -> None:
+    """The worst factor is the same: what is missed besides is not free."""
+    also = candidate("{c}", severity=5.0, requests=1, breaks=900, entities=1, size=1)
+    also = replace(also, violations=(*also.violations, Violation("y", "broken too", 1, 1, "y", 2.0)))
+    alone = candidate(severity=5.0)
+    assert best_of([also, alone]) is best_of([alone, also]) is alone
+    lost = loss(also, alone)
+    assert (lost.goal, lost.unit, lost.mine, lost.winner) == ("constraints", "constraints missed", 2, 1)
+
+
 def test_the_goals_are_named_in_their_order() -> None:
     assert [g.name for g in GOALS] == [
         "constraints",

@@ -177,12 +177,6 @@ def test_every_member_that_the_result_schema_describes_occurs(tmp_path: Path) ->
         "/tables/conflicts/relaxed/violations/kind",
         "/arrangements/rivals/shared",
         *(f"/arrangements/{a}/schemes/index_rows" for a in ("chosen", "rivals", "conflicts/relaxed/arrangement")),
-        # No term of a bundled sample has an interval yet.
-        *(
-            f"/tables/{place}/terms/{end}"
-            for place in ("recommended", "current", "alternatives")
-            for end in ("low", "high")
-        ),
         # Ranked schemes are told in short.
         *(f"/tables/alternatives/{name}" for name in ("examples", "index_examples", "transactions")),
     }
