@@ -195,6 +195,18 @@ def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozens
     return frozenset(found)
 
 
+def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
+    """Profile files as one document. InputError or UsageError where one cannot be read or they do not go together."""
+    return _merged(_documents(AnalyzeRequest(profiles=tuple(paths))))
+
+
+def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list[tuple[DataProfile, Dataset]]:
+    """Data files with what they hold, told apart by the kinds of a declaration."""
+    from pkadvisor.progress import SilentProgress
+
+    return _read_data(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
+
+
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +249,17 @@ def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
 def _data(
     request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0
 ) -> list[tuple[DataProfile, Dataset]]:
+    return _read_data(request, _declaration(request), progress, file_sample=file_sample, seed=seed)
+
+
+def _read_data(
+    request: AnalyzeRequest,
+    declaration: Declaration | None,
+    progress: Progress,
+    *,
+    file_sample: bool = False,
+    seed: int = 0,
+) -> list[tuple[DataProfile, Dataset]]:
     from pkadvisor.observe.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile_file import FILE_SAMPLE_ROWS, is_document
 
@@ -252,7 +275,7 @@ def _data(
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
-    datasets = _by_kind(datasets, _declaration(request))
+    datasets = _by_kind(datasets, declaration)
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []
     for dataset in datasets:

@@ -13,12 +13,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pkadvisor.errors import UsageError, caret, did_you_mean
+from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
+from pkadvisor.toml_file import TomlFile
 
 LimitBasis = Literal["published", "derived", "assumed", "measured"]
 _BASES: tuple[str, ...] = get_args(LimitBasis)
-_FILE_BYTES_MAX = 1 << 20
 _NUMBER_MAX = 1e18
 
 
@@ -172,7 +172,7 @@ def default_limits() -> Limits:
 @lru_cache(maxsize=1)
 def _bundled() -> Limits:
     path = resource("rules", "limits", "azure-table.toml")
-    return _load(_TomlFile(path), None)
+    return _load(TomlFile(path, what="limits"), None)
 
 
 def load_limits(*paths: Path | str) -> Limits:
@@ -185,62 +185,11 @@ def load_limits(*paths: Path | str) -> Limits:
     """
     found = default_limits()
     for path in paths:
-        found = _load(_TomlFile(Path(path)), found)
+        found = _load(TomlFile(Path(path), what="limits"), found)
     return found
 
 
-class _TomlFile:
-    """A parsed TOML file that can point at a key; ``tomllib`` keeps no positions, so they are searched for."""
-
-    def __init__(self, path: Path) -> None:
-        import tomllib
-
-        self.path = path
-        try:
-            with path.open("rb") as stream:
-                raw = stream.read(_FILE_BYTES_MAX + 1)
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not a path"
-            raise UsageError(f"cannot read the limits: {reason}", where=str(path), fix="give a TOML file") from None
-        if len(raw) > _FILE_BYTES_MAX:
-            raise UsageError("too large for a file of limits", where=str(path), fix="keep it below 1 MiB")
-        try:
-            text = raw.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
-        self.lines = text.splitlines() or [""]
-        try:
-            self.content: dict[str, Any] = tomllib.loads(text)
-        except (ValueError, RecursionError) as error:
-            place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-            what = f"is not TOML: {re.sub(r' *[(]at .*[)]$', '', str(error))}"
-            line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
-            raise self.error(what, line, column) from None
-
-    def error(self, what: str, line: int, column: int, fix: str = "") -> UsageError:
-        shown = self.lines[line - 1] if line <= len(self.lines) else ""
-        return UsageError(
-            what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=caret(shown, column - 1) if shown else ""
-        )
-
-    def error_at(self, name: str, key: str | None, what: str, fix: str = "") -> UsageError:
-        """An error at ``key`` of section ``name``, or at the section, or at ``name = …``."""
-        section = re.compile(rf"\s*\[\s*[\"']?({re.escape(name)})[\"']?\s*\]")
-        own = re.compile(rf"\s*[\"']?({re.escape(name)})[\"']?\s*(?:=|\.)")
-        place = (1, 1)
-        inside = False
-        for number, line in enumerate(self.lines, start=1):
-            if found := section.match(line) or (None if inside else own.match(line)):
-                place, inside = (number, found.start(1) + 1), section.match(line) is not None
-            elif line.lstrip().startswith("["):
-                inside = False
-            elif inside and key and (found := re.match(rf"\s*({re.escape(key)})\s*=", line)):
-                place = (number, found.start(1) + 1)
-                break
-        return self.error(what, *place, fix=fix)
-
-
-def _load(file: _TomlFile, base: Limits | None) -> Limits:
+def _load(file: TomlFile, base: Limits | None) -> Limits:
     known = {limit.name: limit for limit in base.entries} if base else {}
     store = base.store if base else ""
     given: dict[str, Limit] = {}
@@ -273,7 +222,7 @@ def _load(file: _TomlFile, base: Limits | None) -> Limits:
         raise file.error_at(culprit, "value", what, "change one of them") from None
 
 
-def _limit(file: _TomlFile, name: str, value: Any, known: Limit | None) -> Limit:
+def _limit(file: TomlFile, name: str, value: Any, known: Limit | None) -> Limit:
     if not isinstance(value, dict):
         value = {"value": value}
     section: Mapping[str, Any] = value
@@ -310,7 +259,7 @@ def _shown(value: object) -> str:
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
-def _checked(file: _TomlFile, name: str, number: object, unit: str) -> float:
+def _checked(file: TomlFile, name: str, number: object, unit: str) -> float:
     of_unit = f" ({unit})" if unit else ""
     if isinstance(number, bool) or not isinstance(number, int | float):
         what = f"{name} must be a number{of_unit}, not {_shown(number)}"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import analyze, compare, config, explain, profile, samples, score
+from pkadvisor.cli import analyze, compare, config, explain, profile, review, samples, score
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
@@ -108,6 +108,7 @@ app.command("analyze", cls=PlainCommand, epilog=analyze.EPILOG, context_settings
 app.command("explain", cls=PlainCommand, epilog=explain.EPILOG, context_settings=SETTINGS)(explain.explain)
 app.command("score", cls=PlainCommand, epilog=score.EPILOG, context_settings=SETTINGS)(score.score)
 app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
+app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
 _samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)

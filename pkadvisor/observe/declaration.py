@@ -32,6 +32,7 @@ __all__ = [
     "check_properties",
     "design_schema",
     "load_declaration",
+    "read_declaration",
     "schema_text",
     "skeleton",
 ]
@@ -119,6 +120,11 @@ def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
 
     Raises UsageError with ``FILE:LINE:COLUMN`` for the first thing that is wrong, in file order.
     """
+    return read_declaration(path, text)[0]
+
+
+def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declaration, Document]:
+    """As ``load_declaration``, and the document, which knows the place of every value."""
     from pydantic import ValidationError
 
     from pkadvisor.observe.declaration_build import TableBuilder
@@ -143,7 +149,8 @@ def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
             what = f"'{name}' and '{folded[name.lower()]}' are one table: names ignore case"
             raise document.error(at, what, "merge them", at_key=True)
         folded[name.lower()] = name
-    return Declaration(str(path), tuple(TableBuilder(document, n, t).declaration() for n, t in design.tables.items()))
+    tables = tuple(TableBuilder(document, n, t).declaration() for n, t in design.tables.items())
+    return Declaration(str(path), tables), document
 
 
 def check_properties(table: TableDeclaration, known: Mapping[str, EdmType], *, kind: str | None = None) -> None:

@@ -160,6 +160,47 @@ class Document:
         mark = self._node(path)[0].start_mark
         return mark.line + 1, mark.column + 1
 
+    def span(self, path: Path_, *, at_key: bool = False) -> tuple[int, int, int, int]:
+        """First line and column, last line and the column behind it, of the value at ``path`` or of its key; from 1.
+
+        A mapping or a sequence is shown by its key: its own lines are many.
+        """
+        from ruamel.yaml.nodes import ScalarNode
+
+        if self._root is None:
+            return 1, 1, 1, 1
+        value, key = self._node(path)
+        empty = value.start_mark.index == value.end_mark.index
+        node = key if key is not None and (at_key or empty or not isinstance(value, ScalarNode)) else value
+        start, end = node.start_mark, node.end_mark
+        if end.line > start.line:  # a block, or a flow over lines: its first line
+            return (
+                start.line + 1,
+                start.column + 1,
+                start.line + 1,
+                max(start.column + 1, len(self.line(start.line + 1))) + 1,
+            )
+        return start.line + 1, start.column + 1, end.line + 1, end.column + 1
+
+    def has(self, path: Path_) -> bool:
+        """Whether the file holds a value at exactly ``path``."""
+        content = self.content
+        for part in path:
+            in_list = isinstance(content, list) and isinstance(part, int) and part < len(content)
+            if not in_list and not (isinstance(content, dict) and part in content):
+                return False
+            content = content[part]
+        return True
+
+    def line(self, number: int) -> str:
+        """A line of the file, from 1; empty beyond its end."""
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All lines of the file, without their ends."""
+        return tuple(self._lines)
+
     def placed(self, path: Path_, text: str) -> Placed:
         """``text``, the value at ``path``, with its place: that of its first character, inside the quotes."""
         line, column = self._inside(self._node(path)[0], 0) or tuple(p - 1 for p in self.place(path))

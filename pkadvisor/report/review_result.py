@@ -1,0 +1,186 @@
+"""The result of a review as one JSON document; every output of a review is made from it alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor import __version__
+from pkadvisor.review.gate import Gate, ordered
+
+if TYPE_CHECKING:
+    from pkadvisor.errors import AdvisorError
+    from pkadvisor.review.evaluate import DesignReview
+    from pkadvisor.review.findings import Finding, Shown
+    from pkadvisor.review.rule import Rule
+
+REVIEW = "pkadvisor review"
+SCHEMA_VERSION = "1.0"
+HIDDEN = "(hidden)"
+
+
+def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate: Gate, redact: bool) -> dict[str, Any]:
+    """The document; key order is fixed, and nothing in it depends on clock, folder or machine."""
+    findings = [f for r in reviews for e in r.evaluations for f in e.findings]
+    failed = not gate.passes(findings)
+    broken = [r.error for r in reviews if r.error is not None]
+    return {
+        "document": REVIEW,
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "pkadvisor", "version": __version__},
+        "outcome": "unreadable" if broken else "failed" if failed else "passed",
+        "exit_code": max([1 if failed else 0, *(error.exit_code for error in broken)]),
+        "redacted": redact,
+        "gate": {"fail_on": str(gate.fail_on) if gate.fail_on else "never", "new_only": gate.new_only},
+        "summary": summary(findings, gate),
+        "designs": [design_json(r, gate, redact) for r in reviews],
+        "rules": [rule_json(rule) for rule in rules],
+    }
+
+
+def summary(findings: Sequence[Finding], gate: Gate) -> dict[str, int]:
+    """Counts over what is told: suppressed and baselined findings are counted apart."""
+    open_ = [f for f in findings if f.suppressed is None and not f.baselined]
+    return {
+        "error": sum(f.severity == "error" for f in open_),
+        "warning": sum(f.severity == "warning" for f in open_),
+        "info": sum(f.severity == "info" for f in open_),
+        "suppressed": sum(f.suppressed is not None for f in findings),
+        "baselined": sum(f.baselined for f in findings),
+        "new": sum(f.status == "new" for f in findings),
+        "worse": sum(f.status == "worse" for f in findings),
+        "unchanged": sum(f.status == "unchanged" for f in findings),
+        "gating": sum(gate.stops(f) for f in findings),
+    }
+
+
+def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any]:
+    """One design file."""
+    findings = ordered(f for e in review.evaluations for f in e.findings)
+    view = review.view
+    return {
+        "design": review.name,
+        "error": None if review.error is None else error_json(review.error),
+        "tables": [
+            {
+                "table": t.section.table,
+                "kind": t.section.kind,
+                "partition_key": t.raw_text(0, True) if t.scheme else None,
+                "row_key": t.raw_text(0, False) if t.scheme else None,
+                "has_data": t.has_data,
+                "note": (t.why_not_priced if t.has_data else "") if t.scheme else "the design declares no keys",
+            }
+            for t in (view.tables if view else ())
+        ],
+        "findings": [finding_json(f, gate, redact) for f in findings],
+        "evaluated": [
+            {
+                "rule": e.rule.id,
+                "name": e.rule.name,
+                "subjects": e.subjects,
+                "findings": len(e.findings),
+                "undecided": e.undecided,
+                "missing": list(e.missing),
+                "skipped": e.skipped,
+            }
+            for e in review.evaluations
+        ],
+        "diff": None,
+    }
+
+
+def error_json(error: AdvisorError) -> dict[str, Any]:
+    """Why a design could not be read."""
+    return {
+        "exit_code": error.exit_code,
+        "what": error.what,
+        "where": error.where,
+        "excerpt": error.excerpt,
+        "fix": error.fix,
+    }
+
+
+def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
+    """One finding."""
+    suppressed = finding.suppressed
+    place = finding.place
+    return {
+        "rule": finding.rule,
+        "name": finding.name,
+        "severity": str(finding.severity),
+        "status": None if finding.status is None else str(finding.status),
+        "gating": gate.stops(finding),
+        "message": hidden_message(finding) if redact else finding.message,
+        "table": finding.table,
+        "kind": finding.kind,
+        "subject": {"scope": finding.scope, "name": finding.subject, "path": finding.path},
+        "place": {
+            "line": place.line,
+            "column": place.column,
+            "end_line": place.end_line,
+            "end_column": place.end_column,
+            "excerpt": place.excerpt,
+        },
+        "measured": finding.measured,
+        "limit": finding.limit,
+        "unit": finding.unit,
+        "before": finding.before,
+        "facts": [_fact_json(s, redact) for s in finding.facts],
+        "fix": finding.fix,
+        "proposal": finding.proposal,
+        "fingerprint": finding.fingerprint,
+        "suppressed": None
+        if suppressed is None
+        else {"reason": suppressed.reason, "until": suppressed.until or None, "where": suppressed.where},
+        "baselined": finding.baselined,
+    }
+
+
+def hidden_message(finding: Finding) -> str:
+    """The message without values of the data."""
+    message = finding.message
+    for shown in finding.facts:
+        if shown.from_data:
+            for value in shown.value if isinstance(shown.value, tuple) else (str(shown.value),):
+                message = message.replace(value, HIDDEN) if value else message
+    return message
+
+
+def _fact_json(shown: Shown, redact: bool) -> dict[str, Any]:
+    value = list(shown.value) if isinstance(shown.value, tuple) else shown.value
+    return {
+        "name": shown.name,
+        "value": HIDDEN if redact and shown.from_data else value,
+        "unit": shown.unit,
+        "basis": str(shown.basis),
+    }
+
+
+def rule_json(rule: Rule) -> dict[str, Any]:
+    """The page of a rule."""
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "title": rule.title,
+        "severity": str(rule.severity),
+        "levels": [str(level.severity) for level in rule.levels],
+        "scope": str(rule.scope),
+        "needs": [str(need) for need in rule.needs],
+        "precision": rule.precision,
+        "tags": list(rule.tags),
+        "aliases": list(rule.aliases),
+        "why": rule.why,
+        "bad": rule.bad,
+        "good": rule.good,
+        "fix": rule.fix,
+        "links": [{"title": link.title, "url": link.url} for link in rule.links],
+        "unit": rule.unit,
+        "ratchet": rule.ratchet,
+        "builtin": rule.builtin,
+    }
+
+
+def dump(document: dict[str, Any]) -> str:
+    """The document as the bytes of a file."""
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,165 @@
+"""Asking rules: each about every subject of its scope; the first level that holds makes a finding."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pkadvisor.errors import AdvisorError
+from pkadvisor.review.facts import FactBook
+from pkadvisor.review.findings import Finding, Shown
+from pkadvisor.review.rule import Level, Need, Rule, placeholders
+from pkadvisor.review.subjects import DesignView, Subject
+
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What became of a rule: subjects asked about, findings, subjects where a fact was missing, or why it was not
+    asked at all."""
+
+    rule: Rule
+    subjects: int
+    findings: tuple[Finding, ...]
+    undecided: int
+    missing: tuple[str, ...]
+    """The facts that were not known."""
+    skipped: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DesignReview:
+    """One design with what was found, or the error for which it could not be read."""
+
+    name: str
+    view: DesignView | None
+    evaluations: tuple[Evaluation, ...]
+    error: AdvisorError | None = None
+
+
+def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
+    """All rules over a design; ``compared`` says that there is a design before it."""
+    book = FactBook(design.limits)
+    return tuple(_asked(rule, design, book, compared) for rule in rules if not rule.builtin)
+
+
+def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool) -> Evaluation:
+    if Need.DIFF in rule.needs and not compared:
+        return Evaluation(rule, 0, (), 0, (), "needs a design to compare with (--against, --against-ref)")
+    subjects = [s for s in design.subjects if s.scope is rule.scope]
+    if Need.DATA in rule.needs:
+        able = [s for s in subjects if s.table is None or s.table.has_data]
+        if subjects and not able:
+            return Evaluation(rule, 0, (), 0, (), "needs a profile (--profile) or data (--data)")
+        subjects = able
+    findings, missing, undecided = dict[tuple[str, str], Finding](), dict[str, None](), 0
+    for subject in subjects:
+        found = _level(rule, subject, book)
+        if isinstance(found, Level):
+            made = _finding(rule, found, subject, book)
+            findings.setdefault((made.path, made.message), made)
+        elif found:
+            undecided += 1
+            missing |= dict.fromkeys(found)
+    return Evaluation(rule, len(subjects), tuple(findings.values()), undecided, tuple(missing))
+
+
+def _level(rule: Rule, subject: Subject, book: FactBook) -> Level | tuple[str, ...]:
+    """The level that holds, or the facts for want of which none could be decided."""
+    missing: dict[str, None] = {}
+    for level in rule.levels:
+        values = book.values(level.when.names, subject)
+        decided = level.when.value(values)
+        if decided is True:
+            return level
+        if decided is None:
+            missing |= dict.fromkeys(n for n in level.when.names if n not in values)
+    return tuple(missing)
+
+
+def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Finding:
+    values = book.values(rule.names(), subject)
+    measured = _number(rule.measured.value(values)) if rule.measured else None
+    limit = _number(rule.limit.value(values)) if rule.limit else None
+    own = {
+        "measured": number_text(measured, rule.unit),
+        "limit": number_text(limit, rule.unit),
+        "times": number_text(measured / limit if measured is not None and limit else None, ""),
+        "subject": subject.name,
+        "table": subject.table.section.table if subject.table else "",
+    }
+    facts = tuple(s for n in rule.names() if (s := book.shown(n, subject)) is not None)
+    told = own | {s.name: shown_text(s) for s in facts}
+    path = (*subject.path, *(rule.place.split(".") if rule.place else ()))
+    path = path if subject.design.document.has(path) else subject.path
+    section = subject.table.section if subject.table else None
+    return Finding(
+        rule=rule.id,
+        name=rule.name,
+        severity=level.severity,
+        message=filled(level.message, told),
+        design=subject.design.name,
+        table=section.table if section else "",
+        kind=section.kind if section else None,
+        scope=str(subject.scope),
+        subject=subject.name,
+        path=subject.logical,
+        place=subject.design.place(path),
+        measured=measured,
+        limit=limit,
+        unit=rule.unit,
+        facts=facts,
+        fix=filled(rule.fix, told),
+        proposal=_proposal(subject) if rule.proposes else "",
+    )
+
+
+def _proposal(subject: Subject) -> str:
+    """The keys that the adviser recommends instead of those in use; empty where it keeps them or cannot say."""
+    judged = subject.table.judged if subject.table else None
+    if judged is None or judged.advice is None or judged.advice.keep or not judged.advice.recommended.feasible:
+        return ""
+    return judged.advice.recommended.scheme.text
+
+
+def _number(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def number_text(value: float | None, unit: str) -> str:
+    """A number in a sentence: thousands apart, three digits, shares as they are; ``unknown`` without one."""
+    if value is None:
+        return UNKNOWN
+    if unit == "share":
+        return f"{100 * value:.3g} %"
+    if value == int(value) and abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def shown_text(shown: Shown) -> str:
+    """The value of a fact in a sentence."""
+    if isinstance(shown.value, bool):
+        return "yes" if shown.value else "no"
+    if isinstance(shown.value, tuple):
+        return ", ".join(shown.value)
+    return shown.value if isinstance(shown.value, str) else number_text(float(shown.value), shown.unit)
+
+
+def filled(text: str, told: dict[str, str]) -> str:
+    """A message with its holes filled. What is not known says so; a piece in ``[brackets]`` is left out instead."""
+
+    def piece(match: re.Match[str]) -> str:
+        return match[1] if all(name in told and told[name] != UNKNOWN for name in placeholders(match[1])) else ""
+
+    def hole(match: re.Match[str]) -> str:
+        return match[0][0] if match[0] in ("{{", "}}") else told.get(match[1], UNKNOWN)
+
+    kept = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
+    return re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, kept)
+
+
+__all__ = ["DesignReview", "Evaluation", "evaluate", "filled", "number_text", "shown_text"]

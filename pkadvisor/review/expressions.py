@@ -1,0 +1,109 @@
+"""The one door to the Common Expression Language: conditions of rules over named and typed facts.
+
+Names and types are checked when a rule is read. A fact that is not known is left out: an expression that hangs on it
+has no value, and one that is decided without it has (``false && unknown`` is false).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+
+Value = bool | float | str | tuple[str, ...]
+
+
+class FactType(StrEnum):
+    """The types of facts; numbers are doubles."""
+
+    BOOL = "bool"
+    NUMBER = "number"
+    TEXT = "text"
+    TEXTS = "texts"
+
+
+class ExpressionError(ValueError):
+    """An expression that cannot be compiled: what is wrong, and at which character (from 0)."""
+
+    def __init__(self, what: str, column: int) -> None:
+        super().__init__(what)
+        self.column = column
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A compiled expression; ``names`` are the facts that it mentions, in order."""
+
+    text: str
+    names: tuple[str, ...]
+    _compiled: Any
+
+    def value(self, facts: Mapping[str, Value]) -> bool | float | None:
+        """What it is for these facts; None where it hangs on one that is missing."""
+        found = self._compiled.eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
+        value = found.value() if str(found.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
+        return value if isinstance(value, bool | float) else None
+
+
+class Language:
+    """Expressions over a set of facts; ``types`` are theirs by name."""
+
+    def __init__(self, types: Mapping[str, FactType]) -> None:
+        self.types = dict(types)
+        self._environment = _environment(tuple(sorted(self.types.items())))
+
+    def compile(self, text: str, result: FactType) -> Expression:
+        """ExpressionError where a name is unknown, types do not fit, or the result is of another type."""
+        try:
+            compiled = self._environment.compile(text)
+        except RuntimeError as error:
+            raise _explained(str(error), text) from None
+        made = str(compiled.return_type().name()).upper()
+        wanted = {FactType.BOOL: "BOOL", FactType.NUMBER: "DOUBLE"}[result]
+        if made != wanted:
+            what = {"BOOL": "true or false", "DOUBLE": "a number"}
+            raise ExpressionError(f"makes {what.get(made, made.lower())}, not {what[wanted]}", 0)
+        return Expression(text, tuple(names_in(text, self.types)), compiled)
+
+
+@lru_cache(maxsize=64)
+def _environment(types: tuple[tuple[str, FactType], ...]) -> Any:
+    from cel_expr_python import cel
+
+    made = {
+        FactType.BOOL: cel.Type.BOOL,
+        FactType.NUMBER: cel.Type.DOUBLE,
+        FactType.TEXT: cel.Type.STRING,
+        FactType.TEXTS: cel.Type.List(cel.Type.STRING),
+    }
+    return cel.NewEnv(variables={name: made[kind] for name, kind in types})
+
+
+def names_in(text: str, known: Iterable[str]) -> list[str]:
+    """The known names in an expression, outside of its texts, each once."""
+    bare = re.sub(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", "''", text)
+    words = re.findall(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*", bare)
+    names = set(known)
+    found: dict[str, None] = {}
+    for word in words:
+        pieces = word.split(".")
+        for end in range(len(pieces), 0, -1):  # a method may follow: table.name.startsWith('x')
+            if ".".join(pieces[:end]) in names:
+                found[".".join(pieces[:end])] = None
+                break
+    return list(found)
+
+
+def _explained(message: str, text: str) -> ExpressionError:
+    """CEL's complaint without its own picture of the line: ``<input>:LINE:COLUMN: what``."""
+    place = re.search(r"<input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?(?:\n|$)", message)
+    if place is None:
+        return ExpressionError(message.splitlines()[0], 0)
+    lines = text.split("\n")
+    before = sum(len(line) + 1 for line in lines[: int(place[1]) - 1])
+    what = place[3].replace("undeclared reference to", "there is no fact")
+    what = re.sub(r"found no matching overload for '_?(.+?)_?' applied to '\((.*)\)'", r"'\1' does not take (\2)", what)
+    return ExpressionError(what, before + int(place[2]) - 1)

@@ -1,0 +1,46 @@
+"""What a fact is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.expressions import FactType, Value
+from pkadvisor.review.subjects import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A value with the place it comes from."""
+
+    value: Value
+    basis: Basis
+
+
+Found = Known | Value | int | None
+"""What a fact function returns: a bare value has the basis of its fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named fact: ``scope.name``, its type, its unit (empty for truths and texts), and how it is computed.
+
+    ``from_data``: its value is one of the data, such as a key. ``may_be_unknown`` facts have a ``…_known`` beside them.
+    """
+
+    name: str
+    type: FactType
+    unit: str
+    about: str
+    compute: Callable[[Subject], Found]
+    basis: Basis = Basis.DECLARED
+    may_be_unknown: bool = True
+    from_data: bool = False
+
+    def of(self, subject: Subject) -> Known | None:
+        """The value for a subject of its scope."""
+        found = self.compute(subject)
+        if found is None or isinstance(found, Known):
+            return found
+        return Known(float(found) if self.type is FactType.NUMBER else found, self.basis)  # type: ignore[arg-type]

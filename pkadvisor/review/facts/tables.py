@@ -1,0 +1,39 @@
+"""Facts of a design and of its tables: what is declared, and what is known beside it."""
+
+from __future__ import annotations
+
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.subjects import Subject
+
+
+def tables(subject: Subject) -> float:
+    return float(len(subject.design.declaration.tables))
+
+
+def has_keys(subject: Subject) -> bool:
+    return subject.view.scheme is not None
+
+
+def has_data(subject: Subject) -> bool:
+    return subject.view.has_data
+
+
+def entities(subject: Subject) -> float | None:
+    """Entities of the table: declared, or those that the profile was made of."""
+    declared = subject.view.section.declared
+    kind = next((k for k in declared.kinds if k.name == subject.view.section.kind), None) if declared else None
+    total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
+    data = subject.view.section.data
+    return float(total) if total else float(data.rows) if data is not None else None
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("design.tables", FactType.NUMBER, "tables", "Tables that the file declares.", tables, may_be_unknown=False),
+    Fact("table.has_keys", FactType.BOOL, "", "Whether the keys in use are declared.", has_keys, may_be_unknown=False),
+    Fact(
+        "table.has_data", FactType.BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False
+    ),
+    Fact("table.entities", FactType.NUMBER, "entities", "Entities in the table.", entities, Basis.DECLARED),
+)

@@ -1,0 +1,344 @@
+"""Rules: what they look for, in which words they say it, and how they are read from their files.
+
+A rule is a TOML file (``rules/PKnnn-name.toml``, or a team's own with ``--rules DIR``); its schema is
+``schemas/rule.schema.json``. Conditions are checked against the facts when the file is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.resources import resource
+from pkadvisor.review.expressions import Expression, ExpressionError, FactType
+from pkadvisor.review.facts import language, types_for
+from pkadvisor.review.findings import Severity
+from pkadvisor.review.subjects import Scope
+from pkadvisor.toml_file import TomlFile
+
+
+class Need(StrEnum):
+    """What must be given for a rule to be asked."""
+
+    DESIGN = "design"
+    WORKLOAD = "workload"
+    DATA = "data"
+    DIFF = "diff"
+
+
+PRECISIONS = ("very-high", "high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One severity of a rule: it applies where ``when`` holds and no level before it did."""
+
+    severity: Severity
+    when: Expression
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Where the reason is written down."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A design that a rule must find (``severity`` set) or must be silent on; ``data`` is a CSV text, ``before`` the
+    design that it is compared with, ``subject`` whose finding it is."""
+
+    severity: Severity | None
+    design: str
+    data: str = ""
+    before: str = ""
+    subject: str = ""
+    says: str = ""
+    """Text that the message contains."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule with its page. ``place`` is where below its subject a finding points; ``builtin`` rules are decided by
+    the gate and have no levels."""
+
+    id: str
+    name: str
+    title: str
+    scope: Scope
+    needs: tuple[Need, ...]
+    levels: tuple[Level, ...]
+    measured: Expression | None
+    limit: Expression | None
+    unit: str
+    ratchet: bool
+    place: str
+    proposes: bool
+    why: str
+    bad: str
+    good: str
+    fix: str
+    links: tuple[Link, ...]
+    precision: str
+    tags: tuple[str, ...]
+    aliases: tuple[str, ...]
+    cases: tuple[Case, ...]
+    builtin: bool
+    source: str
+
+    @property
+    def severity(self) -> Severity:
+        """The worst that it can say."""
+        return min((level.severity for level in self.levels), key=lambda s: s.rank)
+
+    def names(self) -> tuple[str, ...]:
+        """The facts that its conditions, numbers and words mention."""
+        found: dict[str, None] = {}
+        for level in self.levels:
+            found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
+        for expression in (self.measured, self.limit):
+            found |= dict.fromkeys(expression.names if expression else ())
+        return tuple(n for n in (*found, *placeholders(self.fix)) if n not in OWN_WORDS)
+
+
+OWN_WORDS = ("measured", "limit", "subject", "table", "times")
+"""Placeholders of messages that are no facts: the numbers of the finding, its subject, its table, measured ÷ limit."""
+_ID = re.compile(r"[A-Z]{2,8}[0-9]{3,4}")
+_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_][\w.]*)\}")
+_KEYS = {
+    "id": str,
+    "name": str,
+    "title": str,
+    "scope": str,
+    "needs": list,
+    "level": list,
+    "measured": str,
+    "limit": str,
+    "unit": str,
+    "ratchet": bool,
+    "place": str,
+    "proposes": bool,
+    "why": str,
+    "bad": str,
+    "good": str,
+    "fix": str,
+    "links": list,
+    "precision": str,
+    "tags": list,
+    "aliases": list,
+    "fail": list,
+    "pass": list,
+    "builtin": bool,
+    "severity": str,
+}
+_LEVEL_KEYS = ("severity", "when", "message")
+_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says")
+_WORDS = {str: "text", list: "a list", bool: "true or false"}
+
+
+def placeholders(text: str) -> tuple[str, ...]:
+    """The names in the ``{holes}`` of a message; ``{{`` is a brace."""
+    return tuple(dict.fromkeys(_PLACEHOLDER.findall(text.replace("{{", "").replace("}}", ""))))
+
+
+def load_rules(folders: Sequence[Path | str] = ()) -> tuple[Rule, ...]:
+    """The bundled rules and those of a team's folders, by id.
+
+    UsageError with the place for whatever is wrong in a file, an id or a name that two rules have, and a folder that
+    holds no rule.
+    """
+    found: dict[str, Rule] = {}
+    words: dict[str, str] = {}
+    for rule in (*_bundled(), *(rule for folder in folders for rule in _folder(Path(folder)))):
+        for word in (rule.id, rule.name, *rule.aliases):
+            if word in words:
+                what = f"'{word}' is taken by {words[word]}"
+                raise UsageError(what, where=rule.source, fix="choose another id or name")
+            words[word] = rule.source
+        found[rule.id] = rule
+    return tuple(found[key] for key in sorted(found))
+
+
+@lru_cache(maxsize=1)
+def _bundled() -> tuple[Rule, ...]:
+    return tuple(load_rule(path) for path in sorted(resource("rules").glob("*.toml")))
+
+
+def _folder(folder: Path) -> Iterable[Rule]:
+    if not folder.is_dir():
+        raise UsageError("there is no such folder of rules", where=f"--rules {folder}", fix="name a folder")
+    paths = sorted(folder.glob("*.toml"))
+    if not paths:
+        raise UsageError("no rule in this folder", where=f"--rules {folder}", fix="a rule is a .toml file")
+    return [load_rule(path) for path in paths]
+
+
+def load_rule(path: Path) -> Rule:
+    """One rule from its file, checked; UsageError with the place."""
+    return _Reader(TomlFile(path, what="rule")).rule()
+
+
+class _Reader:
+    """Reads one file and points at what is wrong in it."""
+
+    def __init__(self, file: TomlFile) -> None:
+        self.file = file
+        self.content = file.content
+
+    def rule(self) -> Rule:
+        self._check_keys()
+        scope = self._choice("scope", self._text("scope"), tuple(Scope))
+        builtin = bool(self.content.get("builtin", False))
+        rule_id, name = self._text("id"), self._text("name")
+        if not _ID.fullmatch(rule_id):
+            raise self.at("id", f"'{rule_id}' is no rule id", "capital letters, then digits: ACME001")
+        if not _NAME.fullmatch(name):
+            raise self.at("name", f"'{name}' is no rule name", "lower-case words with hyphens: key-too-long")
+        levels = self._builtin_level(Scope(scope)) if builtin else tuple(self._levels(Scope(scope)))
+        if not levels:
+            raise self.at("id", "the rule has no level", "add [[level]] with severity, when and message")
+        fix = self._text("fix")
+        self._check_holes("fix", fix, Scope(scope))
+        return Rule(
+            id=rule_id,
+            name=name,
+            title=self._text("title"),
+            scope=Scope(scope),
+            needs=tuple(Need(self._choice("needs", n, tuple(Need))) for n in self.content.get("needs", ["design"])),
+            levels=levels,
+            measured=self._number("measured", Scope(scope)),
+            limit=self._number("limit", Scope(scope)),
+            unit=self.content.get("unit", ""),
+            ratchet=self.content.get("ratchet", "measured" in self.content),
+            place=self.content.get("place", ""),
+            proposes=self.content.get("proposes", False),
+            why=self._text("why").strip(),
+            bad=self.content.get("bad", "").strip("\n"),
+            good=self.content.get("good", "").strip("\n"),
+            fix=fix.strip(),
+            links=tuple(self._link(i, link) for i, link in enumerate(self.content.get("links", ()))),
+            precision=self._choice("precision", self.content.get("precision", "high"), PRECISIONS),
+            tags=tuple(self.content.get("tags", ())),
+            aliases=tuple(self.content.get("aliases", ())),
+            cases=tuple(self._cases()),
+            builtin=builtin,
+            source=self.file.path.name,
+        )
+
+    def _check_keys(self) -> None:
+        for key, value in self.content.items():
+            if key not in _KEYS:
+                raise self.at(
+                    key, f"unknown key '{key}'", did_you_mean(key, tuple(_KEYS)) or "see 'advisor rules list'"
+                )
+            if not isinstance(value, _KEYS[key]):
+                raise self.at(key, f"{key} must be {_WORDS[_KEYS[key]]}", "")
+        for key in ("needs", "tags", "aliases"):
+            if any(not isinstance(item, str) for item in self.content.get(key, ())):
+                raise self.at(key, f"{key} is a list of texts")
+
+    def _levels(self, scope: Scope) -> Iterable[Level]:
+        for i, level in enumerate(self.content.get("level", ())):
+            self._check_table("level", i, level, _LEVEL_KEYS)
+            for key in ("severity", "when"):
+                if key not in level:
+                    raise self.file.error_in("level", i, key, f"the level has no {key}")
+            severity = self._choice_in("level", i, "severity", level["severity"], tuple(Severity))
+            try:
+                when = language(scope).compile(level["when"], FactType.BOOL)
+            except ExpressionError as error:
+                fix = self._near(str(error), scope)
+                raise self.file.error_in("level", i, "when", str(error), fix, offset=error.column) from None
+            message = level.get("message", self._first_message())
+            if not message:
+                raise self.file.error_in("level", i, "when", "the level has no message", 'add message = "…"')
+            self._check_holes("message", message, scope)
+            yield Level(Severity(severity), when, message)
+
+    def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
+        severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
+        return (Level(Severity(severity), language(scope).compile("false", FactType.BOOL), self._text("title")),)
+
+    def _first_message(self) -> str:
+        return next((str(lv["message"]) for lv in self.content.get("level", ()) if "message" in lv), "")
+
+    def _number(self, key: str, scope: Scope) -> Expression | None:
+        if key not in self.content:
+            return None
+        try:
+            return language(scope).compile(self.content[key], FactType.NUMBER)
+        except ExpressionError as error:
+            raise self.at(key, f"{key}: {error}", self._near(str(error), scope)) from None
+
+    def _near(self, message: str, scope: Scope) -> str:
+        """The fact that was probably meant."""
+        found = re.search(r"there is no fact '([^']+)'", message)
+        if found is None:
+            return "the facts and their types: advisor rules facts"
+        return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
+
+    def _check_holes(self, key: str, text: str, scope: Scope) -> None:
+        known = types_for(scope)
+        for name in placeholders(text):
+            if name not in known and name not in OWN_WORDS:
+                fix = did_you_mean(name, (*known, *OWN_WORDS)) or "write {{ for a brace"
+                raise self.at(key, f"{key} names '{name}', which is no fact", fix)
+
+    def _cases(self) -> Iterable[Case]:
+        for array in ("fail", "pass"):
+            for i, case in enumerate(self.content.get(array, ())):
+                self._check_table(array, i, case, _CASE_KEYS)
+                if "design" not in case:
+                    raise self.file.error_in(array, i, "design", "the case has no design")
+                severity = None
+                if array == "fail":
+                    fallback = self.content.get("severity", "error")
+                    severity = Severity(
+                        self._choice_in("fail", i, "severity", case.get("severity", fallback), tuple(Severity))
+                    )
+                rest = {key: str(case[key]) for key in _CASE_KEYS[2:] if key in case}
+                yield Case(severity, case["design"], **rest)
+
+    def _check_table(self, array: str, i: int, table: Any, known: tuple[str, ...]) -> None:
+        if not isinstance(table, dict):
+            raise self.at(array, f"{array} must be [[{array}]] sections")
+        for key, value in table.items():
+            if key not in known:
+                raise self.file.error_in(array, i, key, f"unknown key '{key}'", did_you_mean(key, known))
+            if not isinstance(value, str):
+                raise self.file.error_in(array, i, key, f"{key} must be text")
+
+    def _link(self, i: int, link: Any) -> Link:
+        if not isinstance(link, dict) or set(link) - {"title", "url"} or "title" not in link:
+            raise self.at("links", f"link {i + 1} is not {{title = …, url = …}}")
+        return Link(str(link["title"]), str(link.get("url", "")))
+
+    def _text(self, key: str) -> str:
+        if key not in self.content:
+            raise self.at("id", f"the rule has no {key}", f'add {key} = "…"')
+        return str(self.content[key])
+
+    def _choice(self, key: str, value: str, known: tuple[str, ...]) -> str:
+        if value not in known:
+            fix = did_you_mean(value, tuple(map(str, known))) or f"one of {', '.join(known)}"
+            raise self.at(key, f"{key}: '{value}' is none of them", fix)
+        return value
+
+    def _choice_in(self, array: str, i: int, key: str, value: str, known: tuple[str, ...]) -> str:
+        if value not in known:
+            fix = did_you_mean(value, tuple(map(str, known))) or f"one of {', '.join(known)}"
+            raise self.file.error_in(array, i, key, f"{key}: '{value}' is none of them", fix)
+        return value
+
+    def at(self, key: str, what: str, fix: str = "") -> UsageError:
+        return self.file.error_at(key, None, what, fix)

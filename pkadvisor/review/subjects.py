@@ -1,0 +1,422 @@
+"""What rules are asked about: a design file, its tables, and what stands in them.
+
+    design ─ table ─┬─ key ─ part         a PartitionKey or RowKey, of the entity or of an index row; its variable parts
+                    ├─ index_row
+                    ├─ query
+                    ├─ write
+                    ├─ transaction
+                    └─ property
+
+A rule names one of these scopes; it sees the facts of its subject and of everything above it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.design.sections import Section, declared_keys, observed
+from pkadvisor.design.transforms import FORBIDDEN, Literal, Part
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.declaration_yaml import Document, Path_
+from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.sections import Judged
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.declaration import Declaration
+    from pkadvisor.review.findings import Place
+
+
+class Scope(StrEnum):
+    """What a rule is about."""
+
+    DESIGN = "design"
+    TABLE = "table"
+    KEY = "key"
+    PART = "part"
+    INDEX_ROW = "index_row"
+    QUERY = "query"
+    WRITE = "write"
+    TRANSACTION = "transaction"
+    PROPERTY = "property"
+
+
+PARENT: dict[Scope, Scope | None] = {
+    Scope.DESIGN: None,
+    Scope.TABLE: Scope.DESIGN,
+    Scope.KEY: Scope.TABLE,
+    Scope.PART: Scope.KEY,
+    Scope.INDEX_ROW: Scope.TABLE,
+    Scope.QUERY: Scope.TABLE,
+    Scope.WRITE: Scope.TABLE,
+    Scope.TRANSACTION: Scope.TABLE,
+    Scope.PROPERTY: Scope.TABLE,
+}
+
+
+def visible(scope: Scope) -> tuple[Scope, ...]:
+    """A scope and those above it."""
+    above = PARENT[scope]
+    return (scope, *visible(above)) if above is not None else (scope,)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """One key string of a design: of the entity itself (``row`` 0) or of its index row 1, 2, …"""
+
+    parts: tuple[Part, ...]
+    text: str
+    is_partition: bool
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPart:
+    """A variable part of a key string and its place in it."""
+
+    part: Part
+    position: int
+    key: KeyText
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property that a design declares or the data has."""
+
+    name: str
+    type: EdmType
+    size: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One thing that a rule is asked about; ``item`` is None for designs and tables."""
+
+    scope: Scope
+    name: str
+    path: Path_
+    logical: str
+    parent: Subject | None
+    design: DesignView
+    table: TableView | None = None
+    item: Any = None
+
+    def above(self, scope: Scope) -> Subject:
+        """This subject, or the one above it, of a scope."""
+        at: Subject | None = self
+        while at is not None and at.scope is not scope:
+            at = at.parent
+        assert at is not None, f"{self.scope} has no {scope} above it"
+        return at
+
+    @property
+    def view(self) -> TableView:
+        """The table of the subject."""
+        assert self.table is not None
+        return self.table
+
+
+class DesignView:
+    """A design file as it is reviewed: its declaration, its document, and a view of each table or kind."""
+
+    def __init__(
+        self,
+        name: str,
+        declaration: Declaration,
+        document: Document,
+        sections: list[tuple[Section, Dataset | None]],
+        limits: Limits,
+        *,
+        has_profile: bool = False,
+        unmatched: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        """The path as it is shown, with forward slashes."""
+        self.declaration = declaration
+        self.document = document
+        self.limits = limits
+        self.has_profile = has_profile
+        self.unmatched = unmatched
+        """Tables of the profile that no design names."""
+        self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everything that rules can be asked about, in file order, each thing once."""
+        top = Subject(Scope.DESIGN, self.name, ("tables",), "tables", None, self)
+        return (top, *(s for view in self.tables for s in view.subjects(top)))
+
+    def compare_with(self, old: DesignView) -> None:
+        """Take the keys of another design as those that were in use before; the load stays that of this one."""
+        tables = {(t.section.table.lower(), t.section.kind): t for t in old.tables}
+        for table in self.tables:
+            table.before = tables.get((table.section.table.lower(), table.section.kind))
+
+    def place(self, path: Path_, *, at_key: bool = False) -> Place:
+        """The place of a value of the file."""
+        from pkadvisor.review.findings import Place
+
+        line, column, end_line, end_column = self.document.span(path, at_key=at_key)
+        return Place(line, column, end_line, end_column, self.document.line(line))
+
+
+class TableView:
+    """A table, or one kind of entity in it: keys, plans without data, and with data what they cost.
+
+    ``before``: the keys of the design that it is compared with; the load is the same for both.
+    """
+
+    def __init__(self, design: DesignView, section: Section, dataset: Dataset | None) -> None:
+        self.design = design
+        self.section = section
+        self.dataset = dataset
+        self.limits = design.limits
+        self.before: TableView | None = None
+
+    @property
+    def declared(self) -> Any:
+        """The table as the design file declares it."""
+        assert self.section.declared is not None
+        return self.section.declared
+
+    @cached_property
+    def types(self) -> dict[str, EdmType]:
+        """Declared types, and those that the data shows."""
+        declared = self.section.declared
+        kind = next((k for k in declared.kinds if k.name == self.section.kind), None) if declared else None
+        found = dict(kind.properties if kind else declared.properties) if declared else {}
+        data = self.section.data
+        return {**found, **(dict(data.types) if data is not None else {})}
+
+    @cached_property
+    def scheme(self) -> KeyScheme | None:
+        """The keys in use. Characters that no key may have are taken out of its texts: a rule names them."""
+        return self._keys[0]
+
+    @cached_property
+    def _keys(self) -> tuple[KeyScheme | None, str]:
+        declared = self.section.declared
+        if declared is None or declared.partition_key is None or declared.row_key is None:
+            return None, "the design names no partition_key and row_key"
+        allowed = replace(
+            declared,
+            partition_key=_allowed(declared.partition_key),
+            row_key=_allowed(declared.row_key),
+            index_rows=tuple(
+                replace(r, partition_key=_allowed(r.partition_key), row_key=_allowed(r.row_key))
+                for r in declared.index_rows
+            ),
+        )
+        return declared_keys(allowed, None, self.design.name), ""
+
+    @cached_property
+    def _observed(self) -> Workload:
+        return observed(replace(self.section, declared=_without_keys(self.section.declared)))[0]
+
+    @property
+    def workload(self) -> Workload:
+        """Declared classes, and those of the profile."""
+        return self._observed
+
+    def plans_under(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
+        """The ways in which a scheme can serve a class, best access first; empty for inserts."""
+        if query.operation in (Operation.INSERT, Operation.UPSERT):
+            return ()
+        found = plan(query, conditions(query.filter), scheme, self.types)
+        return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+
+    @cached_property
+    def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
+        if self.scheme is None:
+            return {}
+        return {c.name: self.plans_under(c, self.scheme) for c in self.workload.classes}
+
+    def plan_of(self, query: QueryClass) -> AccessPlan | None:
+        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access."""
+        cost = self.cost_of(query)
+        if cost is not None and cost.plan is not None:
+            return cost.plan
+        found = self._plans.get(query.name, ())
+        return found[0] if found else None
+
+    # --- with data ------------------------------------------------------------------------------------------------
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a profile or data set tells what the entities are like."""
+        return self.section.data is not None
+
+    @cached_property
+    def _prepared(self) -> tuple[Bench | None, str]:
+        if self.section.data is None:
+            return None, "there is no profile of this table"
+        if self.scheme is None:
+            return None, self._keys[1]
+        from pkadvisor.design.judge import prepared
+
+        try:
+            return prepared(self.section, self.limits, self.dataset)[0], ""
+        except UsageError as error:
+            return None, str(error.what)
+
+    @property
+    def bench(self) -> Bench | None:
+        """What keys of this table are measured on."""
+        return self._prepared[0]
+
+    @property
+    def why_not_priced(self) -> str:
+        """Why there is no estimate; empty where there is one."""
+        return self._prepared[1]
+
+    @cached_property
+    def estimate(self) -> CostEstimate | None:
+        """What the keys in use cost; None without data, keys or workload."""
+        return None if self.scheme is None else self.estimate_of(self.scheme)
+
+    def estimate_of(self, scheme: KeyScheme) -> CostEstimate | None:
+        """What other keys of this table would cost under its load."""
+        if self.bench is None:
+            return None
+        from pkadvisor.design.cost import estimate
+
+        return estimate(scheme, self.bench)
+
+    def cost_of(self, query: QueryClass) -> ClassCost | None:
+        """The cost of one class under the keys in use."""
+        if self.section.data is None or self.estimate is None:
+            return None
+        return next((c for c in self.estimate.classes if c.name == query.name), None)
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """The search for better keys: seconds of work, and only where somebody asks."""
+        if self.bench is None:
+            return None
+        from pkadvisor.design.judge import judge
+
+        return judge(self.section, self.limits, self.dataset)
+
+    # --- subjects -------------------------------------------------------------------------------------------------
+
+    def subjects(self, top: Subject) -> Iterator[Subject]:
+        """The table and everything in it."""
+        name, kind = self.section.table, self.section.kind
+        path: Path_ = ("tables", name)
+        logical = f"tables.{name}" + (f".kinds.{kind}" if kind else "")
+        table = Subject(Scope.TABLE, name, path, logical, top, self.design, self)
+        yield table
+        yield from self._keys_of(table, path, logical)
+        for i, row in enumerate(self.scheme.index_rows if self.scheme else ()):
+            at = f"{logical}.index_rows.{_row_name(row)}"
+            yield Subject(Scope.INDEX_ROW, str(row.key), (*path, "index_rows", i), at, table, self.design, self, row)
+        declared = self._class_paths()
+        for query in self.workload.classes:
+            scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
+            group = "queries" if scope is Scope.QUERY else "writes"
+            here = declared.get(query.name, path)
+            yield Subject(scope, query.name, here, f"{logical}.{group}.{query.name}", table, self.design, self, query)
+        for transaction in self.workload.transactions:
+            yield self._transaction(transaction, table, path, logical)
+        yield from self._properties(table, path, logical)
+
+    def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+        if self.scheme is None:
+            return
+        for row, (key, index_row) in enumerate(self.scheme.each_key()):
+            below: Path_ = (*path, "index_rows", row - 1) if row else path
+            prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
+            for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
+                here: Path_ = (*below, word)
+                if row and is_partition and not self.design.document.has(here):
+                    continue  # the entity's own PartitionKey
+                text = self.raw_text(row, is_partition)
+                item = KeyText(parts, text, is_partition, row)
+                subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, self.design, self, item)
+                yield subject
+                for position, part in enumerate(parts):
+                    if not isinstance(part, Literal):
+                        place = KeyPart(part, position, item)
+                        at = f"{prefix}.{word}.{part}"
+                        yield Subject(Scope.PART, str(part), here, at, subject, self.design, self, place)
+
+    def raw_text(self, row: int, is_partition: bool) -> str:
+        """A key template as the file has it."""
+        declared = self.declared
+        keys = declared if row == 0 else declared.index_rows[row - 1]
+        placed = keys.partition_key if is_partition else keys.row_key
+        return placed.text if placed is not None else ""
+
+    def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
+        names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []
+        here = (*path, "transactions", names.index(transaction.name)) if transaction.name in names else path
+        at = f"{logical}.transactions.{transaction.name}"
+        return Subject(Scope.TRANSACTION, transaction.name, here, at, table, self.design, self, transaction)
+
+    def _properties(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+        declared = self.section.declared
+        sizes = dict(declared.sizes) if declared else {}
+        kind = self.section.kind
+        if declared and kind:
+            sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
+        below: Path_ = (*path, "kinds", kind) if kind else path
+        for name, edm in self.types.items():
+            here: Path_ = (*below, "properties", name)
+            here = here if self.design.document.has(here) else path
+            item = Property(name, edm, sizes.get(name))
+            yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, self.design, self, item)
+
+    def _class_paths(self) -> dict[str, Path_]:
+        """The places of declared classes, by name."""
+        content = self.design.document.content
+        table = content["tables"].get(self.section.table) if isinstance(content, dict) else None
+        found: dict[str, Path_] = {}
+        for group in ("queries", "writes"):
+            for i, part in enumerate((table or {}).get(group) or ()):
+                found[str(part["name"])] = ("tables", self.section.table, group, i)
+        return found
+
+
+def _row_name(row: IndexRow | None) -> str:
+    """An index row by its templates: rows have no names."""
+    assert row is not None
+    return str(row.key)
+
+
+_HOLES = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
+
+
+def texts_outside(template: str) -> str:
+    """The literal text of a template, without its holes."""
+    return _HOLES.sub(lambda m: m[0][0] if m[0] in ("{{", "}}") else "", template)
+
+
+def _allowed(placed: Any) -> Any:
+    """A template whose literal text has ``_`` for characters that no key may have, so that the rest can be read."""
+    if placed is None:
+        return None
+    out, at = "", 0
+    for hole in _HOLES.finditer(placed.text):
+        out += _clean(placed.text[at : hole.start()]) + hole[0]
+        at = hole.end()
+    return replace(placed, text=out + _clean(placed.text[at:]))
+
+
+def _clean(text: str) -> str:
+    return "".join("_" if c in FORBIDDEN else c for c in text)
+
+
+def _without_keys(declared: Any) -> Any:
+    """A declaration whose keys nobody reads: they are read by ``TableView``, which forgives more."""
+    return None if declared is None else replace(declared, partition_key=None, row_key=None, index_rows=())

@@ -1,0 +1,82 @@
+"""A TOML file that can point at its keys; ``tomllib`` keeps no positions, so they are searched for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.errors import UsageError, caret
+
+FILE_BYTES_MAX = 1 << 20
+
+
+class TomlFile:
+    """A parsed TOML file; ``what`` says in messages what it holds."""
+
+    def __init__(self, path: Path, *, what: str) -> None:
+        import tomllib
+
+        self.path = path
+        try:
+            with path.open("rb") as stream:
+                raw = stream.read(FILE_BYTES_MAX + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "not a path"
+            raise UsageError(f"cannot read the {what}: {reason}", where=str(path), fix="give a TOML file") from None
+        if len(raw) > FILE_BYTES_MAX:
+            raise UsageError(f"too large for a file of {what}", where=str(path), fix="keep it below 1 MiB")
+        try:
+            text = raw.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
+        self.lines = text.splitlines() or [""]
+        try:
+            self.content: dict[str, Any] = tomllib.loads(text)
+        except (ValueError, RecursionError) as error:
+            place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+            what = f"is not TOML: {re.sub(r' *[(]at .*[)]$', '', str(error))}"
+            line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
+            raise self.error(what, line, column) from None
+
+    def error(self, what: str, line: int, column: int, fix: str = "") -> UsageError:
+        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        return UsageError(
+            what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=caret(shown, column - 1) if shown else ""
+        )
+
+    def error_at(self, name: str, key: str | None, what: str, fix: str = "") -> UsageError:
+        """An error at ``key`` of section ``name``, or at the section, or at ``name = …``."""
+        section = re.compile(rf"\s*\[\s*[\"']?({re.escape(name)})[\"']?\s*\]")
+        own = re.compile(rf"\s*[\"']?({re.escape(name)})[\"']?\s*(?:=|\.)")
+        place = (1, 1)
+        inside = False
+        for number, line in enumerate(self.lines, start=1):
+            if found := section.match(line) or (None if inside else own.match(line)):
+                place, inside = (number, found.start(1) + 1), section.match(line) is not None
+            elif line.lstrip().startswith("["):
+                inside = False
+            elif inside and key and (found := re.match(rf"\s*({re.escape(key)})\s*=", line)):
+                place = (number, found.start(1) + 1)
+                break
+        return self.error(what, *place, fix=fix)
+
+    def error_in(
+        self, array: str, index: int, key: str, what: str, fix: str = "", *, offset: int = 0, width: int = 1
+    ) -> UsageError:
+        """An error ``offset`` characters into the text of ``key`` in the ``index``-th ``[[array]]`` (from 0), or at
+        that section where it lacks the key."""
+        header = re.compile(rf"\s*\[\[\s*({re.escape(array)})\s*\]\]")
+        own = re.compile(rf"\s*{re.escape(key)}\s*=\s*(?:\"\"\"|'''|[\"'])?")
+        line, column, seen = 1, 1, -1
+        for number, text in enumerate(self.lines, start=1):
+            if found := header.match(text):
+                seen += 1
+                if seen == index:
+                    line, column = number, found.start(1) + 1
+            elif seen == index and (found := own.match(text)):
+                line, column = number, found.end() + 1 + offset
+                break
+        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        excerpt = caret(shown, column - 1, width) if shown else ""
+        return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=excerpt)
