@@ -19,6 +19,7 @@ from pkadvisor.review.findings import Severity
 from pkadvisor.review.gate import Gate
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.subjects import DesignView
+from pkadvisor.review.suppressions import ConfiguredSuppression
 
 if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
@@ -40,6 +41,16 @@ class ReviewRequest:
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
+    against: str = ""
+    """The design file as it was before; for one design."""
+    against_ref: str = ""
+    """The commit, branch or tag that holds the designs and profiles as they were before."""
+    suppress: tuple[ConfiguredSuppression, ...] = ()
+    today: str = ""
+    """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
+    baseline: str = ""
+    write_baseline: bool = False
+    prune_baseline: bool = False
 
 
 def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
