@@ -197,6 +197,11 @@ class Document:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
     @property
+    def root(self) -> Node | None:
+        """The node tree, for whoever looks for what stands between values."""
+        return self._root
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """All lines of the file, without their ends."""
         return tuple(self._lines)

@@ -6,12 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Shown
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.subjects import DesignView, Subject
+
+if TYPE_CHECKING:
+    from pkadvisor.review.changes import Comparison
 
 UNKNOWN = "unknown"
 
@@ -38,6 +42,8 @@ class DesignReview:
     view: DesignView | None
     evaluations: tuple[Evaluation, ...]
     error: AdvisorError | None = None
+    comparison: Comparison | None = None
+    """What changed since the design that it is compared with."""
 
 
 def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
@@ -114,6 +120,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         facts=facts,
         fix=filled(rule.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",
+        document_path=path,
     )
 
 

@@ -293,6 +293,18 @@ class TableView:
 
         return estimate(scheme, self.bench)
 
+    @cached_property
+    def estimate_before(self) -> CostEstimate | None:
+        """What the keys that were in use before would cost under the load of today; None where that is not known."""
+        old = self.before.scheme if self.before is not None else None
+        if old is None or self.section.data is None:
+            return None
+        if old == self.scheme:
+            return self.estimate
+        known = set(self.section.data.types)
+        named = {p for key, _ in old.each_key() for part in (*key.partition, *key.row) for p in part.properties}
+        return self.estimate_of(old) if named <= known else None
+
     def cost_of(self, query: QueryClass) -> ClassCost | None:
         """The cost of one class under the keys in use."""
         if self.section.data is None or self.estimate is None:

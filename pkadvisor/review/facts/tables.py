@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.subjects import Subject, TableView
 
 
 def tables(subject: Subject) -> float:
@@ -22,10 +22,15 @@ def has_data(subject: Subject) -> bool:
 
 def entities(subject: Subject) -> float | None:
     """Entities of the table: declared, or those that the profile was made of."""
-    declared = subject.view.section.declared
-    kind = next((k for k in declared.kinds if k.name == subject.view.section.kind), None) if declared else None
+    return entities_of(subject.view)
+
+
+def entities_of(view: TableView) -> float | None:
+    """Entities of a table or kind: declared, or those that the profile was made of."""
+    declared = view.section.declared
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
-    data = subject.view.section.data
+    data = view.section.data
     return float(total) if total else float(data.rows) if data is not None else None
 
 
