@@ -280,8 +280,8 @@ def _old_design(
         text = content.decode("utf-8-sig", "surrogateescape")
     shown = earlier.file or f"{earlier.label}:{name}"
     try:
-        given = {"profile": earlier.profile, "data": request.data, "alone": alone, "name": name}
-        return open_design(shown, text, limits, **given), earlier.notes
+        old = open_design(shown, text, limits, profile=earlier.profile, data=request.data, alone=alone, name=name)
+        return old, earlier.notes
     except (UsageError, InputError) as error:
         if earlier.revision is None:
             raise

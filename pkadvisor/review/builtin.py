@@ -64,7 +64,7 @@ def logical_path(document: Document, path: Path_) -> str:
     words = list[str]()
     content: Any = document.content
     for step in path:
-        below = content[step] if isinstance(content, dict | list) else None
+        below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
         named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
         words.append(below["name"] if named and isinstance(below, dict) else str(step))
         content = below
