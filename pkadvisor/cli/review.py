@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +15,14 @@ from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
     redact_result,
+    say,
     speaks_unicode,
     wants_color,
     width_of,
     write_bytes,
     write_text,
 )
+from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
 
 EPILOG = examples(
@@ -62,6 +66,45 @@ def review(
         FailOn, option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default=True)
     ] = FailOn.error,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
+    against: Annotated[
+        str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
+    ] = "",
+    against_ref: Annotated[
+        str,
+        option(
+            "--against-ref",
+            metavar="REF",
+            help="Compare with a commit, branch or tag (git).",
+            env="AGAINST_REF",
+            show_default=False,
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        option("--baseline", metavar="FILE", help="Known findings, which pass.", env="BASELINE", show_default=False),
+    ] = "",
+    write_baseline: Annotated[
+        bool, option("--write-baseline", help="Write all findings of now to the baseline.")
+    ] = False,
+    prune_baseline: Annotated[
+        bool, option("--prune-baseline", help="Remove from the baseline what is no longer found.")
+    ] = False,
+    add_ignore: Annotated[
+        str,
+        option(
+            "--add-ignore",
+            metavar="REASON",
+            help="Suppress what fails the gate, by comments in the design files.",
+            show_default=False,
+        ),
+    ] = "",
+    show_suppressed: Annotated[
+        bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
+    ] = False,
+    today: Annotated[
+        str,
+        option("--today", metavar="DAY", help="The day that suppressions end by.", env="TODAY", show_default="today"),
+    ] = "",
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
@@ -69,8 +112,7 @@ def review(
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
-    from pkadvisor.reviewer import ReviewRequest
-    from pkadvisor.reviewer import review as run
+    from pkadvisor.reviewer import ReviewRequest, conduct
 
     request = ReviewRequest(
         designs=tuple(designs or ()),
@@ -83,15 +125,51 @@ def review(
         fail_on=None if fail_on is FailOn.never else Severity(fail_on),
         new_only=new_only,
         redact=redact is Redact.keys,
+        against=against,
+        against_ref=against_ref,
+        today=today or clock_day(),
+        baseline=baseline,
+        write_baseline=write_baseline,
+        prune_baseline=prune_baseline,
     )
     with listen(shared) as progress:
-        document = run(request, progress)
-    show(document, shared)
-    if document["exit_code"]:
-        raise typer.Exit(document["exit_code"])
+        done = conduct(request, progress)
+        if add_ignore and write_ignores(done.document, add_ignore, shared):
+            done = conduct(request, progress)
+    if done.baseline is not None:
+        write_file(Path(baseline), done.baseline.encode(), shared)
+    show(done.document, shared, show_suppressed=show_suppressed)
+    if done.document["exit_code"]:
+        raise typer.Exit(done.document["exit_code"])
 
 
-def show(document: dict[str, Any], shared: Shared) -> None:
+def clock_day() -> str:
+    """The one place where a review looks at the clock."""
+    return date.today().isoformat()
+
+
+def write_ignores(document: dict[str, Any], reason: str, shared: Shared) -> bool:
+    """Write suppressions for all that stops; whether there was any."""
+    from pkadvisor.reviewer import ignores
+
+    found = ignores(document, reason)
+    for path, content, count in found:
+        write_whole(Path(path), content)
+        if not shared.quiet:
+            say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=shared.color)
+    return bool(found)
+
+
+def write_file(path: Path, content: bytes, shared: Shared) -> None:
+    """Write a file and say so; one that says the same already is left alone."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    write_whole(path, content)
+    if not shared.quiet:
+        say(f"wrote {path} ({size_text(len(content))})", color=shared.color)
+
+
+def show(document: dict[str, Any], shared: Shared, *, show_suppressed: bool = False) -> None:
     """A review on standard output."""
     from pkadvisor.report.review_page import render_review
     from pkadvisor.report.review_result import dump
@@ -106,5 +184,6 @@ def show(document: dict[str, Any], shared: Shared) -> None:
         color=color,
         ascii_only=not speaks_unicode(sys.stdout),
         verbose=shared.verbose,
+        show_suppressed=show_suppressed,
     )
     write_text(escape_page(redact_result(page), color=color))

@@ -9,13 +9,23 @@ from pkadvisor.report.page import Page
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 
 
-def render_review(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool = False) -> str:
-    """The page."""
+def render_review(
+    document: dict[str, Any],
+    *,
+    width: int,
+    color: bool,
+    ascii_only: bool,
+    verbose: bool = False,
+    show_suppressed: bool = False,
+) -> str:
+    """The page; suppressed findings are listed where ``show_suppressed``, and always counted."""
     page = Page(width, color, ascii_only)
     for design in document["designs"]:
         for finding in design["findings"]:
             if finding["suppressed"] is None and not finding["baselined"]:
                 _finding(page, finding, design["design"])
+    if show_suppressed:
+        _suppressed(page, document)
     page.line(verdict(document), "bad" if document["outcome"] != "passed" else "good")
     return "\n".join(page.lines) + "\n"
 
@@ -29,6 +39,20 @@ def _finding(page: Page, finding: dict[str, Any], design: str) -> None:
     if finding["fix"]:
         page.line(f"  fix: {finding['fix']}")
     page.line()
+
+
+def _suppressed(page: Page, document: dict[str, Any]) -> None:
+    """Findings that somebody lets pass: why, until when, and where that is written."""
+    for design in document["designs"]:
+        for finding in design["findings"]:
+            let = finding["suppressed"]
+            if let is not None:
+                until = f" until {let['until']}" if let["until"] else ""
+                page.line(f"{finding['rule']} {finding['name']}  [suppressed{until}]", "dim")
+                page.line(f" --> {design['design']}:{finding['place']['line']}:{finding['place']['column']}")
+                page.line(f"  {finding['message']}")
+                page.line(f"  reason: {let['reason']} ({let['where']})")
+                page.line()
 
 
 def verdict(document: dict[str, Any]) -> str:
