@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import UsageError, caret
+from pkadvisor.toml_places import TomlPath, TomlPlace, inside, places
 
 FILE_BYTES_MAX = 1 << 20
 
@@ -30,7 +32,8 @@ class TomlFile:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
-        self.lines = text.splitlines() or [""]
+        self.text = text
+        self.lines = text.split("\n")
         try:
             self.content: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -39,8 +42,32 @@ class TomlFile:
             line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
             raise self.error(what, line, column) from None
 
+    @cached_property
+    def _places(self) -> dict[TomlPath, TomlPlace]:
+        return places(self.text)
+
+    def line_of(self, path: TomlPath) -> int:
+        """The line (from 1) of a key."""
+        found = self._places.get(path)
+        return self.text.count("\n", 0, found.key) + 1 if found else 1
+
+    def at(
+        self, path: TomlPath, what: str, fix: str = "", *, at_value: bool = False, offset: int | None = None
+    ) -> UsageError:
+        """An error at a key, or the nearest above it that the file has; with ``at_value`` at its value, with
+        ``offset`` so many characters into the text that is its value."""
+        exact = path in self._places
+        while path not in self._places and path:
+            path = path[:-1]
+        place = self._places.get(path, TomlPlace(0, 0, 0))
+        at = place.value if at_value and exact else place.key
+        if offset is not None and exact and self.text[place.value] in "\"'":
+            at = inside(self.text, place.value, offset)
+        line = self.text.count("\n", 0, at) + 1
+        return self.error(what, line, at - (self.text.rfind("\n", 0, at) + 1) + 1, fix)
+
     def error(self, what: str, line: int, column: int, fix: str = "") -> UsageError:
-        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        shown = self.lines[line - 1].rstrip("\r") if line <= len(self.lines) else ""
         return UsageError(
             what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=caret(shown, column - 1) if shown else ""
         )
