@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.profile import DataProfile
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import Traffic
+    from pkadvisor.toml_file import TomlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class AnalyzeRequest:
     logs: tuple[str, ...] = ()
     design: str | None = None
     profiles: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
     since: str | None = None
     until: str | None = None
     tables: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ is told in the result; the others are reviewed.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from pkadvisor.review.subjects import DesignView
 if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.toml_file import TomlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,13 @@ class ReviewRequest:
     designs: tuple[str, ...]
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    """(rule, severity of whatever it finds), in place of its own."""
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
@@ -54,7 +57,7 @@ def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
         fix = "for example: advisor review schema/orders.yaml; or set designs in pkadvisor.toml"
         raise UsageError("there is nothing to review: name a design file", where="DESIGN", fix=fix)
     limits = load_limits(*request.limits)
-    rules = chosen(load_rules(request.rules), request.select, request.ignore)
+    rules = chosen(regraded(load_rules(request.rules), request.severity), request.select, request.ignore)
     profile = _profile(request)
     reviews = []
     for path in request.designs:
@@ -103,6 +106,21 @@ def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) 
     return tuple(rule for rule in kept if not any(_named(rule, word) for word in ignore))
 
 
+def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:
+    """The rules with the severities that a project gives them: every level of such a rule has that one."""
+    given = {rule.id: wanted for word, wanted in severity for rule in rules if _is(rule, word)}
+    return tuple(
+        replace(rule, levels=tuple(replace(level, severity=given[rule.id]) for level in rule.levels))
+        if rule.id in given
+        else rule
+        for rule in rules
+    )
+
+
+def _is(rule: Rule, word: str) -> bool:
+    return word in (rule.name, *rule.aliases) or rule.id == word.upper()
+
+
 def _named(rule: Rule, word: str) -> bool:
     return word in (rule.name, *rule.aliases) or rule.id.startswith(word.upper())
 
@@ -137,8 +155,6 @@ def _documents_for(
     """(the part of the profile that belongs to this design, names of its tables that do not)."""
     if profile is None:
         return [], ()
-    from dataclasses import replace
-
     names = {t.name.lower() for t in declaration.tables}
     single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))

@@ -66,7 +66,7 @@ class _Scan:
                 self.at += 2 if array else 1
                 self._blanks()
                 keys, at = self._keys()
-                prefix = self._resolved(keys[:-1]) + (keys[-1],)
+                prefix = (*self._resolved(keys[:-1]), keys[-1])
                 for end in range(1, len(prefix)):
                     self.found.setdefault(prefix[:end], TomlPlace(at, start, self.at))
                 if array:

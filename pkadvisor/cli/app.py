@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import analyze, compare, config, explain, profile, review, samples, score
+from pkadvisor.cli import analyze, compare, config, explain, profile, review, rules, samples, score
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
@@ -118,6 +118,13 @@ _samples.command("write", cls=PlainCommand, epilog=samples.WRITE_EPILOG, context
 )
 app.add_typer(_samples, name="samples")
 
-_config = _group("Print the schemas of what is read and written.", config.EPILOG)
+_rules = _group("List and explain the rules of 'advisor review'.", rules.LIST_EPILOG)
+_rules.command("list", cls=PlainCommand, epilog=rules.LIST_EPILOG, context_settings=SETTINGS)(rules.list_rules)
+_rules.command("explain", cls=PlainCommand, epilog=rules.EXPLAIN_EPILOG, context_settings=SETTINGS)(rules.explain_rule)
+_rules.command("facts", cls=PlainCommand, epilog=rules.FACTS_EPILOG, context_settings=SETTINGS)(rules.facts)
+app.add_typer(_rules, name="rules")
+
+_config = _group("Show the settings in use, and the schemas of what is read and written.", config.EPILOG)
+_config.command("show", cls=PlainCommand, epilog=config.SHOW_EPILOG, context_settings=SETTINGS)(config.show)
 _config.command("schema", cls=PlainCommand, epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
 app.add_typer(_config, name="config")

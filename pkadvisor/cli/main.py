@@ -16,7 +16,10 @@ BUG = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
-SHARED_OPTIONS = ("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out")
+SHARED_OPTIONS = (
+    *("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out"),
+    *("--config", "--isolated"),
+)
 
 
 def run() -> NoReturn:

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import listen
+from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -55,12 +57,18 @@ def review(
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
     select: Annotated[
-        list[str] | None, option("--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.")
+        list[str] | None,
+        option(
+            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+        ),
     ] = None,
-    ignore: Annotated[list[str] | None, option("--ignore", metavar="RULE", help="Not these.")] = None,
+    ignore: Annotated[
+        list[str] | None, option("--ignore", metavar="RULE", help="Not these.", autocompletion=rule_words)
+    ] = None,
     fail_on: Annotated[
-        FailOn, option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default=True)
-    ] = FailOn.error,
+        FailOn | None,
+        option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
+    ] = None,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
@@ -72,15 +80,23 @@ def review(
     from pkadvisor.reviewer import ReviewRequest
     from pkadvisor.reviewer import review as run
 
+    settings = settings_for(shared, designs[0] if designs else None)
+    folders = tuple(rules or settings.rules)
+    if settings.select or settings.ignore or settings.severity or settings.suppress:
+        from pkadvisor.review.rule import load_rules
+
+        settings.check_rules(load_rules(folders))
+    threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
     request = ReviewRequest(
-        designs=tuple(designs or ()),
-        profiles=tuple(profile or ()),
+        designs=tuple(designs or settings.design_files()),
+        profiles=tuple(profile or (() if data else settings.profile)),
         data=tuple(data or ()),
-        limits=tuple(limits or ()),
-        rules=tuple(rules or ()),
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        fail_on=None if fail_on is FailOn.never else Severity(fail_on),
+        limits=(*settings.limits, *(limits or ())),
+        rules=folders,
+        select=tuple(select or settings.select),
+        ignore=tuple(ignore or settings.ignore),
+        severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
+        fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,
         redact=redact is Redact.keys,
     )
