@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import analyze, compare, config, explain, profile, review, rules, samples, score
+from pkadvisor.cli import analyze, compare, completion, config, explain, init, profile, review, rules, samples, score
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
@@ -110,6 +110,9 @@ app.command("score", cls=PlainCommand, epilog=score.EPILOG, context_settings=SET
 app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
 app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
+
+app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
+app.command("completion", cls=PlainCommand, epilog=completion.EPILOG, context_settings=SETTINGS)(completion.completion)
 
 _samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)
 _samples.command("list", cls=PlainCommand, epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
