@@ -40,6 +40,7 @@ from pkadvisor.review.suppressions import (
 if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.toml_file import TomlFile
 
 PROFILE_BYTES_MAX = 50_000_000
 
@@ -51,11 +52,13 @@ class ReviewRequest:
     designs: tuple[str, ...]
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    """(rule, severity of whatever it finds), in place of its own."""
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
@@ -93,7 +96,8 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     """
     from pkadvisor.report.review_result import build_review
 
-    known, limits = load_rules(request.rules), load_limits(*request.limits)
+    known = regraded(load_rules(request.rules), request.severity)
+    limits = load_limits(*request.limits)
     _check(request, known)
     rules = chosen(known, request.select, request.ignore)
     baseline = _baseline(request)
@@ -349,6 +353,21 @@ def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) 
     return tuple(rule for rule in kept if not any(_named(rule, word) for word in ignore))
 
 
+def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:
+    """The rules with the severities that a project gives them: every level of such a rule has that one."""
+    given = {rule.id: wanted for word, wanted in severity for rule in rules if _is(rule, word)}
+    return tuple(
+        replace(rule, levels=tuple(replace(level, severity=given[rule.id]) for level in rule.levels))
+        if rule.id in given
+        else rule
+        for rule in rules
+    )
+
+
+def _is(rule: Rule, word: str) -> bool:
+    return word in (rule.name, *rule.aliases) or rule.id == word.upper()
+
+
 def _named(rule: Rule, word: str) -> bool:
     return word in (rule.name, *rule.aliases) or rule.id.startswith(word.upper())
 
@@ -383,8 +402,6 @@ def _documents_for(
     """(the part of the profile that belongs to this design, names of its tables that do not)."""
     if profile is None:
         return [], ()
-    from dataclasses import replace
-
     names = {t.name.lower() for t in declaration.tables}
     single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))

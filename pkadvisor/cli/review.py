@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import listen
+from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -59,12 +61,18 @@ def review(
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
     select: Annotated[
-        list[str] | None, option("--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.")
+        list[str] | None,
+        option(
+            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+        ),
     ] = None,
-    ignore: Annotated[list[str] | None, option("--ignore", metavar="RULE", help="Not these.")] = None,
+    ignore: Annotated[
+        list[str] | None, option("--ignore", metavar="RULE", help="Not these.", autocompletion=rule_words)
+    ] = None,
     fail_on: Annotated[
-        FailOn, option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default=True)
-    ] = FailOn.error,
+        FailOn | None,
+        option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
+    ] = None,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
     against: Annotated[
         str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
@@ -114,21 +122,31 @@ def review(
     from pkadvisor.review.findings import Severity
     from pkadvisor.reviewer import ReviewRequest, conduct
 
+    settings = settings_for(shared, designs[0] if designs else None)
+    folders = tuple(rules or settings.rules)
+    if settings.select or settings.ignore or settings.severity or settings.suppress:
+        from pkadvisor.review.rule import load_rules
+
+        settings.check_rules(load_rules(folders))
+    known = baseline or settings.baseline or ""
+    threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
     request = ReviewRequest(
-        designs=tuple(designs or ()),
-        profiles=tuple(profile or ()),
+        designs=tuple(designs or settings.design_files()),
+        profiles=tuple(profile or (() if data else settings.profile)),
         data=tuple(data or ()),
-        limits=tuple(limits or ()),
-        rules=tuple(rules or ()),
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        fail_on=None if fail_on is FailOn.never else Severity(fail_on),
+        limits=(*settings.limits, *(limits or ())),
+        rules=folders,
+        select=tuple(select or settings.select),
+        ignore=tuple(ignore or settings.ignore),
+        severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
+        fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,
         redact=redact is Redact.keys,
         against=against,
         against_ref=against_ref,
         today=today or clock_day(),
-        baseline=baseline,
+        suppress=settings.suppress,
+        baseline=known,
         write_baseline=write_baseline,
         prune_baseline=prune_baseline,
     )
@@ -137,7 +155,7 @@ def review(
         if add_ignore and write_ignores(done.document, add_ignore, shared):
             done = conduct(request, progress)
     if done.baseline is not None:
-        write_file(Path(baseline), done.baseline.encode(), shared)
+        write_file(Path(known), done.baseline.encode(), shared)
     show(done.document, shared, show_suppressed=show_suppressed)
     if done.document["exit_code"]:
         raise typer.Exit(done.document["exit_code"])
