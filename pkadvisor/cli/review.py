@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pkadvisor.cli.analyze import listen
-from pkadvisor.cli.console import (
-    escape_page,
-    is_terminal,
-    redact_result,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    write_bytes,
-    write_text,
-)
-from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
+from pkadvisor.cli.review_output import deliver, settle_outputs
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 
 EPILOG = examples(
     "advisor samples write footrace race",
     "advisor review race/design.yaml --fail-on never",
+    "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
 )
 
 
@@ -65,13 +56,40 @@ def review(
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
-    shared: Shared,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable."),
+    ] = None,
+    annotate: Annotated[
+        bool, option("--annotate", help="GitHub annotations on standard error, beside any format.", env="ANNOTATE")
+    ] = False,
+    show_suppressed: Annotated[
+        bool, option("--show-suppressed", help="List suppressed findings with their reasons, in text.")
+    ] = False,
+    if_changed: Annotated[
+        str | None,
+        option(
+            "--if-changed",
+            metavar="SHARE",
+            help="Markdown says only that nothing changed where no number moved so far.",
+        ),
+    ] = None,
+    shared: ReviewShared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
     from pkadvisor.reviewer import ReviewRequest
     from pkadvisor.reviewer import review as run
 
+    inputs = [*(designs or ()), *(profile or ()), *(data or ()), *(limits or ())]
+    outputs = settle_outputs(
+        out,
+        shared,
+        inputs=inputs,
+        annotate=annotate,
+        show_suppressed=show_suppressed,
+        if_changed=if_changed,
+    )
     request = ReviewRequest(
         designs=tuple(designs or ()),
         profiles=tuple(profile or ()),
@@ -86,25 +104,6 @@ def review(
     )
     with listen(shared) as progress:
         document = run(request, progress)
-    show(document, shared)
+    deliver(document, outputs)
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])
-
-
-def show(document: dict[str, Any], shared: Shared) -> None:
-    """A review on standard output."""
-    from pkadvisor.report.review_page import render_review
-    from pkadvisor.report.review_result import dump
-
-    if shared.format is Format.json:
-        write_bytes(redact_result(dump(document)).encode())
-        return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
-    page = render_review(
-        document,
-        width=width_of(sys.stdout),
-        color=color,
-        ascii_only=not speaks_unicode(sys.stdout),
-        verbose=shared.verbose,
-    )
-    write_text(escape_page(redact_result(page), color=color))
