@@ -68,7 +68,10 @@ def _quiet(diff: dict[str, Any], share: float) -> bool:
         return False
     if any(query["access_before"] != query["access_after"] for query in diff["queries"]):
         return False
-    return all(_small(metric["before"], metric["after"], share) for metric in diff["metrics"])
+    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
+        return False
+    metrics = [metric for _, group in words.metric_groups(diff) for metric in group]
+    return all(_small(metric["before"], metric["after"], share) for metric in metrics)
 
 
 def _small(before: float | None, after: float | None, share: float) -> bool:
@@ -131,13 +134,14 @@ def _short(text: str) -> str:
 def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
     diff = design["diff"]
     load = "the same load for both" if diff["same_load"] else "**not** under the same load"
-    profile = " The profile changed: numbers can move where the design is the same." if diff["profile_changed"] else ""
-    heading = f"\n{f'{name}: ' if name else ''}against {code(diff['against'])}, {load}.{profile}\n"
+    heading = f"\n{f'{name}: ' if name else ''}against {code(diff['against'])}, {load}.\n"
     yield "heading", heading
-    if diff["metrics"]:
-        yield "heading", "\n| | before | after | change | |\n|---|--:|--:|--:|---|\n"
-    for metric in diff["metrics"]:
-        yield "metric", _metric(metric)
+    for note in words.diff_notes(diff):
+        yield "note", f"\n{markdown(_short(words.sentence(note[:1].upper() + note[1:])))}\n"
+    for caption, metrics in words.metric_groups(diff):
+        yield "heading", f"\n| {caption} | before | after | change | |\n|---|--:|--:|--:|---|\n"
+        for metric in metrics:
+            yield "metric", _metric(metric)
     moved = [q for q in diff["queries"] if q["access_before"] != q["access_after"]]
     if moved:
         yield "heading", "\n| query | access before | access after | |\n|---|---|---|---|\n"

@@ -170,9 +170,11 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
     against = f"{design['design']} against {diff['against']}" if many else f"Against {diff['against']}"
     load = "the same load for both" if diff["same_load"] else "not under the same load"
     page.line(f"{against} ({load})", "head")
-    if diff["profile_changed"]:
-        page.wrapped("the profile changed: numbers may differ where the design is the same")
-    _metrics(page, diff["metrics"])
+    for note in words.diff_notes(diff):
+        page.wrapped(note, "  ", "    ")
+    groups = words.metric_groups(diff)
+    for heading, metrics in groups:
+        _metrics(page, metrics, heading)
     for query in diff["queries"]:
         text = f"{query['access_before'] or 'none'} → {query['access_after'] or 'none'}  {query['direction']}"
         page.record(f"{words.owner(query)} {query['name']}", page.words(text))
@@ -185,22 +187,20 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
             page.record(name, row, pad=18)
     for fixed in diff["fixed"]:
         page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
-    if not (diff["metrics"] or diff["queries"] or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
-        page.line("  no number and no access changed")
+    if not (groups or diff["queries"] or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
+        page.line("  no number, no access and no key changed")
     page.line()
 
 
-def _metrics(page: Page, metrics: list[dict[str, Any]]) -> None:
+def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
     """A table where it fits, else a record for each metric."""
-    heads = ("", "before", "after", "change", "")
+    heads = (heading, "before", "after", "change", "")
     rows = []
     for metric in metrics:
         unit = metric["unit"]
         name = f"{words.owner(metric)} {words.metric_name(metric)}".strip()
         values = (words.quantity(metric["before"], unit), words.quantity(metric["after"], unit))
         rows.append((page.exact(name), *values, words.metric_change(metric), page.words(words.metric_verdict(metric))))
-    if not rows:
-        return
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(5)]
     styles = [_DIRECTIONS.get(str(metric["direction"]), "") for metric in metrics]
     if sum(widths) + 2 + 2 * 4 <= page.width:
@@ -208,6 +208,8 @@ def _metrics(page: Page, metrics: list[dict[str, Any]]) -> None:
             cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in (1, 2, 3)), row[4]]
             page.lines.append(page.style(f"  {'  '.join(cells)}".rstrip(), style))
         return
+    if heading:
+        page.line(f"  {heading}", "dim")
     for name, before, after, change, told in rows:
         page.record(name, f"{before} -> {after} ({change})  {told}")
 

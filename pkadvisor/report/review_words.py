@@ -78,7 +78,7 @@ def quantity(value: float | None, unit: str) -> str:
     sign, shown = ("-" if value < 0 else ""), amount(abs(value))
     if unit in ("USD", "$", "usd"):
         return f"{sign}${shown}"
-    if unit in ("x", "times"):
+    if unit in ("x", "x target"):
         return f"{sign}{shown}x"
     return f"{sign}{shown} {unit}".rstrip()
 
@@ -101,6 +101,24 @@ def owner(item: Mapping[str, Any]) -> str:
     """The table of a metric, a query or a key, with its kind."""
     kind = item.get("kind")
     return f"{item.get('table') or ''}{f' ({kind})' if kind else ''}"
+
+
+def diff_notes(diff: Mapping[str, Any]) -> list[str]:
+    """What is to be known of a comparison, in sentences."""
+    told = ["the design is new: there is nothing before it"] if diff.get("new_design") else []
+    if diff["profile_changed"]:
+        told.append("the profile changed: numbers can move where the design is the same")
+    elif diff.get("load_changed"):
+        told.append("the declared load changed: numbers can move where the keys are the same")
+    told += [f"table added: {name}" for name in diff.get("tables_added") or ()]
+    told += [f"table removed: {name}" for name in diff.get("tables_removed") or ()]
+    return told + list(diff.get("notes") or ())
+
+
+def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys."""
+    groups = [("", list(diff["metrics"])), ("old keys, old and new load", list(diff.get("load_metrics") or ()))]
+    return [(heading, metrics) for heading, metrics in groups if metrics]
 
 
 def metric_name(metric: Mapping[str, Any]) -> str:
@@ -133,10 +151,10 @@ def key_change(key: Mapping[str, Any]) -> list[str]:
     if key["class"] == "none":
         return []
     count = key.get("entities")
-    many = f"{plural(count, 'entity').replace('entitys', 'entities')}" if count is not None else "every entity"
+    many = "every entity" if count is None else "1 entity" if count == 1 else f"{count:,.0f} entities"
     told = {
-        "rewrite": f"keys changed: {many} must be rewritten",
-        "additive": f"index rows changed: keys stay, {many} gets its index rows anew",
+        "rewrite": f"keys changed, to be rewritten: {many}",
+        "additive": f"index rows changed, keys stay; index rows to be made for: {many}",
         "unknown": "keys changed: whether entities must be rewritten cannot be known",
     }
     return [told.get(key["class"], f"keys changed: {key['class']}")]

@@ -17,7 +17,6 @@ from pkadvisor.report.escapes import code, json_text, markdown, one_line, uri
 from pkadvisor.report.page import plural
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-INFORMATION = "https://pypi.org/project/pkadvisor/"
 RESULTS_MAX = 25_000
 DESCRIPTION_MAX = 1_024
 SENTENCE_MAX = 120
@@ -54,7 +53,6 @@ def sarif(document: dict[str, Any], paths: Mapping[str, str]) -> dict[str, Any]:
                         "name": document["tool"]["name"],
                         "version": document["tool"]["version"],
                         "semanticVersion": document["tool"]["version"],
-                        "informationUri": INFORMATION,
                         "rules": rules,
                     }
                 },
