@@ -18,6 +18,7 @@ _ESCAPED_IN_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()|~$!#]")
+_BLOCK = re.compile(r"^(\d{0,9})([-+=.])")  # what begins a list or a line below a heading
 _REFERENCE = re.compile(r"(?i)([@#](?=\w)|://|\bwww\.|\bGH-(?=\d))")
 _BREAK = "\u200b"  # zero width: it takes the meaning from a mention, a reference and a bare link, and shows nothing
 
@@ -71,14 +72,14 @@ def azure_property(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Prose in Markdown: nothing in it is markup, a mention, a reference or a link, also within a table."""
-    text = _MARKDOWN.sub(r"\\\g<0>", one_line(text))
+    text = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", one_line(text).strip()))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", text)
 
 
 def code(text: str, *, in_table: bool = False) -> str:
     """A key, a path or a filter in Markdown, as it is: nothing within a code span has a meaning."""
-    text = one_line(text)
+    text = one_line(text).replace("<!--", "<!\\x2d-")  # a marker that somebody else may look for
     if not text.strip():
         return "(empty)"
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)

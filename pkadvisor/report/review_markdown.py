@@ -66,7 +66,7 @@ def unchanged(document: dict[str, Any], share: float) -> bool:
 def _quiet(diff: dict[str, Any], share: float) -> bool:
     if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]):
         return False
-    if any(query["access_before"] != query["access_after"] for query in diff["queries"]):
+    if words.moved_queries(diff):
         return False
     if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
         return False
@@ -109,7 +109,7 @@ def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tupl
         reason = markdown(_short(words.until(finding)))
         yield "suppressed finding", f"- **{finding['rule']}** {markdown(finding['name'])}, {place}: {reason}\n"
     notes = [words.skipped_line(r, rules) for r, rules in words.skipped_rules(document).items() if words.NO_DATA in r]
-    baselined = document["summary"]["baselined"]
+    baselined = words.in_baseline(document)
     notes += [f"{plural(baselined, 'finding')} in the baseline"] if baselined else []
     if notes:
         yield "note", f"\n<sub>{html('. '.join(notes))}.</sub>\n"
@@ -140,9 +140,9 @@ def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
         yield "note", f"\n{markdown(_short(words.sentence(note[:1].upper() + note[1:])))}\n"
     for caption, metrics in words.metric_groups(diff):
         yield "heading", f"\n| {caption} | before | after | change | |\n|---|--:|--:|--:|---|\n"
-        for metric in metrics:
-            yield "metric", _metric(metric)
-    moved = [q for q in diff["queries"] if q["access_before"] != q["access_after"]]
+        for label, metric in zip(words.metric_names(metrics), metrics, strict=True):
+            yield "metric", _metric(label, metric)
+    moved = words.moved_queries(diff)
     if moved:
         yield "heading", "\n| query | access before | access after | |\n|---|---|---|---|\n"
     for query in moved:
@@ -153,20 +153,20 @@ def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
         yield "query", f"| {label} | {cells[0]} | {shown} | {query['direction']} |\n"
     for key in diff["keys"]:
         for line in words.key_change(key):
-            yield "key change", f"\n**{markdown(words.owner(key))}**: {markdown(line)}\n\n"
+            yield "key change", f"\n{code(words.owner(key))}: {markdown(line)}\n\n"
         for label, old, new in words.key_pairs(key):
             yield "key change", f"- {label}: {code(old)} → {code(new)}\n"
         for label, row in words.index_rows(key):
             yield "key change", f"- {label}: {code(row)}\n"
 
 
-def _metric(metric: Mapping[str, Any]) -> str:
-    unit = metric["unit"]
-    name = markdown(f"{words.owner(metric)} {words.metric_name(metric)}".strip())
+def _metric(label: str, metric: Mapping[str, Any]) -> str:
+    unit, name = metric["unit"], markdown(label)
     before, after = (markdown(words.quantity(metric[side], unit)) for side in ("before", "after"))
-    told = words.metric_verdict(metric)
+    told, change = words.metric_verdict(metric), words.metric_change(metric)
+    moved = f"{change[:1]}{markdown(change[1:])}"  # a sign begins no list within a cell
     shown = f"**{after}**" if told.startswith("worse") else after
-    return f"| {name} | {before} | {shown} | {markdown(words.metric_change(metric))} | {markdown(told)} |\n"
+    return f"| {name} | {before} | {shown} | {moved} | {markdown(told)} |\n"
 
 
 def _details(finding: dict[str, Any], path: str) -> str:

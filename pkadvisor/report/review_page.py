@@ -175,9 +175,10 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
     groups = words.metric_groups(diff)
     for heading, metrics in groups:
         _metrics(page, metrics, heading)
-    for query in diff["queries"]:
+    moved = words.moved_queries(diff)
+    for query in moved:
         text = f"{query['access_before'] or 'none'} → {query['access_after'] or 'none'}  {query['direction']}"
-        page.record(f"{words.owner(query)} {query['name']}", page.words(text))
+        page.record(f"{words.owner(query)} {query['name']}:", page.words(text))
     for key in diff["keys"]:
         for line in words.key_change(key):
             page.wrapped(f"{words.owner(key)}: {line}", "  ", "    ")
@@ -187,7 +188,7 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
             page.record(name, row, pad=18)
     for fixed in diff["fixed"]:
         page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
-    if not (groups or diff["queries"] or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
+    if not (groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
         page.line("  no number, no access and no key changed")
     page.line()
 
@@ -196,9 +197,8 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
     """A table where it fits, else a record for each metric."""
     heads = (heading, "before", "after", "change", "")
     rows = []
-    for metric in metrics:
+    for name, metric in zip(words.metric_names(metrics), metrics, strict=True):
         unit = metric["unit"]
-        name = f"{words.owner(metric)} {words.metric_name(metric)}".strip()
         values = (words.quantity(metric["before"], unit), words.quantity(metric["after"], unit))
         rows.append((page.exact(name), *values, words.metric_change(metric), page.words(words.metric_verdict(metric))))
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(5)]
@@ -216,7 +216,7 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
 
 def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:
     hidden = words.suppressed_findings(document)
-    baselined = document["summary"]["baselined"]
+    baselined = words.in_baseline(document)
     if hidden and listed:
         for design, finding in hidden:
             head = f"{finding['rule']} {finding['name']}  [suppressed {finding['severity']}]"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pkadvisor.report.page import amount, percent, plural
@@ -31,6 +31,12 @@ def suppressed_findings(document: Document) -> list[tuple[str, Finding]]:
     return [(d["design"], f) for d in document["designs"] for f in d["findings"] if f["suppressed"] is not None]
 
 
+def in_baseline(document: Document) -> int:
+    """How many findings are not told because they were there when the baseline was written."""
+    found = [f for d in document["designs"] for f in d["findings"] if f["suppressed"] is None]
+    return sum(not is_open(finding) for finding in found)
+
+
 def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
     """(design, error) of each design that could not be read."""
     return [(d["design"], d["error"]) for d in document["designs"] if d["error"] is not None]
@@ -41,11 +47,12 @@ def fixed_findings(document: Document) -> list[tuple[str, Finding]]:
     return [(d["design"], f) for d in document["designs"] if d["diff"] for f in d["diff"]["fixed"]]
 
 
-def counted(document: Document, words: Iterable[str] = SEVERITIES) -> str:
-    """``2 errors, 1 info``; what is none is left out."""
-    counts = document["summary"]
-    nouns = {"info": "note"}
-    told = [plural(counts[word], nouns.get(word, word)) for word in words if counts[word]]
+def counted(document: Document) -> str:
+    """``2 errors, 3 info``; what is none is left out."""
+    severities = [finding["severity"] for _, finding in open_findings(document)]
+    counts = {word: severities.count(word) for word in SEVERITIES}
+    told = [plural(counts[word], word) for word in ("error", "warning") if counts[word]]
+    told += [f"{counts['info']:,} info"] if counts["info"] else []
     return ", ".join(told) or "no findings"
 
 
@@ -121,9 +128,16 @@ def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any
     return [(heading, metrics) for heading, metrics in groups if metrics]
 
 
-def metric_name(metric: Mapping[str, Any]) -> str:
-    """A metric for people: ``peak_partition_load`` is ``peak partition load``."""
-    return str(metric["name"]).replace("_", " ")
+def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Metrics for people: ``peak_partition_load`` is ``peak partition load``; with their tables, if there are some."""
+    many = len({owner(metric) for metric in metrics}) > 1
+    names = [str(metric["name"]).replace("_", " ") for metric in metrics]
+    return [f"{owner(m)} {name}".strip() if many else name for m, name in zip(metrics, names, strict=True)]
+
+
+def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Queries that find their entities in another way than before."""
+    return [query for query in diff["queries"] if query["access_before"] != query["access_after"]]
 
 
 def metric_change(metric: Mapping[str, Any]) -> str:
