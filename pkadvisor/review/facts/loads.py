@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pkadvisor.design.plan import Access
 from pkadvisor.design.scheme import variable
 from pkadvisor.design.transforms import Field
@@ -12,6 +14,9 @@ from pkadvisor.review.facts.fronts import appends, fronts_of, is_one_partition
 from pkadvisor.review.key_loads import at_peak, inserts_per_s, load_per_s, partitions_most, rated, together, values_most
 from pkadvisor.review.subjects import Subject, TableView
 from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import ClassCost
 
 WRITES_ROWS = (Operation.INSERT, Operation.UPSERT)
 
@@ -32,12 +37,37 @@ def load_entities_per_s(subject: Subject) -> Known | None:
         live = [c for c in view.estimate.classes if not c.analytic]
         each = {c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in live}
         return Known(at_peak(view, each), Basis.ESTIMATED)
+    found = least_load_entities_per_s(subject)
+    return None if found is None else Known(found, Basis.DECLARED)
+
+
+def least_load_entities_per_s(subject: Subject) -> float | None:
+    """Entities a second of the whole table if every read found its entity at once, whether there is data or not."""
+    view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
     found = {
         c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in WRITES_ROWS else 1)
         for c in rated(view)
     }
-    return Known(at_peak(view, found), Basis.DECLARED) if found else None
+    return at_peak(view, found) if found else None
+
+
+def _heaviest(subject: Subject) -> ClassCost | None:
+    """The class that makes more than half of the load, every class at its peak; None where none does."""
+    found = subject.view.estimate if subject.view.has_data else None
+    live = [c for c in found.classes if not c.analytic] if found is not None else []
+    loads = [c.peak_per_s * (c.entities_read + c.entities_written) for c in live]
+    return next((c for c, load in zip(live, loads, strict=True) if 2 * load > sum(loads)), None)
+
+
+def heaviest_class(subject: Subject) -> str | None:
+    found = _heaviest(subject)
+    return found.name if found is not None else None
+
+
+def heaviest_entities(subject: Subject) -> float | None:
+    found = _heaviest(subject)
+    return found.entities_read + found.entities_written if found is not None else None
 
 
 def writes(subject: Subject) -> bool:
@@ -67,8 +97,11 @@ def hottest_key(subject: Subject) -> str | None:
 
 
 def hottest_load_share(subject: Subject) -> float | None:
-    found = subject.view.estimate
-    return found.hot.share if found is not None and found.hot is not None else None
+    """Of the load at hand, or of that of the whole table where that is less: a sample may lack other keys."""
+    found, total = subject.view.estimate, load_entities_per_s(subject)
+    if found is None or found.hot is None or total is None or not number(total):
+        return None
+    return min(found.hot.share, found.hot.entities_per_s / number(total))
 
 
 def hottest_is_constant(subject: Subject) -> bool:
@@ -96,15 +129,15 @@ def hottest_is_entity(subject: Subject) -> bool:
 
 def skew(subject: Subject) -> float | None:
     """How many times its fair share of the load the hottest partition takes."""
-    found = subject.view.estimate
-    if found is None or found.hot is None or found.hot.partitions < 2:
-        return None
-    return found.hot.share * found.hot.partitions
+    share, count = hottest_load_share(subject), hottest_partitions(subject)
+    return share * count if share is not None and count is not None and count > 1 else None
 
 
 def hottest_partitions(subject: Subject) -> float | None:
     found = subject.view.estimate
-    return float(found.hot.partitions) if found is not None and found.hot is not None else None
+    if found is None or found.hot is None:
+        return None
+    return float(found.hot.partitions if found.scheme.index_rows else max(found.partitions, found.hot.partitions))
 
 
 # -- few partitions --------------------------------------------------------------------------------------------------
@@ -134,6 +167,8 @@ def partitions_closed(subject: Subject) -> bool:
     from pkadvisor.design.breaks import takes_new_keys
 
     population = view.bench.population
+    if population.sampling == "slice":
+        return False
     names = {name for part in variable(parts) for name in part.properties if values_most(part, view) is None}
     if any(population.types.get(n) is not EdmType.STRING for n in names) or population.arrival_order() is None:
         return False  # a number may count on, and without the order of the inserts nobody knows whether values end
@@ -180,11 +215,12 @@ def _newest(view: TableView) -> Known | None:
         for c in rated(view)
         if c.operation is Operation.QUERY and c.draw.by is DrawBy.NEWEST and (p := view.plan_of(c)) and p.via == 0
     }
-    if not read:
-        return None
     written = {
         c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in WRITES_ROWS
     }
+    most = view.limits.headroom_share * view.limits.range_entities_per_s
+    if not read or at_peak(view, written) > most:
+        return None  # the inserts alone are too many: that is for the key to say
     return Known(at_peak(view, {**read, **written}), Basis.DECLARED)
 
 
@@ -282,6 +318,29 @@ FACTS: tuple[Fact, ...] = (
         "entities/s",
         "Entities read and written a second at the peak; without data at the least: a read counts as one.",
         load_entities_per_s,
+    ),
+    Fact(
+        "table.least_load_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Entities read and written a second at the peak if every read found its entity at once.",
+        least_load_entities_per_s,
+    ),
+    Fact(
+        "table.heaviest_class",
+        _TEXT,
+        "",
+        "The class that makes more than half of the entities read and written a second.",
+        heaviest_class,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.heaviest_entities",
+        _NUMBER,
+        "entities",
+        "Entities that one request of the heaviest class reads and writes.",
+        heaviest_entities,
+        Basis.ESTIMATED,
     ),
     Fact("table.writes", _BOOL, "", "Whether any class writes.", writes, may_be_unknown=False),
     Fact("table.retry", _TEXT, "", "The declared retry policy: none, fixed or exponential.", retry),
