@@ -105,6 +105,8 @@ class TableDeclaration:
     workload: Workload
     sizes: tuple[tuple[str, int], ...] = ()
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
+    retry: str | None = None
+    """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
 
 
 @dataclass(frozen=True, slots=True)

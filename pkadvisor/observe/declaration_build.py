@@ -70,6 +70,7 @@ class TableBuilder:
             workload=self.workload(),
             sizes=_sizes(table.properties),
             mentions=tuple(self.mentions),
+            retry=table.retry,
         )
 
     # --- the table itself -----------------------------------------------------------------------------------------

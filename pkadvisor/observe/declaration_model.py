@@ -294,6 +294,9 @@ class TableModel(_Part):
     retention: DurationText | None = Field(default=None, description="How long an entity is kept.")
     isolation: str | None = Field(default=None, description="Property that must lead the PartitionKey, e.g. a tenant.")
     erase_by: str | None = Field(default=None, description="Property by whose value entities must be erasable.")
+    retry: Literal["none", "fixed", "exponential"] | None = Field(
+        default=None, description="How the clients retry a request that the service refused as busy."
+    )
 
 
 class DesignModel(_Part):

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import changes, keys, loads, queries, tables
+from pkadvisor.review.facts import changes, fronts, growth, keys, loads, queries, tables
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -19,6 +19,8 @@ from pkadvisor.review.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
+    *fronts.FACTS,
+    *growth.FACTS,
     *keys.FACTS,
     *queries.FACTS,
     *changes.FACTS,

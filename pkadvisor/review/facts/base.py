@@ -18,6 +18,12 @@ class Known:
     basis: Basis
 
 
+def number(known: Known) -> float:
+    """The value of a fact that is a number."""
+    assert isinstance(known.value, float)
+    return known.value
+
+
 Found = Known | Value | int | None
 """What a fact function returns: a bare value has the basis of its fact."""
 
