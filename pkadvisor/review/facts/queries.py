@@ -12,7 +12,7 @@ from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.tables import entities
-from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.table.odata import comparison_count, properties
 
 
@@ -169,12 +169,62 @@ def duration_s(subject: Subject) -> Known | None:
     return Known(ms / 1000, Basis.ESTIMATED)
 
 
-def order_unserved(subject: Subject) -> str:
-    return served.order_unserved(subject.view, subject.item)
+def order_unserved(subject: Subject) -> str | None:
+    return served.order_unserved(subject.view, subject.item) or None
 
 
-def turned_part(subject: Subject) -> str:
-    return served.turned_part(subject.view, subject.item)
+def turned_part(subject: Subject) -> str | None:
+    return served.turned_part(subject.view, subject.item) or None
+
+
+def small(subject: Subject) -> bool:
+    """Whether even the whole table is one page, and reading it that often is no load."""
+    query: QueryClass = subject.item
+    total, limits = entities(subject), subject.view.limits
+    if total is None or total > limits.page_entities:
+        return False
+    return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
+
+
+def dropping(subject: Subject) -> bool | None:
+    """Whether whole partitions are read for what a filter keeps of them."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.access in served.SCANS and bool(plan.rest or plan.client)
+
+
+EMPTY_SHARE = 0.5
+"""Fewer entities than this for each page: at least every second page must be empty."""
+
+
+def empty_paged(subject: Subject) -> tuple[str, ...]:
+    """Queries most of whose pages must be empty: they return fewer entities than there are pages."""
+    return tuple(q.name for q in _paged(subject) if (n := _returned(q)) is not None and n < EMPTY_SHARE * _pages(q))
+
+
+def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
+    """Queries that filter a table or partitions of more than a page, or of unknown size."""
+    return tuple(q.name for q in _paged(subject) if _returned(q) is None)
+
+
+def _paged(subject: Subject) -> list[Subject]:
+    own = [s for s in subject.design.subjects if s.scope is Scope.QUERY and s.table is subject.table]
+    found = [q for q in own if dropping(q) and not analytic(q)]
+    return [q for q in found if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
+
+
+def _pages(subject: Subject) -> float:
+    found = pages(subject)
+    return float(found.value) if found is not None and isinstance(found.value, float) else 0.0
+
+
+def _returned(subject: Subject) -> float | None:
+    found = entities_returned(subject)
+    return float(found.value) if found is not None and isinstance(found.value, float) else None
+
+
+def most_pages(subject: Subject) -> float | None:
+    """The most pages that one of those queries takes."""
+    return max((_pages(q) for q in _paged(subject)), default=0.0) or None
 
 
 def unknown_properties(subject: Subject) -> tuple[str, ...]:
@@ -243,6 +293,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.entities_returned", N, "entities", "Entities that one query is after.", entities_returned),
     Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
+    Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
     Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
@@ -250,6 +302,16 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
+    Fact("table.empty_paged", TS, "", "Queries most of whose pages must be empty.", empty_paged, may_be_unknown=False),
+    Fact(
+        "table.maybe_empty_paged",
+        TS,
+        "",
+        "Queries whose pages may be empty, by all that is known.",
+        maybe_empty_paged,
+        may_be_unknown=False,
+    ),
+    Fact("table.empty_pages_most", N, "pages", "The most pages that one of those takes.", most_pages, Basis.ESTIMATED),
     Fact("part.unqueried_blocks", TS, "", "Queries that would be served better without it.", unqueried_blocks),
     Fact("part.unknown_properties", TS, "", "Properties of the part that nobody knows.", part_unknown),
     Fact("part.meant", T, "", "The property that an unknown one probably stands for.", part_meant),
