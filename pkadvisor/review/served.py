@@ -150,26 +150,29 @@ def key_properties(view: TableView) -> tuple[str, ...]:
 def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
     """Properties that a query names and nobody knows.
 
-    Without data a list of properties need not be complete: then only names that are nearly one of it are told, and all
-    of them where the list has every property of the keys, and so looks complete.
+    Without data a list of properties need not be complete: names that differ from a known one in case only are told,
+    and all others where the list has every property of the keys, and so looks complete.
     """
-    if not view.types:
-        return ()
     named = (*(properties(query.filter) if query.filter is not None else ()), *(o.property for o in query.order_by))
     keys = key_properties(view)
     strange = [n for n in dict.fromkeys(named) if n not in known_properties(view) and n not in keys]
     complete = view.has_data or (bool(keys) and set(keys) <= set(view.types))
-    return tuple(n for n in strange if complete or close_to(n, view.types))
+    return tuple(n for n in strange if complete or miscased(n, view))
 
 
-def close_to(name: str, names: Iterable[str]) -> str:
-    """The name that another was probably meant to be; empty where none is close."""
+def miscased(name: str, view: TableView) -> str:
+    """The known name that differs in case only; empty where there is none."""
+    folded = {k.casefold(): k for k in (*view.types, *key_properties(view), *KEY_NAMES)}
+    found = folded.get(name.casefold(), "")
+    return "" if found == name else found
+
+
+def close_to(name: str, view: TableView) -> str:
+    """The property that an unknown name was probably meant to be; empty where none is close."""
     from difflib import get_close_matches
 
-    known = list(names)
-    folded = {k.casefold(): k for k in known}
-    found = get_close_matches(name, known, n=1, cutoff=0.85)
-    return folded.get(name.casefold(), found[0] if found else "")
+    found = get_close_matches(name, list(view.types), n=1, cutoff=0.8)
+    return miscased(name, view) or (found[0] if found else "")
 
 
 def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
@@ -270,17 +273,41 @@ def _stamps_between(span: Range) -> float | None:
 
 def order_unserved(view: TableView, query: QueryClass) -> str:
     """The wanted order where the answers do not come in it, as ``created desc``; empty where they do."""
-    plan = view.plan_of(query)
+    plan = _plan_in_order(view, query)
     if plan is None or not query.order_by or plan.order_served or (plan.access is Access.POINT and not plan.several):
         return ""
     return ", ".join(f"{o.property} desc" if o.descending else o.property for o in query.order_by)
 
 
+def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
+    """The plan that tells of the order. A filter that fixes PartitionKey itself is read as one over the properties that
+    the PartitionKey is made of; where it goes on to the RowKey, nobody can say."""
+    plan = view.plan_of(query)
+    if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
+        return plan
+    over = _over_properties(view, query)
+    found = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
+    return found[0] if found else None
+
+
+def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
+    """The query over properties that reads the partition which this one names by its key."""
+    plan, scheme = view.plan_of(query), view.scheme
+    if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
+        return None
+    names = tuple(dict.fromkeys(_names(scheme.main.partition)))
+    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
+    return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
+
+
 def turned_part(view: TableView, query: QueryClass) -> str:
     """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
     other way; empty where that alone does not help."""
-    plan = view.plan_of(query)
-    if plan is None or view.scheme is None or names_keys(query) or not order_unserved(view, query):
+    plan = _plan_in_order(view, query)
+    if plan is None or view.scheme is None or not order_unserved(view, query):
+        return ""
+    over = _over_properties(view, query) if names_keys(query) else query
+    if over is None:
         return ""
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
@@ -288,7 +315,7 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
-        found = view.plans_under(query, _with_row(view.scheme, plan.via, changed))
+        found = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
         if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in found):
             return str(turned)
     return ""
@@ -387,6 +414,7 @@ __all__ = [
     "blocked_by",
     "cause_of",
     "close_to",
+    "miscased",
     "negated",
     "or_parts",
     "order_unserved",

@@ -12,7 +12,7 @@ from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.tables import entities
-from pkadvisor.review.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.subjects import KeyPart, Scope, Subject, TableView
 from pkadvisor.table.odata import comparison_count, properties
 
 
@@ -83,7 +83,7 @@ def or_parts(subject: Subject) -> float | None:
 
 def or_part_access(subject: Subject) -> str | None:
     found = served.or_parts(subject.view, subject.item)
-    return None if found is None else str(found[2])
+    return None if found is None else "point read" if found[2] is Access.POINT else str(found[2])
 
 
 def negated(subject: Subject) -> str:
@@ -208,7 +208,7 @@ def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
 
 def _paged(subject: Subject) -> list[Subject]:
     own = [s for s in subject.design.subjects if s.scope is Scope.QUERY and s.table is subject.table]
-    found = [q for q in own if dropping(q) and not analytic(q)]
+    found = [q for q in own if dropping(q) and not analytic(q) and cause(q) != served.Cause.FILTER]
     return [q for q in found if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
 
 
@@ -234,9 +234,13 @@ def unknown_properties(subject: Subject) -> tuple[str, ...]:
 def meant(subject: Subject) -> str | None:
     """The known property that an unknown one probably stands for."""
     for name in unknown_properties(subject):
-        if found := served.close_to(name, subject.view.types):
+        if found := served.close_to(name, subject.view):
             return found
     return None
+
+
+def miscased(subject: Subject) -> bool:
+    return any(served.miscased(name, subject.view) for name in unknown_properties(subject))
 
 
 def wrong_types(subject: Subject) -> tuple[str, ...]:
@@ -256,11 +260,15 @@ def part_unknown(subject: Subject) -> tuple[str, ...]:
     place: KeyPart = subject.item
     view = subject.view
     strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
-    return tuple(n for n in strange if view.types and (view.has_data or served.close_to(n, view.types)))
+    return tuple(n for n in strange if view.has_data or _differs_in_case(n, view))
+
+
+def _differs_in_case(name: str, view: TableView) -> bool:
+    return any(known != name and known.casefold() == name.casefold() for known in view.types)
 
 
 def part_meant(subject: Subject) -> str | None:
-    return next((f for n in part_unknown(subject) if (f := served.close_to(n, subject.view.types))), None)
+    return next((f for n in part_unknown(subject) if (f := served.close_to(n, subject.view))), None)
 
 
 def names_timestamp(subject: Subject) -> bool:
@@ -299,6 +307,14 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
     Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
     Fact("query.meant", T, "", "The property that an unknown one probably stands for.", meant),
+    Fact(
+        "query.miscased",
+        B,
+        "",
+        "Whether an unknown one differs from a known one in case only.",
+        miscased,
+        may_be_unknown=False,
+    ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
