@@ -284,7 +284,7 @@ class TableBuilder:
             return None
         here = (*at, "filter")
         try:
-            parsed = odata.parse_filter(text, parameters=True)
+            parsed = odata.parse_filter(text, parameters=True, limit=None)  # how many is judged with the rest
         except odata.FilterSyntaxError as error:
             width = error.excerpt.rpartition("\n")[2].count("^")
             raise self.document.error_within(here, error.column, max(1, width), error.what, error.fix) from None

@@ -27,7 +27,9 @@ from pkadvisor.design.transforms import FORBIDDEN, Literal, Part
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
@@ -233,18 +235,27 @@ class TableView:
         """The ways in which a scheme can serve a class, best access first; empty for inserts."""
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             return ()
-        found = plan(query, conditions(query.filter), scheme, self.types)
+        if names_keys(query):
+            found = plan_as_sent(query, self.types)
+        else:
+            found = plan(query, conditions(query.filter), scheme, self.types)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
 
     @cached_property
     def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
-        if self.scheme is None:
-            return {}
-        return {c.name: self.plans_under(c, self.scheme) for c in self.workload.classes}
+        scheme = self.scheme
+        return {
+            c.name: self.plans_under(c, scheme or AS_SENT)
+            for c in self.workload.classes
+            if scheme is not None or names_keys(c)
+        }
 
     def plan_of(self, query: QueryClass) -> AccessPlan | None:
-        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access."""
-        cost = self.cost_of(query)
+        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access.
+
+        A filter that names PartitionKey or RowKey is one request, as it stands.
+        """
+        cost = None if names_keys(query) else self.cost_of(query)
         if cost is not None and cost.plan is not None:
             return cost.plan
         found = self._plans.get(query.name, ())
@@ -258,6 +269,41 @@ class TableView:
         return self.section.data is not None
 
     @cached_property
+    def unpriced(self) -> frozenset[str]:
+        """Names of the classes that no data can price: they name keys, properties that the data does not have or
+        constants of another type, or they are longer than the service takes. Their plans are known all the same."""
+        data, declared = self.section.data, self.section.declared
+        if data is None:
+            return frozenset()
+        own = self.scheme.main.properties if self.scheme else ()
+        found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
+        for query in self.workload.classes:
+            if query.filter is not None and (
+                mismatches(query.filter, data.types)
+                or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
+            ):
+                found.add(query.name)
+        strange = [
+            m.role
+            for m in (declared.mentions if declared else ())
+            if m.name not in data.types and m.name not in KEY_NAMES and m.kind in (None, self.section.kind)
+        ]
+        return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
+
+    @cached_property
+    def _priced(self) -> Section:
+        """The section without the classes that cannot be priced, so that the rest can."""
+        section, gone = self.section, self.unpriced
+        if not gone:
+            return section
+        declared = section.declared
+        if declared is not None:
+            kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
+            declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
+        workload = None if section.workload is None else _without(section.workload, gone)
+        return replace(section, declared=declared, workload=workload)
+
+    @cached_property
     def _prepared(self) -> tuple[Bench | None, str]:
         if self.section.data is None:
             return None, "there is no profile of this table"
@@ -266,7 +312,7 @@ class TableView:
         from pkadvisor.design.judge import prepared
 
         try:
-            return prepared(self.section, self.limits, self.dataset)[0], ""
+            return prepared(self._priced, self.limits, self.dataset)[0], ""
         except UsageError as error:
             return None, str(error.what)
 
@@ -318,7 +364,7 @@ class TableView:
             return None
         from pkadvisor.design.judge import judge
 
-        return judge(self.section, self.limits, self.dataset)
+        return judge(self._priced, self.limits, self.dataset)
 
     # --- subjects -------------------------------------------------------------------------------------------------
 
@@ -398,6 +444,13 @@ class TableView:
             for i, part in enumerate((table or {}).get(group) or ()):
                 found[str(part["name"])] = ("tables", self.section.table, group, i)
         return found
+
+
+def _without(workload: Workload, gone: frozenset[str]) -> Workload:
+    """A workload without some classes and the transactions that name them."""
+    classes = tuple(c for c in workload.classes if c.name not in gone)
+    transactions = tuple(t for t in workload.transactions if not gone & set(t.together))
+    return replace(workload, classes=classes, transactions=transactions)
 
 
 def _row_name(row: IndexRow | None) -> str:
