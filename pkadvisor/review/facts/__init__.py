@@ -11,7 +11,7 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import keys, loads, queries, tables
+from pkadvisor.review.facts import keys, loads, parts, properties, queries, tables
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -20,6 +20,8 @@ FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
     *keys.FACTS,
+    *parts.FACTS,
+    *properties.FACTS,
     *queries.FACTS,
 )
 """All facts; a new one is a function and a line in the module of its scope."""
