@@ -38,7 +38,7 @@ _PERSONAL = _EMAIL | _known(
     "birthdate dateofbirth dob birthday birthyear birthplace geburtsdatum geburtstag geburtsjahr geburtsort "
     "fechanacimiento fechadenacimiento datenaissance datedenaissance datanascita datanascimento geboortedatum "
     "firstname lastname surname fullname givenname familyname middlename maidenname forename personname "
-    "customername patientname employeename studentname vorname nachname familienname prenom nomfamille "
+    "patientname employeename studentname vorname nachname familienname prenom nomfamille "
     "nomdefamille apellido apellidos cognome sobrenome voornaam achternaam nombrecompleto nomecompleto address "
     "homeaddress streetaddress postaladdress mailingaddress shippingaddress billingaddress adresse anschrift "
     "direccion indirizzo endereco ip ipaddress ipaddr ipadresse"
@@ -54,6 +54,10 @@ _SECRET = _known(
     "accesskey secretkey privatekey accountkey sharedkey signingkey encryptionkey sas sastoken sasurl "
     "sharedaccesssignature connectionstring connstring connstr credential credentials accesstoken refreshtoken "
     "authtoken bearertoken apitoken sessiontoken resettoken securitytoken jwt otp cvv cvc"
+)
+_OTHER_TOKENS = _known(
+    "continuation page paging next sync change delta concurrency cancellation word search text index lexical term nft "
+    "push device csrf xsrf lock fencing"
 )
 _UNSTABLE = _known("hashcode gethashcode objecthash objecthashcode identityhashcode identityhash pyhash pythonhash")
 _LOGIN = _EMAIL | _known("login loginname username benutzername signin screenname")
@@ -121,6 +125,12 @@ def secret(name: str) -> bool:
     return _ends(_bare(name), _SECRET) is not None
 
 
+def token(name: str) -> bool:
+    """Whether values so named may let their bearer in; not the tokens of pages, locks and words."""
+    found = _bare(name)
+    return bool(found) and found[-1] == "token" and not {*found} & (_ASKS | _OTHER_TOKENS) and not names_a_hash(name)
+
+
 def unstable_hash(name: str) -> bool:
     """Whether a name is that of a language's own hash, which other processes compute otherwise."""
     return _ends(words(name), _UNSTABLE) is not None
@@ -168,6 +178,7 @@ __all__ = [
     "names_a_hash",
     "personal",
     "secret",
+    "token",
     "unstable_hash",
     "words",
     "year",

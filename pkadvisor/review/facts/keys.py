@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
+from pkadvisor.design.conditions import conditions
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.template import separators
 from pkadvisor.design.transforms import (
@@ -192,6 +193,26 @@ def only_upserted(subject: Subject) -> bool:
     return Operation.UPSERT in operations and Operation.INSERT not in operations
 
 
+def freed(subject: Subject) -> bool:
+    return any(c.operation is Operation.DELETE for c in subject.view.workload.classes)
+
+
+def asked_for_several(subject: Subject) -> tuple[str, ...]:
+    """Queries that fix all that the main key is made of and still want an order or several entities."""
+    if is_partition(subject) or is_index_row(subject):
+        return ()
+    key = whole_key(subject)
+    if not key.properties or any(isinstance(p, Sequence) for p in _variable(key)):
+        return ()
+    found = []
+    for query in subject.view.workload.classes:
+        equal = conditions(query.filter).equal
+        ordered = any(o.property not in equal for o in query.order_by)
+        if query.operation is Operation.QUERY and {*key.properties} <= {*equal} and (ordered or (query.top or 0) > 1):
+            found.append(query.name)
+    return tuple(found)
+
+
 def _rate_per_s(view: TableView, *operations: Operation) -> float:
     classes = (c for c in view.workload.classes if c.operation in operations)
     return sum(c.rate.mean_per_s * c.entities_per_request for c in classes)
@@ -307,6 +328,15 @@ FACTS: tuple[Fact, ...] = (
         "keys_possible", FactType.NUMBER, "keys", "How many keys there can be, where that is bounded.", keys_possible
     ),
     _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
+    _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
+    Fact(
+        "key.asked_for_several",
+        FactType.TEXTS,
+        "",
+        "Queries that fix the whole main key and still want an order or several entities.",
+        asked_for_several,
+        may_be_unknown=False,
+    ),
     _truth("only_upserted", "Whether entities are upserted and never inserted.", only_upserted),
     _fact(
         "collisions_per_day",

@@ -215,6 +215,14 @@ def secret_name(subject: Subject) -> bool:
     return any(names.secret(name) for name in found)
 
 
+def token_name(subject: Subject) -> bool:
+    """Whether its property is named as a token that may let its bearer in; one of the words of a text is none."""
+    part = part_of(subject)
+    types = subject.view.types
+    found = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
+    return not isinstance(part, Each) and any(names.token(name) for name in found)
+
+
 def names_a_hash(subject: Subject) -> bool:
     return any(names.names_a_hash(name) for name in part_of(subject).properties)
 
@@ -288,6 +296,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     _truth("personal_name", "Whether its property is named as data on a person.", personal_name),
     _truth("secret_name", "Whether its property is named as a secret.", secret_name),
+    _truth("token_name", "Whether its property is named as a token that lets its bearer in.", token_name),
     _truth("names_a_hash", "Whether its property is named as a hash.", names_a_hash),
     Fact(
         "part.declared_sensitive",
