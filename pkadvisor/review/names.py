@@ -66,6 +66,7 @@ _FREE_TEXT = _known(
     "beschreibung kommentar nachricht bemerkung titre commentaire titulo descripcion comentario"
 )
 _YEAR = _known("year jahr annee anno jaar yyyy")
+_CALENDAR = _known("month day hour minute second monat tag stunde sekunde mois jour heure mes dia hora mese giorno ora")
 _COUNTERS = _known(
     "id seq sequence sequenceno sequencenumber serial serialno autoid identity rowid rownumber rownum "
     "autonumber counter number no nr"
@@ -154,6 +155,12 @@ def year(name: str) -> bool:
     return bool(found) and found[-1] in _YEAR
 
 
+def calendar(name: str) -> bool:
+    """Whether values so named are months, days, hours, minutes or seconds: ordered numbers of one or two digits."""
+    found = words(name)
+    return bool(found) and found[-1] in _CALENDAR
+
+
 def counter_of(name: str, table: str) -> bool:
     """Whether a number so named is the running number of the table's own entities: ``id``, ``orderId`` in Orders."""
     found = words(name)
@@ -171,6 +178,7 @@ def moment_of_arrival(name: str) -> bool:
 
 
 __all__ = [
+    "calendar",
     "counter_of",
     "free_text",
     "login",

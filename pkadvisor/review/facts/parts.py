@@ -88,18 +88,33 @@ def padded(subject: Subject) -> str | None:
     return str(Pad(part.property, widths[edm])) if edm in widths else None
 
 
+def calendar(subject: Subject) -> bool:
+    """Whether it is a number of a calendar or clock, which varies in digits and has an order."""
+    part = part_of(subject)
+    return isinstance(part, Field) and names.calendar(part.property)
+
+
 def _through(subject: Subject) -> list[QueryClass]:
-    """The queries that read through the row of the part's key without fixing all of its properties."""
+    """The queries that are read through the row of the part's key and do not fix all of its properties.
+
+    A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
+    """
     place: KeyPart = subject.item
     found = []
     for query in subject.view.workload.classes:
         plan = subject.view.plan_of(query)
         if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
             continue
-        wanted = conditions(query.filter)
-        if not all(name in wanted.equal for name in place.part.properties):
+        if str(plan.access) == "table scan" and not leads_partition(subject):
+            continue
+        if not _fixed(place.part, query):
             found.append(query)
     return found
+
+
+def _fixed(part: Part, query: QueryClass) -> bool:
+    equal = conditions(query.filter).equal
+    return all(name in equal for name in part.properties)
 
 
 def asked_in_order(subject: Subject) -> tuple[str, ...]:
@@ -113,10 +128,26 @@ def asked_in_order(subject: Subject) -> tuple[str, ...]:
 
 
 def left_open(subject: Subject) -> bool | None:
-    """Whether a query reads several values of the part; unknown where no query is declared or logged."""
+    """Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
+
+    What stands before it must be fixed or a number too: behind an open text the order of the text decides.
+    """
     if not any(q.operation is Operation.QUERY for q in subject.view.workload.classes):
         return None
-    return bool(_through(subject))
+    place: KeyPart = subject.item
+    before = [p for p in place.key.parts[: place.position] if not isinstance(p, Literal)]
+    for query in _through(subject):
+        plan = subject.view.plan_of(query)
+        scanned = plan is not None and str(plan.access) == "table scan"
+        if not scanned and all(_fixed(p, query) or _counts(p, subject) for p in before):
+            return True
+    return False
+
+
+def _counts(part: Part, subject: Subject) -> bool:
+    """Whether a part is a number or a time."""
+    types = {subject.view.types.get(n) for n in part.properties}
+    return all(t is not None and (t.numeric or t is EdmType.DATETIME) for t in types)
 
 
 def width(subject: Subject) -> float | None:
@@ -270,6 +301,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("part.number_unpadded", FactType.BOOL, "", "Whether it is a number without padding.", number_unpadded),
     _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
     Fact("part.padded", FactType.TEXT, "", "The part in a form that sorts.", padded),
+    _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
     Fact(
         "part.asked_in_order",
         FactType.TEXTS,
@@ -278,7 +310,7 @@ FACTS: tuple[Fact, ...] = (
         asked_in_order,
         may_be_unknown=False,
     ),
-    Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values.", left_open),
+    Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values in their order.", left_open),
     Fact("part.width", FactType.NUMBER, "digits", "The digits to which it is padded.", width),
     _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
     _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
