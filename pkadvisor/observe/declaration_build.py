@@ -69,6 +69,7 @@ class TableBuilder:
             kinds=kinds,
             workload=self.workload(),
             sizes=_sizes(table.properties),
+            sensitive=_sensitive(table.properties),
             mentions=tuple(self.mentions),
             retry=table.retry,
         )
@@ -114,7 +115,8 @@ class TableBuilder:
             self.arrival(kind.arrival, here, name)
             properties = tuple((n, p.type) for n, p in kind.properties.items())
             arrival = kind.arrival or table.arrival
-            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, _sizes(kind.properties)))
+            sizes, sensitive = _sizes(kind.properties), _sensitive(kind.properties)
+            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, sizes, sensitive))
         return tuple(result)
 
     def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:
@@ -400,3 +402,7 @@ def _an(operation: str) -> str:
 
 def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
     return tuple((name, part.size) for name, part in properties.items() if part.size is not None)
+
+
+def _sensitive(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, part.sensitive) for name, part in properties.items() if part.sensitive is not None)

@@ -33,6 +33,7 @@ from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.population import Population
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
@@ -320,6 +321,27 @@ class TableView:
     def bench(self) -> Bench | None:
         """What keys of this table are measured on."""
         return self._prepared[0]
+
+    @cached_property
+    def population(self) -> Population | None:
+        """The rows at hand, also where no workload is declared; None without data."""
+        data = self.section.data
+        if data is None or self.bench is not None:
+            return self.bench.population if self.bench is not None else None
+        from pkadvisor.design.population import Population, Sizes
+        from pkadvisor.observe.profile import POSITION
+
+        sizes = {
+            p.column.name: Sizes(
+                p.characters / max(1, p.column.present),
+                p.characters_max,
+                p.largest,
+                p.column.present / max(1, data.rows),
+            )
+            for p in data.properties
+        }
+        frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+        return Population(frame, data.types, total=data.rows, complete=data.complete, sizes=sizes, hashed=data.hashed)
 
     @property
     def why_not_priced(self) -> str:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import changes, fronts, growth, keys, loads, queries, tables
+from pkadvisor.review.facts import changes, fronts, growth, keys, loads, parts, properties, queries, tables
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -22,6 +22,8 @@ FACTS: tuple[Fact, ...] = (
     *fronts.FACTS,
     *growth.FACTS,
     *keys.FACTS,
+    *parts.FACTS,
+    *properties.FACTS,
     *queries.FACTS,
     *changes.FACTS,
 )
