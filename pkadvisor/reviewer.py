@@ -21,6 +21,7 @@ from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.subjects import DesignView
 
 if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
 
@@ -35,6 +36,8 @@ class ReviewRequest:
     limits: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
+    budgets: tuple[str, ...] = ()
+    """Bounds, ``K=V``, that every table is held against."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fail_on: Severity | None = Severity.ERROR
@@ -48,6 +51,7 @@ def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
     Raises UsageError for what concerns the whole run: no design, an unknown rule, a rule file that is wrong. What is
     wrong with one design is in the result, with the exit code it earns.
     """
+    from pkadvisor.design.budgets import parse_budgets
     from pkadvisor.report.review_result import build_review
 
     if not request.designs:
@@ -55,11 +59,12 @@ def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
         raise UsageError("there is nothing to review: name a design file", where="DESIGN", fix=fix)
     limits = load_limits(*request.limits)
     rules = chosen(load_rules(request.rules), request.select, request.ignore)
+    budgets = parse_budgets(request.budgets)
     profile = _profile(request)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, limits, profile, progress))
+        reviews.append(_reviewed(path, request, rules, limits, budgets, profile, progress))
     return build_review(reviews, rules=rules, gate=Gate(request.fail_on, request.new_only), redact=request.redact)
 
 
@@ -68,22 +73,31 @@ def _reviewed(
     request: ReviewRequest,
     rules: Sequence[Rule],
     limits: Limits,
+    budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
     progress: Progress,
 ) -> DesignReview:
     name = Path(path).as_posix()
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=len(request.designs) == 1)
+        alone = len(request.designs) == 1
+        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
         return DesignReview(name, view, evaluate(rules, view))
     except (UsageError, InputError) as error:
         return DesignReview(name, None, (), error)
 
 
 def review_text(
-    text: str, rules: Sequence[Rule], limits: Limits, *, name: str, data: Sequence[str] = (), before: str = ""
+    text: str,
+    rules: Sequence[Rule],
+    limits: Limits,
+    *,
+    name: str,
+    data: Sequence[str] = (),
+    before: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignReview:
     """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data)
+    view = open_design(name, text, limits, data=data, budgets=budgets)
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
@@ -116,6 +130,7 @@ def open_design(
     data: Sequence[str] = (),
     alone: bool = True,
     name: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignView:
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one."""
@@ -128,7 +143,9 @@ def open_design(
     sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
-    return DesignView(shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched)
+    return DesignView(
+        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
+    )
 
 
 def _documents_for(

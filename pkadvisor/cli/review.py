@@ -54,6 +54,10 @@ def review(
     rules: Annotated[
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
+    ] = None,
     select: Annotated[
         list[str] | None, option("--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.")
     ] = None,
@@ -78,6 +82,7 @@ def review(
         data=tuple(data or ()),
         limits=tuple(limits or ()),
         rules=tuple(rules or ()),
+        budgets=tuple(budget or ()),
         select=tuple(select or ()),
         ignore=tuple(ignore or ()),
         fail_on=None if fail_on is FailOn.never else Severity(fail_on),

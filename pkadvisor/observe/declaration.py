@@ -104,6 +104,8 @@ class TableDeclaration:
     kinds: tuple[KindDeclaration, ...]
     workload: Workload
     sizes: tuple[tuple[str, int], ...] = ()
+    consistency: str = ""
+    """How what no group transaction covers is kept right, in the owner's words; empty where nobody says."""
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
 
 

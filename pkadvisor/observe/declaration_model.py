@@ -294,6 +294,10 @@ class TableModel(_Part):
     retention: DurationText | None = Field(default=None, description="How long an entity is kept.")
     isolation: str | None = Field(default=None, description="Property that must lead the PartitionKey, e.g. a tenant.")
     erase_by: str | None = Field(default=None, description="Property by whose value entities must be erasable.")
+    consistency: str | None = Field(
+        default=None,
+        description="How what no group transaction covers is kept right, in a sentence: a queue with idempotent steps …",
+    )
 
 
 class DesignModel(_Part):

@@ -4,8 +4,10 @@
                     ├─ index_row
                     ├─ query
                     ├─ write
+                    ├─ class              a query or a write
                     ├─ transaction
-                    └─ property
+                    ├─ property
+                    └─ budget             a bound that the user puts on the cost of the table
 
 A rule names one of these scopes; it sees the facts of its subject and of everything above it.
 """
@@ -30,7 +32,7 @@ from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workl
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
@@ -48,8 +50,10 @@ class Scope(StrEnum):
     INDEX_ROW = "index_row"
     QUERY = "query"
     WRITE = "write"
+    CLASS = "class"
     TRANSACTION = "transaction"
     PROPERTY = "property"
+    BUDGET = "budget"
 
 
 PARENT: dict[Scope, Scope | None] = {
@@ -60,8 +64,10 @@ PARENT: dict[Scope, Scope | None] = {
     Scope.INDEX_ROW: Scope.TABLE,
     Scope.QUERY: Scope.TABLE,
     Scope.WRITE: Scope.TABLE,
+    Scope.CLASS: Scope.TABLE,
     Scope.TRANSACTION: Scope.TABLE,
     Scope.PROPERTY: Scope.TABLE,
+    Scope.BUDGET: Scope.TABLE,
 }
 
 
@@ -140,6 +146,7 @@ class DesignView:
         *,
         has_profile: bool = False,
         unmatched: tuple[str, ...] = (),
+        budgets: tuple[Budget, ...] = (),
     ) -> None:
         self.name = name
         """The path as it is shown, with forward slashes."""
@@ -149,6 +156,8 @@ class DesignView:
         self.has_profile = has_profile
         self.unmatched = unmatched
         """Tables of the profile that no design names."""
+        self.budgets = budgets
+        """Bounds that every table is held against."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
 
     @cached_property
@@ -326,10 +335,15 @@ class TableView:
             scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
             group = "queries" if scope is Scope.QUERY else "writes"
             here = declared.get(query.name, path)
-            yield Subject(scope, query.name, here, f"{logical}.{group}.{query.name}", table, self.design, self, query)
+            at = f"{logical}.{group}.{query.name}"
+            yield Subject(scope, query.name, here, at, table, self.design, self, query)
+            yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
         for transaction in self.workload.transactions:
             yield self._transaction(transaction, table, path, logical)
         yield from self._properties(table, path, logical)
+        for budget in self.design.budgets:
+            at = f"{logical}.budgets.{budget.key}"
+            yield Subject(Scope.BUDGET, budget.key, path, at, table, self.design, self, budget)
 
     def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
         if self.scheme is None:
