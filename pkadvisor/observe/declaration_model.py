@@ -296,7 +296,7 @@ class TableModel(_Part):
     erase_by: str | None = Field(default=None, description="Property by whose value entities must be erasable.")
     consistency: str | None = Field(
         default=None,
-        description="How what no group transaction covers is kept right, in a sentence: a queue with idempotent steps …",
+        description="How what no group transaction covers is kept right: a queue with idempotent steps …",
     )
 
 

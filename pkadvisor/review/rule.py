@@ -70,8 +70,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule with its page. ``unit`` may be a hole for a fact that names it. ``place`` is where below its subject a finding points; ``builtin`` rules are decided by
-    the gate and have no levels."""
+    """One rule with its page. ``place`` is where below its subject a finding points; ``builtin`` rules are decided by
+    the gate and have no levels. ``unit`` may be a hole for the fact that names it.
+    """
 
     id: str
     name: str
