@@ -161,9 +161,10 @@ def buckets_needed(subject: Subject) -> float | None:
     needs = [partition_buckets(part.source, scheme, view.bench, found, part.count)]
     if part is variable(scheme.main.partition)[0] and inserts:
         other = append_buckets(part.source, scheme, view.bench, found, inserts, part.count)
-        if other is None:
-            return None
-        needs.append(other)
+        if other is not None:
+            needs.append(other)
+        elif inserts * view.bench.horizon_factor > view.limits.headroom_warn_share * view.limits.range_entities_per_s:
+            return None  # in which order they come is not known, and one range may not take them
     counts = [need.comfort for need in needs]
     return float(max(c for c in counts if c is not None)) if all(c is not None for c in counts) else None
 
