@@ -51,7 +51,6 @@ def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
     Raises UsageError for what concerns the whole run: no design, an unknown rule, a rule file that is wrong. What is
     wrong with one design is in the result, with the exit code it earns.
     """
-    from pkadvisor.design.budgets import parse_budgets
     from pkadvisor.report.review_result import build_review
 
     if not request.designs:
@@ -59,7 +58,7 @@ def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
         raise UsageError("there is nothing to review: name a design file", where="DESIGN", fix=fix)
     limits = load_limits(*request.limits)
     rules = chosen(load_rules(request.rules), request.select, request.ignore)
-    budgets = parse_budgets(request.budgets)
+    budgets = _budgets(request)
     profile = _profile(request)
     reviews = []
     for path in request.designs:
@@ -161,6 +160,14 @@ def _documents_for(
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
     other = tuple(t.table for t in profile.tables if t not in mine)
     return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+
+
+def _budgets(request: ReviewRequest) -> tuple[Budget, ...]:
+    if not request.budgets:
+        return ()
+    from pkadvisor.design.budgets import parse_budgets
+
+    return parse_budgets(request.budgets)
 
 
 def _profile(request: ReviewRequest) -> ProfileDocument | None:

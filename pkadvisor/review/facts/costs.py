@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from pkadvisor.design.budgets import BOUNDS, SECONDS_PER_DAY
-from pkadvisor.design.estimates import Budget, ClassCost
 from pkadvisor.design.plan import Access
 from pkadvisor.design.transforms import Hash
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
@@ -14,6 +13,10 @@ from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.sizes import SYSTEM, entity_bytes, lengths, names
 from pkadvisor.review.subjects import KeyPart, Property, Subject, TableView
 
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget, ClassCost
+
+SECONDS_PER_DAY = 86_400
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
 
@@ -289,6 +292,8 @@ def budget_value(subject: Subject) -> Known | None:
     item: Budget = subject.item
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
+        from pkadvisor.design.budgets import BOUNDS
+
         return Known(BOUNDS[item.key].value(view.estimate, view.bench), Basis.ESTIMATED)
     if view.scheme is None:
         return None

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.conditions import conditions
-from pkadvisor.design.contention import COMFORTABLE_LOAD, contention
 from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.design.transforms import Each, Literal, Lower, Part, Sequence
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Transaction
@@ -344,18 +343,32 @@ def hottest_entity_per_s(subject: Subject) -> Known | None:
     return Known(rate / total, Basis.DERIVED) if total and query.filter is not None else None
 
 
-def commits_per_s_max(subject: Subject) -> Known:
-    """Commits of one entity a second: each follows the read that follows the commit before."""
-    return Known(contention(0.0, subject.view.limits).commits_per_s_max, Basis.DERIVED)
+def commits_per_s_max(subject: Subject) -> float | None:
+    """Commits of one entity a second, each after the read that follows the commit before; only for writes that read."""
+    if not read_modify_write(subject):
+        return None
+    from pkadvisor.design.contention import contention
+
+    return contention(0.0, subject.view.limits).commits_per_s_max
 
 
-def commits_per_s_comfortable(subject: Subject) -> Known:
-    return Known(COMFORTABLE_LOAD * float(commits_per_s_max(subject).value), Basis.DERIVED)  # type: ignore[arg-type]
+def commits_per_s_comfortable(subject: Subject) -> float | None:
+    most = commits_per_s_max(subject)
+    if most is None:
+        return None
+    from pkadvisor.design.contention import COMFORTABLE_LOAD
+
+    return COMFORTABLE_LOAD * most
 
 
 def attempts_per_commit(subject: Subject) -> float | None:
+    """Unknown where no number of attempts commits them all."""
     found = hottest_entity_per_s(subject)
-    return None if found is None else contention(float(found.value), subject.view.limits).attempts_per_commit  # type: ignore[arg-type]
+    if found is None:
+        return None
+    from pkadvisor.design.contention import contention
+
+    return contention(float(found.value), subject.view.limits).attempts_per_commit  # type: ignore[arg-type]
 
 
 def _one_entity(query: QueryClass, view: TableView) -> bool:
@@ -483,13 +496,21 @@ FACTS: tuple[Fact, ...] = (
         "Updates a second of the entity that is changed most, at the peak.",
         hottest_entity_per_s,
     ),
-    _sure("write.commits_per_s_max", NUMBER, "commits/s", "Commits that one entity can take.", commits_per_s_max),
-    _sure(
+    Fact(
+        "write.commits_per_s_max",
+        NUMBER,
+        "commits/s",
+        "Commits that one entity can take.",
+        commits_per_s_max,
+        Basis.DERIVED,
+    ),
+    Fact(
         "write.commits_per_s_comfortable",
         NUMBER,
         "commits/s",
         "Commits of one entity at which few attempts fail.",
         commits_per_s_comfortable,
+        Basis.DERIVED,
     ),
     Fact("write.attempts_per_commit", NUMBER, "attempts", "Attempts that a commit takes.", attempts_per_commit),
 )
