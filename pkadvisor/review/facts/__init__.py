@@ -11,7 +11,7 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import costs, keys, loads, queries, tables, writes
+from pkadvisor.review.facts import costs, index_rows, keys, loads, queries, sizes, tables, writes
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -22,6 +22,8 @@ FACTS: tuple[Fact, ...] = (
     *keys.FACTS,
     *queries.FACTS,
     *writes.FACTS,
+    *index_rows.FACTS,
+    *sizes.FACTS,
     *costs.FACTS,
 )
 """All facts; a new one is a function and a line in the module of its scope."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan import Access
 from pkadvisor.design.transforms import Hash
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.facts.sizes import SYSTEM, entity_bytes, lengths, names
-from pkadvisor.review.subjects import KeyPart, Property, Subject, TableView
+from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.subjects import KeyPart, Subject, TableView
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget, ClassCost
 
 SECONDS_PER_DAY = 86_400
-LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 
 
 # --- reading for nothing ----------------------------------------------------------------------------------------------
@@ -55,85 +53,6 @@ def most_wasteful_query(subject: Subject) -> str | None:
     if not found:
         return None
     return max(found, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
-
-
-# --- sizes ------------------------------------------------------------------------------------------------------------
-
-
-def entity_bytes_most(subject: Subject) -> Known | None:
-    return entity_bytes(subject.view)
-
-
-def properties(subject: Subject) -> Known | None:
-    """Properties of one entity with those of the service: as declared, or with data those of the fullest row."""
-    view = subject.view
-    declared = names(view)
-    if not declared:
-        return None
-    data = view.section.data
-    if data is None or len(declared) + len(SYSTEM) <= view.limits.properties * view.limits.headroom_share:
-        basis = Basis.DECLARED if data is None else Basis.COUNTED
-        return Known(float(len(declared) + len(SYSTEM)), basis)
-    import polars as pl
-
-    columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM and n in data.sample.columns]
-    fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
-    return None if fullest is None else Known(float(fullest) + len(SYSTEM), Basis.COUNTED)
-
-
-def fullness(subject: Subject) -> float | None:
-    """Bytes or properties of an entity in shares of what the service stores, whichever is more."""
-    limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
-    shares = [
-        float(found.value) / limit  # type: ignore[arg-type]
-        for found, limit in ((size, limits.entity_bytes), (count, limits.properties))
-        if found is not None
-    ]
-    return max(shares, default=None)
-
-
-def property_bytes(subject: Subject) -> Known | None:
-    """Mean characters or bytes of a value, declared or measured."""
-    item: Property = subject.item
-    found = lengths(subject.view).get(item.name)
-    return None if found is None else Known(*found)
-
-
-def listed_by(subject: Subject) -> tuple[str, ...]:
-    """Queries that list entities and neither filter nor sort by the property; analyses are none of them."""
-    item: Property = subject.item
-    view = subject.view
-    found = []
-    for query in view.workload.classes:
-        if query.operation is not Operation.QUERY or query.analytic or query.rate.mean_per_s <= 0 or query.top == 1:
-            continue
-        plan = view.plan_of(query)
-        if plan is None or plan.access not in LISTS or item.name in _named(query):
-            continue
-        found.append(query.name)
-    return tuple(found)
-
-
-def copies(subject: Subject) -> float | None:
-    """Index rows that hold the property once more; unknown where there are none."""
-    scheme = subject.view.scheme
-    count = sum(row.copy == "full" for row in scheme.index_rows) if scheme is not None else 0
-    return float(count) if count else None
-
-
-def page_entities(subject: Subject) -> float | None:
-    """Entities that one page can hold with such a value in each."""
-    size, limits = property_bytes(subject), subject.view.limits
-    if size is None or not size.value:
-        return None
-    return float(min(limits.page_entities, int(limits.page_bytes / float(size.value))))  # type: ignore[arg-type]
-
-
-def _named(query: QueryClass) -> set[str]:
-    from pkadvisor.design.conditions import conditions
-
-    filtered = conditions(query.filter).properties if query.filter is not None else ()
-    return {*filtered, *(o.property for o in query.order_by)}
 
 
 # --- buckets ----------------------------------------------------------------------------------------------------------
@@ -317,14 +236,6 @@ def why_unchecked(subject: Subject) -> str:
     return view.why_not_priced or "the table cannot be priced"
 
 
-def _sure(facts: Iterable[tuple[str, FactType, str, str, object]], basis: Basis = Basis.DECLARED) -> tuple[Fact, ...]:
-    """Facts that are always known."""
-    return tuple(
-        Fact(name, kind_, unit, about, compute, basis, may_be_unknown=False)  # type: ignore[arg-type]
-        for name, kind_, unit, about, compute in facts
-    )
-
-
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
     Fact(
@@ -351,16 +262,6 @@ FACTS: tuple[Fact, ...] = (
         most_wasteful_query,
         Basis.ESTIMATED,
     ),
-    Fact("table.entity_bytes", NUMBER, "bytes", "Stored bytes of an entity without its keys.", entity_bytes_most),
-    Fact("table.properties", NUMBER, "properties", "Properties of an entity, the service's own too.", properties),
-    Fact(
-        "table.entity_fullness",
-        NUMBER,
-        "share",
-        "Bytes or properties of an entity, whichever is nearer to what the service stores.",
-        fullness,
-        Basis.DERIVED,
-    ),
     Fact("table.entities_all", NUMBER, "entities", "Entities of the whole table.", entities_all),
     Fact("table.query_requests_per_s", NUMBER, "requests/s", "Queries a second, mean.", query_requests_per_s),
     Fact("table.kind", TEXT, "", "The kind of entity, in a table of several.", kind),
@@ -372,28 +273,18 @@ FACTS: tuple[Fact, ...] = (
         "Requests of the busiest other kind that nothing ties to this one, at the peak.",
         quiet_requests_per_s,
     ),
-    *_sure(
-        (
-            (
-                "table.write_requests_per_s",
-                NUMBER,
-                "entities/s",
-                "Entities changed a second, mean.",
-                write_requests_per_s,
-            ),
-            ("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
-            ("property.listed_by", TEXTS, "", "Lists that carry it and never ask about it.", listed_by),
-            ("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
-            ("budget.bound", NUMBER, "", "The bound.", budget_bound),
-            ("budget.unit", TEXT, "", "Its unit.", budget_unit),
-            ("budget.why_unchecked", TEXT, "", "What it takes to check it.", why_unchecked),
-        )
+    sure(
+        "table.write_requests_per_s",
+        NUMBER,
+        "entities/s",
+        "Entities changed a second, mean.",
+        write_requests_per_s,
     ),
-    Fact("property.bytes", NUMBER, "bytes", "Mean characters or bytes of a value.", property_bytes),
-    Fact("property.copies", NUMBER, "rows", "Full index rows that hold it once more.", copies),
-    Fact(
-        "property.page_entities", NUMBER, "entities", "Entities that one page can hold.", page_entities, Basis.DERIVED
-    ),
+    sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
+    sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
+    sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
+    sure("budget.unit", TEXT, "", "Its unit.", budget_unit),
+    sure("budget.why_unchecked", TEXT, "", "What it takes to check it.", why_unchecked),
     Fact("part.buckets", NUMBER, "buckets", "Hash buckets of a PartitionKey.", buckets),
     Fact("part.buckets_needed", NUMBER, "buckets", "Buckets that the load needs.", buckets_needed, Basis.ESTIMATED),
     Fact(
