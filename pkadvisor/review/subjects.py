@@ -338,7 +338,7 @@ class TableView:
             at = f"{logical}.{group}.{query.name}"
             yield Subject(scope, query.name, here, at, table, self.design, self, query)
             yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
-        for transaction in self.workload.transactions:
+        for transaction in (*self.workload.transactions, *self._over_kinds()):
             yield self._transaction(transaction, table, path, logical)
         yield from self._properties(table, path, logical)
         for budget in self.design.budgets:
@@ -371,6 +371,14 @@ class TableView:
         keys = declared if row == 0 else declared.index_rows[row - 1]
         placed = keys.partition_key if is_partition else keys.row_key
         return placed.text if placed is not None else ""
+
+    def _over_kinds(self) -> tuple[Transaction, ...]:
+        """Transactions over several kinds of entity, which belong to no single one: told at the first."""
+        declared, kind = self.section.declared, self.section.kind
+        if declared is None or kind is None or kind != declared.kinds[0].name:
+            return ()
+        kinds = {c.name: c.kind for c in declared.workload.classes}
+        return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
 
     def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
         names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []

@@ -12,12 +12,20 @@ from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.subjects import Subject
-from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.scheme import IndexRow
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
+
+
+def first_kind(subject: Subject) -> bool:
+    """Keys and index rows are those of the whole table: what is true of all kinds is told at the first."""
+    section = subject.view.section
+    return section.kind in (
+        None,
+        next(t.section.kind for t in subject.design.tables if t.section.table == section.table),
+    )
 
 
 def same_partition(subject: Subject) -> bool | None:
@@ -51,9 +59,6 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
         for name in p.properties
         if not isinstance(p, Each) and (p.injective or isinstance(p, Lower) or p in own)
     }
-    # An identifier made to be unique in the world is as good as the whole key.
-    if any(subject.view.types.get(name) is EdmType.GUID for name in told & {*scheme.main.properties}):
-        return ()
     return tuple(n for n in properties_of(main) if n not in told)
 
 
@@ -149,6 +154,7 @@ def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
+    sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity in its table.", first_kind),
     Fact("index_row.same_partition", BOOL, "", "Whether it lies beside its entity.", same_partition, Basis.DERIVED),
     sure("index_row.copy", TEXT, "", "full or pointer.", copy),
     sure(
