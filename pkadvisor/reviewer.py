@@ -38,6 +38,7 @@ from pkadvisor.review.suppressions import (
 )
 
 if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.toml_file import TomlFile
@@ -55,6 +56,8 @@ class ReviewRequest:
     limits: tuple[str | TomlFile, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
+    budgets: tuple[str, ...] = ()
+    """Bounds, ``K=V``, that every table is held against."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -100,13 +103,14 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     limits = load_limits(*request.limits)
     _check(request, known)
     rules = chosen(known, request.select, request.ignore)
+    budgets = _budgets(request)
     baseline = _baseline(request)
     profile = _profile(request)
     earlier = _earlier(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, profile, earlier))
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
     reviews = _with_configured(reviews, request, rules, known)
     content = None
     if baseline is not None:
@@ -147,16 +151,17 @@ def _reviewed(
     rules: Sequence[Rule],
     known: Sequence[Rule],
     limits: Limits,
+    budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
     earlier: Earlier | None,
 ) -> DesignReview:
     name = Path(path).as_posix()
     alone = len(request.designs) == 1
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone)
+        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
-        old, notes = _old_design(earlier, path, request, limits, alone=alone)
+        old, notes = _old_design(earlier, path, request, limits, budgets, alone=alone)
         if old is not None:
             view.compare_with(old)
         found = _examined(view, rules, known, request, compared=True)
@@ -273,7 +278,13 @@ def _same_json(content: bytes, path: Path) -> bool:
 
 
 def _old_design(
-    earlier: Earlier, path: str, request: ReviewRequest, limits: Limits, *, alone: bool
+    earlier: Earlier,
+    path: str,
+    request: ReviewRequest,
+    limits: Limits,
+    budgets: tuple[Budget, ...],
+    *,
+    alone: bool,
 ) -> tuple[DesignView | None, tuple[str, ...]]:
     """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
     name, text = Path(path).as_posix(), None
@@ -284,7 +295,16 @@ def _old_design(
         text = content.decode("utf-8-sig", "surrogateescape")
     shown = earlier.file or f"{earlier.label}:{name}"
     try:
-        old = open_design(shown, text, limits, profile=earlier.profile, data=request.data, alone=alone, name=name)
+        old = open_design(
+            shown,
+            text,
+            limits,
+            profile=earlier.profile,
+            data=request.data,
+            alone=alone,
+            name=name,
+            budgets=budgets,
+        )
         return old, earlier.notes
     except (UsageError, InputError) as error:
         if earlier.revision is None:
@@ -330,10 +350,17 @@ def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int
 
 
 def review_text(
-    text: str, rules: Sequence[Rule], limits: Limits, *, name: str, data: Sequence[str] = (), before: str = ""
+    text: str,
+    rules: Sequence[Rule],
+    limits: Limits,
+    *,
+    name: str,
+    data: Sequence[str] = (),
+    before: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignReview:
     """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data)
+    view = open_design(name, text, limits, data=data, budgets=budgets)
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
@@ -381,6 +408,7 @@ def open_design(
     data: Sequence[str] = (),
     alone: bool = True,
     name: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignView:
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one."""
@@ -393,7 +421,9 @@ def open_design(
     sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
-    return DesignView(shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched)
+    return DesignView(
+        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
+    )
 
 
 def _documents_for(
@@ -407,6 +437,14 @@ def _documents_for(
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
     other = tuple(t.table for t in profile.tables if t not in mine)
     return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+
+
+def _budgets(request: ReviewRequest) -> tuple[Budget, ...]:
+    if not request.budgets:
+        return ()
+    from pkadvisor.design.budgets import parse_budgets
+
+    return parse_budgets(request.budgets)
 
 
 def _profile(request: ReviewRequest) -> ProfileDocument | None:

@@ -51,6 +51,10 @@ def review(
     rules: Annotated[
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
+    ] = None,
     select: Annotated[
         list[str] | None,
         option(
@@ -151,6 +155,7 @@ def review(
         data=tuple(data or ()),
         limits=(*settings.limits, *(limits or ())),
         rules=folders,
+        budgets=settings.budgets_with(budget),
         select=tuple(select or settings.select),
         ignore=tuple(ignore or settings.ignore),
         severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),

@@ -75,8 +75,8 @@ class IndexRowDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class KindDeclaration:
-    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String), ``sensitive``
-    the properties declared ``personal`` or ``secret``."""
+    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String),
+    ``sensitive`` the properties declared ``personal`` or ``secret``."""
 
     name: str
     properties: tuple[tuple[str, EdmType], ...]
@@ -107,6 +107,8 @@ class TableDeclaration:
     workload: Workload
     sizes: tuple[tuple[str, int], ...] = ()
     sensitive: tuple[tuple[str, str], ...] = ()
+    consistency: str = ""
+    """How what no group transaction covers is kept right, in the owner's words; empty where nobody says."""
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
     retry: str | None = None
     """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""

@@ -70,6 +70,7 @@ class TableBuilder:
             workload=self.workload(),
             sizes=_sizes(table.properties),
             sensitive=_sensitive(table.properties),
+            consistency=self.consistency(),
             mentions=tuple(self.mentions),
             retry=table.retry,
         )
@@ -129,6 +130,14 @@ class TableBuilder:
             what = f"entities_total is {declared:,}, but its kinds have {sum(counted):,}"
             raise self.document.error((*self.at, "entities_total"), what, "leave it out: the sum of the kinds is taken")
         return sum(counted) if declared is None and complete else declared
+
+    def consistency(self) -> str:
+        text = self.table.consistency
+        if text is not None and not text.strip():
+            what = "consistency says nothing"
+            fix = "say how copies are kept right, e.g. a queue with idempotent steps; or remove it"
+            raise self.document.error((*self.at, "consistency"), what, fix, at_key=True)
+        return (text or "").strip()
 
     def property_names(self, properties: Iterable[str], at: Path_) -> None:
         for name in properties:

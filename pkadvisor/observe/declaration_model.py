@@ -315,6 +315,10 @@ class TableModel(_Part):
     retry: Literal["none", "fixed", "exponential"] | None = Field(
         default=None, description="How the clients retry a request that the service refused as busy."
     )
+    consistency: str | None = Field(
+        default=None,
+        description="How what no group transaction covers is kept right: a queue with idempotent steps …",
+    )
 
 
 class DesignModel(_Part):

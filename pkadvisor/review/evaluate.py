@@ -116,7 +116,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         place=subject.design.place(path),
         measured=measured,
         limit=limit,
-        unit=rule.unit,
+        unit=filled(rule.unit, told),
         facts=facts,
         fix=filled(rule.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",

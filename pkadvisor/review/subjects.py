@@ -4,8 +4,10 @@
                     ├─ index_row
                     ├─ query
                     ├─ write
+                    ├─ class              a query or a write
                     ├─ transaction
-                    └─ property
+                    ├─ property
+                    └─ budget             a bound that the user puts on the cost of the table
 
 A rule names one of these scopes; it sees the facts of its subject and of everything above it.
 """
@@ -32,7 +34,7 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
     from pkadvisor.design.population import Population
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
@@ -51,8 +53,10 @@ class Scope(StrEnum):
     INDEX_ROW = "index_row"
     QUERY = "query"
     WRITE = "write"
+    CLASS = "class"
     TRANSACTION = "transaction"
     PROPERTY = "property"
+    BUDGET = "budget"
 
 
 PARENT: dict[Scope, Scope | None] = {
@@ -63,8 +67,10 @@ PARENT: dict[Scope, Scope | None] = {
     Scope.INDEX_ROW: Scope.TABLE,
     Scope.QUERY: Scope.TABLE,
     Scope.WRITE: Scope.TABLE,
+    Scope.CLASS: Scope.TABLE,
     Scope.TRANSACTION: Scope.TABLE,
     Scope.PROPERTY: Scope.TABLE,
+    Scope.BUDGET: Scope.TABLE,
 }
 
 
@@ -143,6 +149,7 @@ class DesignView:
         *,
         has_profile: bool = False,
         unmatched: tuple[str, ...] = (),
+        budgets: tuple[Budget, ...] = (),
     ) -> None:
         self.name = name
         """The path as it is shown, with forward slashes."""
@@ -152,6 +159,8 @@ class DesignView:
         self.has_profile = has_profile
         self.unmatched = unmatched
         """Tables of the profile that no design names."""
+        self.budgets = budgets
+        """Bounds that every table is held against."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
 
     @cached_property
@@ -406,10 +415,15 @@ class TableView:
             scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
             group = "queries" if scope is Scope.QUERY else "writes"
             here = declared.get(query.name, path)
-            yield Subject(scope, query.name, here, f"{logical}.{group}.{query.name}", table, self.design, self, query)
-        for transaction in self.workload.transactions:
+            at = f"{logical}.{group}.{query.name}"
+            yield Subject(scope, query.name, here, at, table, self.design, self, query)
+            yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
+        for transaction in (*self.workload.transactions, *self._over_kinds()):
             yield self._transaction(transaction, table, path, logical)
         yield from self._properties(table, path, logical)
+        for budget in self.design.budgets:
+            at = f"{logical}.budgets.{budget.key}"
+            yield Subject(Scope.BUDGET, budget.key, path, at, table, self.design, self, budget)
 
     def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
         if self.scheme is None:
@@ -437,6 +451,14 @@ class TableView:
         keys = declared if row == 0 else declared.index_rows[row - 1]
         placed = keys.partition_key if is_partition else keys.row_key
         return placed.text if placed is not None else ""
+
+    def _over_kinds(self) -> tuple[Transaction, ...]:
+        """Transactions over several kinds of entity, which belong to no single one: told at the first."""
+        declared, kind = self.section.declared, self.section.kind
+        if declared is None or kind is None or kind != declared.kinds[0].name:
+            return ()
+        kinds = {c.name: c.kind for c in declared.workload.classes}
+        return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
 
     def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
         names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []

@@ -11,7 +11,21 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import changes, fronts, growth, keys, loads, parts, properties, queries, tables
+from pkadvisor.review.facts import (
+    changes,
+    costs,
+    fronts,
+    growth,
+    index_rows,
+    keys,
+    loads,
+    parts,
+    properties,
+    queries,
+    sizes,
+    tables,
+    writes,
+)
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -25,6 +39,10 @@ FACTS: tuple[Fact, ...] = (
     *parts.FACTS,
     *properties.FACTS,
     *queries.FACTS,
+    *writes.FACTS,
+    *index_rows.FACTS,
+    *sizes.FACTS,
+    *costs.FACTS,
     *changes.FACTS,
 )
 """All facts; a new one is a function and a line in the module of its scope."""
