@@ -175,11 +175,12 @@ class DesignView:
         for table in self.tables:
             table.before = tables.get((table.section.table.lower(), table.section.kind))
 
-    def place(self, path: Path_, *, at_key: bool = False) -> Place:
-        """The place of a value of the file."""
+    def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> Place:
+        """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
         from pkadvisor.review.findings import Place
 
-        line, column, end_line, end_column = self.document.span(path, at_key=at_key)
+        found = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
+        line, column, end_line, end_column = found
         return Place(line, column, end_line, end_column, self.document.line(line))
 
 
@@ -501,6 +502,13 @@ def _row_name(row: IndexRow | None) -> str:
     """An index row by its templates: rows have no names."""
     assert row is not None
     return str(row.key)
+
+
+def hole_of(place: KeyPart) -> tuple[int, int] | None:
+    """Where a variable part stands in the text of its key: (from which character, how many)."""
+    before = sum(not isinstance(part, Literal) for part in place.key.parts[: place.position])
+    holes = [m for m in _HOLES.finditer(place.key.text) if m[0] not in ("{{", "}}")]
+    return (holes[before].start(), len(holes[before][0])) if before < len(holes) else None
 
 
 _HOLES = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
