@@ -274,7 +274,9 @@ def _stamps_between(span: Range) -> float | None:
 def order_unserved(view: TableView, query: QueryClass) -> str:
     """The wanted order where the answers do not come in it, as ``created desc``; empty where they do."""
     plan = _plan_in_order(view, query)
-    if plan is None or not query.order_by or plan.order_served or (plan.access is Access.POINT and not plan.several):
+    if plan is None or not query.order_by or plan.order_served:
+        return ""
+    if plan.access is Access.POINT and (plan.back or not plan.several):  # one entity, or one of each period in order
         return ""
     return ", ".join(f"{o.property} desc" if o.descending else o.property for o in query.order_by)
 

@@ -114,6 +114,12 @@ def periods(subject: Subject) -> float | None:
     return None if found is None else float(math.ceil(found))
 
 
+def goes_back(subject: Subject) -> bool | None:
+    """Whether it asks period after period, the newest first, until it has enough."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.back
+
+
 def comparisons(subject: Subject) -> float | None:
     """Comparisons of one request as it would have to be sent."""
     query: QueryClass = subject.item
@@ -295,6 +301,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
+    Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
     Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
     Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
