@@ -56,7 +56,7 @@ class Scope(StrEnum):
 
 
 PROMISED = KeysThemselves()
-"""What a design is taken to promise where no data tells better: texts sort in keys as they stand, nothing is missing."""
+"""What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""
 
 PARENT: dict[Scope, Scope | None] = {
     Scope.DESIGN: None,

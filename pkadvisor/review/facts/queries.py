@@ -6,6 +6,7 @@ import math
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access
+from pkadvisor.design.scheme import variable
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review import served
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
@@ -138,9 +139,16 @@ def entities_read(subject: Subject) -> Known | None:
     if cost is not None:
         return Known(cost.entities_read, Basis.ESTIMATED)
     plan, total = subject.view.plan_of(query), entities(subject)
-    if plan is None or total is None or plan.access is not Access.TABLE_SCAN or plan.top is not None:
+    if plan is None or total is None or plan.top is not None:
         return None
-    return Known(total, Basis.DERIVED)
+    whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
+    return Known(total, Basis.DERIVED) if whole else None
+
+
+def _one_partition(subject: Subject) -> bool:
+    """Whether every entity has the same PartitionKey, and each entity one row."""
+    scheme = subject.view.scheme
+    return scheme is not None and not scheme.index_rows and not variable(scheme.main.partition)
 
 
 def entities_returned(subject: Subject) -> Known | None:
