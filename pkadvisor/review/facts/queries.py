@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access
+from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.design.scheme import variable
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review import served
@@ -60,6 +60,12 @@ def top(subject: Subject) -> float | None:
     return None if query.top is None else float(query.top)
 
 
+def stops_at(subject: Subject) -> float | None:
+    """The entities after which a request stops: its answers come in the wanted order, and nobody sorts them."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None or plan.top is None else float(plan.top)
+
+
 def cause(subject: Subject) -> str | None:
     found = served.cause_of(subject.view, subject.item)
     return None if found is None else str(found)
@@ -69,7 +75,13 @@ def filtered(subject: Subject) -> bool | None:
     """Whether rows are read that the filter then drops."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
-    return None if plan is None else bool(plan.rest or plan.client)
+    return None if plan is None else _drops(plan)
+
+
+def _drops(plan: AccessPlan) -> bool:
+    """Whether a filter drops rows, and not only at both ends of a range of periods that are asked one by one."""
+    ends = {plan.periods.property} if plan.periods is not None else set[str]()
+    return any(not set(properties(f)) <= ends for f in (*plan.rest, *plan.client))
 
 
 def beside_keys(subject: Subject) -> tuple[str, ...] | None:
@@ -113,6 +125,18 @@ def fan_out_of(subject: Subject) -> str | None:
 def periods(subject: Subject) -> float | None:
     found = served.periods_of(subject.view, subject.item)
     return None if found is None else float(math.ceil(found))
+
+
+def periods_spread(subject: Subject) -> float | None:
+    """The periods where each is in several partitions."""
+    found = fan_out(subject)
+    return None if found is None or found.value == 1 else periods(subject)
+
+
+def by_period(subject: Subject) -> bool | None:
+    """Whether it asks each period of a PartitionKey apart."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.periods is not None
 
 
 def goes_back(subject: Subject) -> bool | None:
@@ -203,7 +227,7 @@ def small(subject: Subject) -> bool:
 def dropping(subject: Subject) -> bool | None:
     """Whether whole partitions are read for what a filter keeps of them."""
     plan = subject.view.plan_of(subject.item)
-    return None if plan is None else plan.access in served.SCANS and bool(plan.rest or plan.client)
+    return None if plan is None else plan.access in served.SCANS and _drops(plan)
 
 
 EMPTY_SHARE = 0.5
@@ -300,6 +324,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.as_sent", B, "", "Whether its filter names the keys themselves.", as_sent, may_be_unknown=False),
     Fact("query.names_row_key", B, "", "Whether its filter names RowKey itself.", names_row_key, may_be_unknown=False),
     Fact("query.top", N, "entities", "How many entities it asks for at most.", top),
+    Fact("query.stops_at", N, "entities", "Entities that end a request before all is read.", stops_at),
     Fact("query.cause", T, "", "Why the keys serve it no better: the first cause that applies, or none.", cause),
     Fact("query.filtered", B, "", "Whether entities are read that its filter then drops.", filtered),
     Fact("query.beside_keys", TS, "", "Properties of its filter that the keys leave open.", beside_keys),
@@ -309,6 +334,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
+    Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
+    Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
     Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
     Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
     Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
