@@ -224,6 +224,23 @@ def small(subject: Subject) -> bool:
     return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
 
 
+RARE_SHARE = 0.01
+"""Reads below this share of a partition's target are no load to speak of."""
+RARE_PER_S = 1 / 3600
+
+
+def rare(subject: Subject) -> bool:
+    """Whether it comes so seldom that what it reads is no load; at most once an hour where nobody knows how much."""
+    query: QueryClass = subject.item
+    rate, read = query.rate.mean_per_s, entities_read(subject)
+    if rate <= 0:
+        return False
+    if read is None:
+        return rate <= RARE_PER_S * (1 + 1e-9)
+    assert isinstance(read.value, float)
+    return rate * read.value < RARE_SHARE * subject.view.limits.partition_entities_per_s
+
+
 def dropping(subject: Subject) -> bool | None:
     """Whether whole partitions are read for what a filter keeps of them."""
     plan = subject.view.plan_of(subject.item)
@@ -344,6 +361,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
     Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
