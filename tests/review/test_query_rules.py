@@ -72,6 +72,8 @@ SERVED = [
     "PartitionKey eq 'A' and RowKey ge '1' and RowKey lt '2' and owner ne 'me'",
     "PartitionKey ge '20260101' and PartitionKey lt '20260105'",
     "PartitionKey ge 'fa' and PartitionKey lt 'fb'",
+    "PartitionKey ge '20260101'",
+    "PartitionKey ge '20269901' and PartitionKey lt '20269999'",
     "app eq 'A' and id ge '1' and id lt '2'",
     "app eq 'A' and (id eq '1' or id eq '2')",
 ]
