@@ -132,9 +132,11 @@ def query_requests_per_s(subject: Subject) -> float | None:
     return sum(c.rate.mean_per_s for c in found) if found else None
 
 
-def changes_per_day(subject: Subject) -> float:
-    """Entities that all writes change a day, mean; 0 where none is declared or logged."""
+def changes_per_day(subject: Subject) -> float | None:
+    """Entities that all writes change a day, mean; unknown where none is declared or logged."""
     found = [c for c in subject.view.workload.classes if c.operation.writes]
+    if not found:
+        return None
     return SECONDS_PER_DAY * sum(c.rate.mean_per_s * c.entities_per_request for c in found)
 
 
@@ -273,7 +275,7 @@ FACTS: tuple[Fact, ...] = (
         "Requests of the busiest other kind that nothing ties to this one, at the peak.",
         quiet_requests_per_s,
     ),
-    sure("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
+    Fact("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
     sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
