@@ -31,16 +31,20 @@ def counts_once(subject: Subject) -> bool:
     return keys.index(key.parts) == key.row and (bool(variable(key.parts)) or kinds_of(view)[0] is view)
 
 
-def _counted_fronts(parts: tuple[Part, ...], view: TableView) -> Known | None:
-    """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be."""
+def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> Known | None:
+    """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be.
+
+    Those that last, or the ``least`` there are for a while.
+    """
     if view.bench is None or not variable(parts):
         return None
     from pkadvisor.design.fronts import write_fronts
 
     found = write_fronts(parts, view.bench.population, view.limits, inserts_per_s(parts, view))
-    lasting = found.lasting(view.limits.lasting_s)
-    known = lasting is not None and found.basis in (Basis.COUNTED, Basis.DERIVED)
-    return Known(float(lasting), found.basis) if known and lasting is not None else None
+    fronts = found.least if least else found.lasting(view.limits.lasting_s)
+    if fronts is None or found.basis not in (Basis.COUNTED, Basis.DERIVED):
+        return None
+    return Known(float(fronts), found.basis)
 
 
 def write_fronts(subject: Subject) -> Known | None:
@@ -57,6 +61,12 @@ def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
     found = clock_part(parts, view)
     before = None if found is None else partitions_most(found[1], view)
     return None if before is None else Known(before, Basis.DERIVED)
+
+
+def least_fronts(subject: Subject) -> Known | None:
+    """The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet."""
+    parts, view = _parts(subject), subject.view
+    return _counted_fronts(parts, view, least=True) or fronts_of(parts, view)
 
 
 def append_only(subject: Subject) -> bool:
@@ -154,6 +164,14 @@ FACTS: tuple[Fact, ...] = (
         "key ranges",
         "Key ranges that the inserts of a moment reach under this PartitionKey.",
         write_fronts,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "key.write_fronts_least",
+        _NUMBER,
+        "key ranges",
+        "The fewest key ranges that the inserts of a moment reach, for minutes at a time.",
+        least_fronts,
         Basis.DERIVED,
     ),
     Fact(

@@ -171,9 +171,10 @@ def expiry(subject: Subject) -> str | None:
 
 
 def _by_period(parts: tuple[Part, ...], view: TableView) -> bool:
-    """Whether a key holds the time of arrival, at any place."""
+    """Whether a key holds the time of arrival, at any place; any time where nobody says which one that is."""
+    arrival = arrival_of(view)
     return clock_part(parts, view) is not None or any(
-        isinstance(p, Time | Ticks | ReverseTicks) and p.property == arrival_of(view) for p in parts
+        isinstance(p, Time | Ticks | ReverseTicks) and arrival in (None, p.property) for p in parts
     )
 
 

@@ -91,9 +91,14 @@ def hottest_share(subject: Subject) -> Known | None:
 
 
 def hottest_key(subject: Subject) -> str | None:
-    """The PartitionKey of the hottest partition; the template where no row at hand lies in it."""
-    found = subject.view.estimate
-    return found.hot.partition_key if found is not None and found.hot is not None else None
+    """The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
+    hides what keys are made of."""
+    view = subject.view
+    found = view.estimate
+    if found is None or found.hot is None or view.bench is None:
+        return None
+    made_of = {name for key, _ in found.scheme.each_key() for part in key.partition for name in part.properties}
+    return None if made_of & set(view.bench.population.hashed) else found.hot.partition_key
 
 
 def hottest_load_share(subject: Subject) -> float | None:
@@ -106,8 +111,10 @@ def hottest_load_share(subject: Subject) -> float | None:
 
 def hottest_is_constant(subject: Subject) -> bool:
     """Whether the hottest partition is that of a PartitionKey without variable parts."""
-    view, key = subject.view, hottest_key(subject)
-    return view.scheme is not None and any(is_one_partition(k.partition, key) for k, _ in view.scheme.each_key())
+    found = subject.view.estimate
+    if found is None or found.hot is None:
+        return False
+    return any(is_one_partition(key.partition, found.hot.partition_key) for key, _ in found.scheme.each_key())
 
 
 def hottest_entity_share(subject: Subject) -> float | None:
