@@ -113,6 +113,16 @@ def test_kinds_share_a_constant_partition() -> None:
     assert (found.measured, found.severity) == (1800.0, Severity.ERROR)
 
 
+def test_kinds_that_append_share_the_end_of_the_keys() -> None:
+    kinds = "kinds: {One: {properties: {at: datetime}}, Two: {properties: {at: datetime}}}"
+    writes = [f"  - {{name: {k}, kind: {k}, operation: insert, rate: 1/s, peak: 900/s}}" for k in ("One", "Two")]
+    (found,) = of_rule("PK101", table("{ticks(at)}", kinds, "writes:", *writes))
+    assert (found.measured, found.severity) == (1800.0, Severity.ERROR)
+    hours = [w[:-1] + f", peak_at: '{i}0:00-{i}1:00'}}" for i, w in enumerate(writes)]
+    (apart,) = of_rule("PK101", table("{ticks(at)}", kinds, "writes:", *hours))
+    assert (apart.measured, apart.severity) == (901.0, Severity.INFO)
+
+
 # -- loads ------------------------------------------------------------------------------------------------------------
 
 HOURS = st.tuples(st.integers(0, 1439), st.integers(0, 1439)).filter(lambda w: w[0] != w[1])

@@ -28,7 +28,8 @@ def counts_once(subject: Subject) -> bool:
     if not key.is_partition or view.scheme is None:
         return False
     keys = [k.partition for k, _ in view.scheme.each_key()]
-    return keys.index(key.parts) == key.row and (bool(variable(key.parts)) or kinds_of(view)[0] is view)
+    kinds = _at_one_end(key.parts, view) if variable(key.parts) else kinds_of(view)
+    return keys.index(key.parts) == key.row and (kinds[0] is view or view not in kinds)
 
 
 def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> Known | None:
@@ -113,21 +114,29 @@ def rising_part(subject: Subject) -> str | None:
 
 
 def key_inserts_per_s(subject: Subject) -> float | None:
-    """Rows inserted a second at the peak under this PartitionKey."""
-    return inserts_per_s(_parts(subject), subject.view)
+    """Rows inserted a second at the peak under this PartitionKey: of all kinds of the table that go to its end, where
+    nothing tells them apart."""
+    return inserts_per_s(_parts(subject), *_at_one_end(_parts(subject), subject.view))
+
+
+def _at_one_end(parts: tuple[Part, ...], view: TableView) -> tuple[TableView, ...]:
+    """The kinds of a table whose inserts go to the same ends of its keys; with data each is counted by itself."""
+    if view.has_data:
+        return (view,)
+    return tuple(kind for kind in kinds_of(view) if not kind.has_data and appends(parts, kind)) or (view,)
 
 
 def key_load_per_s(subject: Subject) -> Known | None:
     """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
     hottest partition is this one."""
     parts, view = _parts(subject), subject.view
-    found = [load for kind in kinds_of(view) if (load := load_per_s(parts, kind)) is not None]
-    if not found:
+    found = load_per_s(parts, *kinds_of(view))
+    if found is None:
         return None
     hot = view.estimate.hot if view.has_data and len(kinds_of(view)) == 1 and view.estimate is not None else None
     if hot is not None and is_one_partition(parts, hot.partition_key):
         return Known(hot.entities_per_s, Basis.ESTIMATED)
-    return Known(sum(found), Basis.DECLARED)
+    return Known(found, Basis.DECLARED)
 
 
 def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:
