@@ -89,6 +89,16 @@ def test_the_declared_arrival_tells_which_time_or_number_rises() -> None:
     assert fact(table("{pad(number,9)}", types, "arrival: at"), "key.append_only") is False
 
 
+def test_data_shows_that_numbers_count_up(tmp_path: Path) -> None:
+    text = inserting("{code}", 3000, "properties: {at: datetime, code: string, id: string}", "arrival: at")
+    at = [f"2026-01-01T{i // 60:02d}:{i % 60:02d}:00Z" for i in range(400)]
+    counted = "at,code,id\n" + "\n".join(f"{at[i]},n{i:05d},{i}" for i in range(400))
+    spread = "at,code,id\n" + "\n".join(f"{at[i]},n{i * 177 % 401:05d},{i}" for i in range(400))
+    (found,) = of_rule("PK101", text, tmp_path, data=counted)
+    assert (found.severity, found.measured) == (Severity.ERROR, 3000.0)
+    assert not of_rule("PK101", text, tmp_path, data=spread)
+
+
 def test_rows_of_one_partition_template_are_added_up() -> None:
     text = inserting("{time(at,'yyyyMMddHH')}", 900, "index_rows:", '  - {row_key: "by-name_{name}_{id}"}')
     (found,) = of_rule("PK101", text)

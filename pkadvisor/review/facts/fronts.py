@@ -8,7 +8,7 @@ from pkadvisor.design.transforms import Part
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most
+from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most, rows_under
 from pkadvisor.review.subjects import KeyText, Subject, TableView
 
 
@@ -41,7 +41,9 @@ def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = F
         return None
     from pkadvisor.design.fronts import write_fronts
 
-    found = write_fronts(parts, view.bench.population, view.limits, inserts_per_s(parts, view))
+    rows = inserts_per_s(parts, view)
+    entities = rows / rows_under(parts, view) if rows else None  # as the estimate asks, so that it is counted once
+    found = write_fronts(parts, view.bench.population, view.limits, entities)
     fronts = found.least if least else found.lasting(view.limits.lasting_s)
     if fronts is None or found.basis not in (Basis.COUNTED, Basis.DERIVED):
         return None
