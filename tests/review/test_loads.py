@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.declaration import load_declaration
 from pkadvisor.observe.workload import Rate
+from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Severity
 from pkadvisor.review.key_loads import together
 from pkadvisor.review.rule import load_rules
 from pkadvisor.review.subjects import DesignView, Scope
-from pkadvisor.reviewer import open_design
+from pkadvisor.reviewer import ReviewRequest, open_design, review
 from tests.review.support import findings
 
 NOWHERE = Path()
@@ -199,6 +200,18 @@ def test_a_profile_or_data_set_with_twice_the_top_share_fails_where_the_old_one_
     assert [s.name for s in found.facts if s.from_data] == ["table.hottest_partition_key"]
 
 
+def test_a_key_that_a_profile_hides_is_not_quoted(tmp_path: Path) -> None:
+    query = "  - {name: one, filter: \"tenant eq '{tenant}' and id eq {id}\", rate: 9000/s}"
+    design, data, profile = tmp_path / "design.yaml", tmp_path / "things.csv", tmp_path / "profile.json"
+    design.write_text(table("{tenant}", "queries:", query), encoding="utf-8")
+    data.write_text(DATA, encoding="utf-8")
+    told = [sys.executable, "-m", "pkadvisor", "profile", str(data), "--design", str(design), "--out", str(profile)]
+    subprocess.run(told, check=True, capture_output=True)
+    request = ReviewRequest((str(design),), profiles=(str(profile),), select=("PK103",))
+    (found,) = review(request, SilentProgress())["designs"][0]["findings"]
+    assert "the hottest partition takes 6,000 entities/s" in found["message"]
+
+
 def test_only_one_rule_tells_of_a_hot_partition_that_one_entity_makes_hot(tmp_path: Path) -> None:
     text = table("{page}", "queries:", "  - {name: one, filter: \"page eq '{page}'\", rate: 9000/s}", row_key="")
     data = "page\nhome\nnews"
@@ -270,3 +283,15 @@ def test_facts_of_loads_need_no_data_frames_without_data() -> None:
     done = subprocess.run([sys.executable, "-c", code], input=text, capture_output=True, text=True, check=True)
     assert "PK101" in done.stdout
     assert done.stdout.rstrip().endswith("[]")
+
+
+@pytest.mark.parametrize("per_s", [3000.0, 3300.0, 3900.0, 4100.0, 4400.0])
+def test_a_partition_near_its_hottest_entity_is_not_lost_between_two_rules(per_s: float, tmp_path: Path) -> None:
+    share = 0.46  # of the entity; its partition takes half of the load
+    rest = f"  - {{name: part, filter: \"page eq '{{page}}' and id eq {{id}}\", rate: {per_s}/s, draw: {{weight: w}}}}"
+    data = "page,id,w\nhome,1,46\nhome,2,4\nnews,3,46\nnews,4,4"
+    text = table("{page}", "queries:", rest)
+    partition, entity = per_s / 2 / 2000, per_s * share / 2000
+    worst = max(_rank(rule, text, tmp_path, data) for rule in ("PK103", "PK104", "PK109"))
+    highest = max(partition, entity)
+    assert worst == (3 if highest > 1 else 2 if highest > 0.8 else 0)
