@@ -75,8 +75,8 @@ class IndexRowDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class KindDeclaration:
-    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String), ``sensitive``
-    the properties declared ``personal`` or ``secret``."""
+    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String),
+    ``sensitive`` the properties declared ``personal`` or ``secret``."""
 
     name: str
     properties: tuple[tuple[str, EdmType], ...]
