@@ -17,7 +17,8 @@ PERSONAL = (
 ORDINARY = (
     "email template id", "has email", "mailbox size", "phone model", "name", "file name",
     "mac address", "wallet address",
-    "server ip", "zip", "membership", "address count", "birth rate", "passport type", "tenant id", "email count", "city",
+    "server ip", "zip", "membership", "address count", "birth rate", "passport type", "tenant id", "email count",
+    "city",
 )  # fmt: skip
 SECRET = ("password", "user password", "api key", "client secret", "connection string", "sas token", "refresh token")
 NO_SECRET = ("password hash", "has password", "public key", "partition key", "secretary", "token type", "key", "sasha")
