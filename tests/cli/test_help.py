@@ -12,7 +12,17 @@ import pytest
 from pkadvisor.resources import resource
 from tests.cli.support import Run
 
-COMMANDS = ["analyze", "explain", "score", "compare", "profile", "samples list", "samples write", "config schema"]
+COMMANDS = [
+    "analyze",
+    "explain",
+    "score",
+    "compare",
+    "profile",
+    "review",
+    "samples list",
+    "samples write",
+    "config schema",
+]
 PAGES = ["", "samples", "config", *COMMANDS]
 
 
