@@ -13,6 +13,9 @@ from junitparser import JUnitXml
 from pkadvisor.cli.main import main
 from pkadvisor.cli.review_output import in_repository, without_secrets
 from pkadvisor.cli.shared import ReviewFormat
+from pkadvisor.observe.workload import Basis
+from pkadvisor.report.review_result import hidden_message
+from pkadvisor.review.findings import Finding, Place, Severity, Shown
 from tests.review.documents import complaints
 from tests.review.test_outputs import SMALL, standard
 
@@ -169,6 +172,18 @@ def test_a_credential_in_a_design_reaches_no_format(ask: Ask, tmp_path: Path, na
 def test_credentials_are_hidden_in_every_text_of_a_document() -> None:
     found = without_secrets({"a": ["x", {"b": "AccountKey=abc;x"}], "n": 1, "none": None})
     assert found == {"a": ["x", {"b": "AccountKey=***;x"}], "n": 1, "none": None}
+
+
+def test_values_of_the_data_are_hidden_in_messages_and_the_words_stay() -> None:
+    def shown(value: str | tuple[str, ...], *, from_data: bool = True) -> Shown:
+        return Shown("x", value, "", Basis.COUNTED, from_data)
+
+    place = Place(1, 1, 1, 2, "x")
+    named = dict(rule="PK1", name="n", design="d", table="t", kind=None, scope="key", subject="s", path="p")  # noqa: C408
+    message = "'a' and 'contoso' and 'contoso_0b' are a part of all"
+    facts = (shown(("contoso", "contoso_0b")), shown("a"), shown("part", from_data=False))
+    found = Finding(severity=Severity.ERROR, message=message, place=place, facts=facts, **named)  # type: ignore[arg-type]
+    assert hidden_message(found) == "'(hidden)' and '(hidden)' and '(hidden)' are (hidden) part of all"
 
 
 def test_hidden_keys_are_hidden_in_every_format(ask: Ask, tmp_path: Path) -> None:

@@ -398,6 +398,14 @@ def test_ten_thousand_findings_stay_within_every_cap() -> None:
     assert len(json.loads(render_sarif(found, {}))["runs"][0]["results"]) == 10_000
 
 
+def test_what_was_cut_is_the_end() -> None:
+    """Nothing small slips in behind what did not fit: readers take the list for whole up to its end."""
+    long = [finding(subject=f"{i}", proposal="k" * 1024) for i in range(60)]
+    page = render_markdown(document(design(*long, finding(subject="small"))), {})
+    assert "Left out here" in page
+    assert "small" not in page
+
+
 def test_sarif_is_capped_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pkadvisor.report.sarif.RESULTS_MAX", 3)
     many = [suppressed(subject="first"), *(finding("PK202", "info", subject=f"q{i}") for i in range(4)), finding()]
