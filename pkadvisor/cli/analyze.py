@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pkadvisor.cli.configuration import Settings, settings_for
 from pkadvisor.cli.console import (
     PIPE_WIDTH,
     escape_page,
@@ -64,7 +65,8 @@ def analyze(
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
     page = on_stdout(targets, shared.format, Format.text)
-    request = build_request(inputs, reading, top=top, budgets=judging.budget)
+    settings = settings_for(shared, reading.design)
+    request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
     from pkadvisor import advisor
 
@@ -141,9 +143,15 @@ RENDERERS: dict[Format, Callable[[dict[str, Any], Shared, bool], bytes]] = {
 
 
 def build_request(
-    inputs: Inputs, reading: Reading, *, top: int = 5, budgets: list[str] | None = None
+    inputs: Inputs,
+    reading: Reading,
+    *,
+    top: int = 5,
+    budgets: list[str] | None = None,
+    settings: Settings | None = None,
 ) -> AnalyzeRequest:
-    """The command line in the terms of the use cases."""
+    """The command line in the terms of the use cases, with the limits and budgets of the project below its own."""
+    settings = settings or Settings()
     share = parse_share(reading.max_bad_lines)
     fraction = parse_share(reading.log_fraction, where="--log-fraction", example="5% or 0.05")
     if fraction == 0:
@@ -157,7 +165,7 @@ def build_request(
         logs=inputs.logs,
         design=inputs.design,
         profiles=inputs.profiles,
-        limits=inputs.limits,
+        limits=(*settings.limits, *inputs.limits),
         since=reading.since,
         until=reading.until,
         tables=tuple(reading.table or ()),
@@ -171,7 +179,7 @@ def build_request(
         entities_total=reading.entities_total,
         log_fraction=fraction,
         candidates=inputs.candidates,
-        budgets=tuple(budgets or ()),
+        budgets=settings.budgets_with(budgets),
     )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import date
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from pkadvisor.cli.analyze import listen
+from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.console import say
+from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.review_output import deliver, settle_outputs
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 
@@ -45,14 +51,63 @@ def review(
     rules: Annotated[
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
-    select: Annotated[
-        list[str] | None, option("--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.")
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
     ] = None,
-    ignore: Annotated[list[str] | None, option("--ignore", metavar="RULE", help="Not these.")] = None,
+    select: Annotated[
+        list[str] | None,
+        option(
+            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, option("--ignore", metavar="RULE", help="Not these.", autocompletion=rule_words)
+    ] = None,
     fail_on: Annotated[
-        FailOn, option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default=True)
-    ] = FailOn.error,
+        FailOn | None,
+        option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
+    ] = None,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
+    against: Annotated[
+        str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
+    ] = "",
+    against_ref: Annotated[
+        str,
+        option(
+            "--against-ref",
+            metavar="REF",
+            help="Compare with a commit, branch or tag (git).",
+            env="AGAINST_REF",
+            show_default=False,
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        option("--baseline", metavar="FILE", help="Known findings, which pass.", env="BASELINE", show_default=False),
+    ] = "",
+    write_baseline: Annotated[
+        bool, option("--write-baseline", help="Write all findings of now to the baseline.")
+    ] = False,
+    prune_baseline: Annotated[
+        bool, option("--prune-baseline", help="Remove from the baseline what is no longer found.")
+    ] = False,
+    add_ignore: Annotated[
+        str,
+        option(
+            "--add-ignore",
+            metavar="REASON",
+            help="Suppress what fails the gate, by comments in the design files.",
+            show_default=False,
+        ),
+    ] = "",
+    show_suppressed: Annotated[
+        bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
+    ] = False,
+    today: Annotated[
+        str,
+        option("--today", metavar="DAY", help="The day that suppressions end by.", env="TODAY", show_default="today"),
+    ] = "",
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
@@ -62,9 +117,6 @@ def review(
     ] = None,
     annotate: Annotated[
         bool, option("--annotate", help="GitHub annotations on standard error, beside any format.", env="ANNOTATE")
-    ] = False,
-    show_suppressed: Annotated[
-        bool, option("--show-suppressed", help="List suppressed findings with their reasons, in text.")
     ] = False,
     if_changed: Annotated[
         str | None,
@@ -78,10 +130,19 @@ def review(
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
-    from pkadvisor.reviewer import ReviewRequest
-    from pkadvisor.reviewer import review as run
+    from pkadvisor.reviewer import ReviewRequest, conduct
 
-    inputs = [*(designs or ()), *(profile or ()), *(data or ()), *(limits or ())]
+    settings = settings_for(shared, designs[0] if designs else None)
+    folders = tuple(rules or settings.rules)
+    if settings.select or settings.ignore or settings.severity or settings.suppress:
+        from pkadvisor.review.rule import load_rules
+
+        settings.check_rules(load_rules(folders))
+    known = baseline or settings.baseline or ""
+    threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
+    named = tuple(designs or settings.design_files())
+    given = tuple(profile or (() if data else settings.profile))
+    inputs = [*named, *given, *(data or ()), *(limits or ()), *(path for path in (against, known) if path)]
     outputs = settle_outputs(
         out,
         shared,
@@ -91,19 +152,58 @@ def review(
         if_changed=if_changed,
     )
     request = ReviewRequest(
-        designs=tuple(designs or ()),
-        profiles=tuple(profile or ()),
+        designs=named,
+        profiles=given,
         data=tuple(data or ()),
-        limits=tuple(limits or ()),
-        rules=tuple(rules or ()),
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        fail_on=None if fail_on is FailOn.never else Severity(fail_on),
+        limits=(*settings.limits, *(limits or ())),
+        rules=folders,
+        budgets=settings.budgets_with(budget),
+        select=tuple(select or settings.select),
+        ignore=tuple(ignore or settings.ignore),
+        severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
+        fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,
         redact=redact is Redact.keys,
+        against=against,
+        against_ref=against_ref,
+        today=today or clock_day(),
+        suppress=settings.suppress,
+        baseline=known,
+        write_baseline=write_baseline,
+        prune_baseline=prune_baseline,
     )
     with listen(shared) as progress:
-        document = run(request, progress)
-    deliver(document, outputs)
-    if document["exit_code"]:
-        raise typer.Exit(document["exit_code"])
+        done = conduct(request, progress)
+        if add_ignore and write_ignores(done.document, add_ignore, shared):
+            done = conduct(request, progress)
+    if done.baseline is not None:
+        write_file(Path(known), done.baseline.encode(), shared)
+    deliver(done.document, outputs)
+    if done.document["exit_code"]:
+        raise typer.Exit(done.document["exit_code"])
+
+
+def clock_day() -> str:
+    """The one place where a review looks at the clock."""
+    return date.today().isoformat()
+
+
+def write_ignores(document: dict[str, Any], reason: str, shared: ReviewShared) -> bool:
+    """Write suppressions for all that stops; whether there was any."""
+    from pkadvisor.reviewer import ignores
+
+    found = ignores(document, reason)
+    for path, content, count in found:
+        write_whole(Path(path), content)
+        if not shared.quiet:
+            say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=shared.color)
+    return bool(found)
+
+
+def write_file(path: Path, content: bytes, shared: ReviewShared) -> None:
+    """Write a file and say so; one that says the same already is left alone."""
+    if path.is_file() and path.read_bytes() == content:
+        return
+    write_whole(path, content)
+    if not shared.quiet:
+        say(f"wrote {path} ({size_text(len(content))})", color=shared.color)

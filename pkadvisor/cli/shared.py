@@ -13,6 +13,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from pkadvisor.cli.completions import sample_words
+
 
 class Format(StrEnum):
     """How a result can be written; each later format is a line here and one in ``analyze.RENDERERS``."""
@@ -64,6 +66,11 @@ class Shared:
     verbose: Annotated[bool, option("--verbose", "-v", help="Show what was skipped, and why.", env="VERBOSE")] = False
     color: Annotated[ColorChoice, option("--color", help="Colour in text.", env="COLOR")] = ColorChoice.auto
     no_progress: Annotated[bool, option("--no-progress", help="No progress bar.", env="NO_PROGRESS")] = False
+    config: Annotated[
+        str | None,
+        option("--config", metavar="FILE", help="Settings, in place of the pkadvisor.toml found.", env="CONFIG"),
+    ] = None
+    isolated: Annotated[bool, option("--isolated", help="Read no file of settings.", env="ISOLATED")] = False
     debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
 
 
@@ -92,7 +99,12 @@ class Reading:
     ] = None
     sample: Annotated[
         str | None,
-        option("--sample", metavar="NAME", help="Take a bundled sample; 'advisor samples list' names them."),
+        option(
+            "--sample",
+            metavar="NAME",
+            help="Take a bundled sample; 'advisor samples list' names them.",
+            autocompletion=sample_words,
+        ),
     ] = None
     sample_rows: Annotated[
         int | None,

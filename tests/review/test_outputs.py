@@ -168,7 +168,7 @@ def test_fingerprints_survive_ten_lines_above_and_tell_findings_apart(tmp_path: 
 
     before, after = prints(SMALL), prints("# a line\n" * 10 + SMALL)
     assert before == after
-    assert len({p["primaryLocationLineHash"] for p in before}) == len(before) == 2
+    assert len({p["primaryLocationLineHash"] for p in before}) == len(before) >= 2
     twice = sarif(document(design(finding(), finding())))["results"]
     assert twice[0]["partialFingerprints"] != twice[1]["partialFingerprints"]
 
