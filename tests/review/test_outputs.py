@@ -432,3 +432,11 @@ def test_formats_of_a_small_design_are_as_kept(name: str, tmp_path: Path) -> Non
         path.parent.mkdir(exist_ok=True)
         path.write_text(pages[name], encoding="utf-8")
     assert pages[name] == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_colour_adds_nothing_but_colour(width: int) -> None:
+    found = everything()
+    colored = render_review(found, width=width, color=True, ascii_only=False, show_suppressed=True)
+    assert "\x1b[1;31m" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == text(found, width, show_suppressed=True)
