@@ -106,4 +106,8 @@ def _explained(message: str, text: str) -> ExpressionError:
     before = sum(len(line) + 1 for line in lines[: int(place[1]) - 1])
     what = place[3].replace("undeclared reference to", "there is no fact")
     what = re.sub(r"found no matching overload for '_?(.+?)_?' applied to '\((.*)\)'", r"'\1' does not take (\2)", what)
-    return ExpressionError(what, before + int(place[2]) - 1)
+    column = before + int(place[2]) - 1
+    if named := re.match(r"there is no fact '([^']+)'", what):
+        start = text.rfind(named[1], 0, column + len(named[1]))  # CEL points at the last dot of a name
+        column = start if start >= 0 else column
+    return ExpressionError(what, column)

@@ -108,13 +108,15 @@ class Rule:
             found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
             found |= dict.fromkeys(expression.names if expression else ())
-        return tuple(n for n in (*found, *placeholders(self.fix)) if n not in OWN_WORDS)
+        found |= dict.fromkeys(placeholders(self.fix))
+        return tuple(name for name in found if name not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
 """Placeholders of messages that are no facts: the numbers of the finding, its subject, its table, measured ÷ limit."""
-_ID = re.compile(r"[A-Z]{2,8}[0-9]{3,4}")
-_NAME = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+ID = "[A-Z]{2,8}[0-9]{3,4}"
+NAME = "[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
+_ID, _NAME = re.compile(ID), re.compile(NAME)
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][\w.]*)\}")
 _KEYS = {
     "id": str,
