@@ -13,17 +13,37 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
+from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
+from pkadvisor.observe.revision import Revision
 from pkadvisor.progress import Progress
-from pkadvisor.review.evaluate import DesignReview, evaluate
-from pkadvisor.review.findings import Severity
+from pkadvisor.review.annotate import annotated
+from pkadvisor.review.baseline import FILE as BASELINE_FILE
+from pkadvisor.review.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
+from pkadvisor.review.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
+from pkadvisor.review.builtin import NEVER_SUPPRESSED, evaluate_builtin
+from pkadvisor.review.changes import compared, with_statuses
+from pkadvisor.review.evaluate import DesignReview, Evaluation, evaluate
+from pkadvisor.review.findings import Finding, Severity, Status
 from pkadvisor.review.gate import Gate
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.subjects import DesignView
+from pkadvisor.review.suppressions import (
+    ConfiguredSuppression,
+    check_configured,
+    configured_findings,
+    decided,
+    is_day,
+    matches_design,
+    suppressed,
+)
 
 if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.toml_file import TomlFile
+
+PROFILE_BYTES_MAX = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +56,8 @@ class ReviewRequest:
     limits: tuple[str | TomlFile, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
+    budgets: tuple[str, ...] = ()
+    """Bounds, ``K=V``, that every table is held against."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: tuple[tuple[str, Severity], ...] = ()
@@ -43,50 +65,302 @@ class ReviewRequest:
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
+    against: str = ""
+    """The design file as it was before; for one design."""
+    against_ref: str = ""
+    """The commit, branch or tag that holds the designs and profiles as they were before."""
+    suppress: tuple[ConfiguredSuppression, ...] = ()
+    today: str = ""
+    """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
+    baseline: str = ""
+    write_baseline: bool = False
+    prune_baseline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Conducted:
+    """A review: its canonical result, and the content of the baseline file where one is to be written."""
+
+    document: dict[str, Any]
+    baseline: str | None = None
 
 
 def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
-    """The canonical result of a review.
+    """The canonical result of a review; see ``conduct``."""
+    return conduct(request, progress).document
 
-    Raises UsageError for what concerns the whole run: no design, an unknown rule, a rule file that is wrong. What is
-    wrong with one design is in the result, with the exit code it earns.
+
+def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
+    """A review, and the baseline that it makes.
+
+    Raises UsageError for what concerns the whole run: no design, an unknown rule, a rule file that is wrong, a ref that
+    git does not know; InputError for a baseline that cannot be used. What is wrong with one design is in the result,
+    with the exit code it earns.
     """
     from pkadvisor.report.review_result import build_review
 
-    if not request.designs:
-        fix = "for example: advisor review schema/orders.yaml; or set designs in pkadvisor.toml"
-        raise UsageError("there is nothing to review: name a design file", where="DESIGN", fix=fix)
+    known = regraded(load_rules(request.rules), request.severity)
     limits = load_limits(*request.limits)
-    rules = chosen(regraded(load_rules(request.rules), request.severity), request.select, request.ignore)
+    _check(request, known)
+    rules = chosen(known, request.select, request.ignore)
+    budgets = _budgets(request)
+    baseline = _baseline(request)
     profile = _profile(request)
+    earlier = _earlier(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, limits, profile, progress))
-    return build_review(reviews, rules=rules, gate=Gate(request.fail_on, request.new_only), redact=request.redact)
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
+    reviews = _with_configured(reviews, request, rules, known)
+    content = None
+    if baseline is not None:
+        if request.prune_baseline:
+            baseline = pruned(baseline, reviews)
+        if request.write_baseline:
+            baseline = written(baseline, reviews)
+        content = dump_baseline(baseline) if request.prune_baseline or request.write_baseline else None
+        reviews = list(applied(reviews, baseline, rules))
+    gate = Gate(request.fail_on, request.new_only)
+    return Conducted(build_review(reviews, rules=rules, gate=gate, redact=request.redact), content)
+
+
+def _check(request: ReviewRequest, known: Sequence[Rule]) -> None:
+    """UsageError for what was asked for and does not go together."""
+    if not request.designs:
+        fix = "for example: advisor review schema/orders.yaml; or set designs in pkadvisor.toml"
+        raise UsageError("there is nothing to review: name a design file", where="DESIGN", fix=fix)
+    if request.against and request.against_ref:
+        raise UsageError("there are two designs to compare with", where="--against", fix="give one of the options")
+    if request.against and len(request.designs) != 1:
+        fix = "name one design, or compare all of them with --against-ref"
+        raise UsageError(f"one file cannot stand beside {len(request.designs)} designs", where="--against", fix=fix)
+    if request.new_only and not (request.against or request.against_ref or request.baseline):
+        fix = "give --against-ref REF, --against FILE or --baseline FILE"
+        raise UsageError("there is nothing that a finding could be newer than", where="--new-only", fix=fix)
+    if request.today and not is_day(request.today):
+        raise UsageError(f"'{request.today[:40]}' is no day", where="--today", fix="write YYYY-MM-DD")
+    if (request.write_baseline or request.prune_baseline) and not request.baseline:
+        option = "--write-baseline" if request.write_baseline else "--prune-baseline"
+        raise UsageError("no baseline is named", where=option, fix=f"add --baseline {BASELINE_FILE}")
+    check_configured(request.suppress, known)
 
 
 def _reviewed(
     path: str,
     request: ReviewRequest,
     rules: Sequence[Rule],
+    known: Sequence[Rule],
     limits: Limits,
+    budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
-    progress: Progress,
+    earlier: Earlier | None,
 ) -> DesignReview:
     name = Path(path).as_posix()
+    alone = len(request.designs) == 1
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=len(request.designs) == 1)
-        return DesignReview(name, view, evaluate(rules, view))
+        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
+        if earlier is None:
+            return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
+        old, notes = _old_design(earlier, path, request, limits, budgets, alone=alone)
+        if old is not None:
+            view.compare_with(old)
+        found = _examined(view, rules, known, request, compared=True)
+        before = None if old is None else _examined(old, rules, known, request, compared=False)
+        found, fixed = with_statuses(found, before)
+        comparison = compared(view, old, earlier.label, profile_changed=earlier.profile_changed, notes=notes)
+        return DesignReview(name, view, found, comparison=replace(comparison, fixed=fixed))
     except (UsageError, InputError) as error:
+        if earlier is not None and earlier.stops(error):
+            raise
         return DesignReview(name, None, (), error)
 
 
+def _examined(
+    view: DesignView, rules: Sequence[Rule], known: Sequence[Rule], request: ReviewRequest, *, compared: bool
+) -> tuple[Evaluation, ...]:
+    """All rules over a design, those of the gate too, and what is suppressed."""
+    found = (*evaluate(rules, view, compared=compared), *evaluate_builtin(rules, view))
+    return suppressed(view, found, known=known, chosen=rules, configured=request.suppress, today=request.today)
+
+
+def _with_configured(
+    reviews: list[DesignReview], request: ReviewRequest, rules: Sequence[Rule], known: Sequence[Rule]
+) -> list[DesignReview]:
+    """The reviews with what is wrong with suppressions of the configuration, each at the first design it is about."""
+    readable = {r.name: r.view for r in reviews if r.view is not None}
+    found = [f for r in reviews for e in r.evaluations for f in e.findings]
+    for entry in request.suppress:
+        about = [r for r in reviews if r.name in readable and matches_design(entry, r.name)]
+        if not about or len(readable) != len(reviews):
+            continue
+        judged = frozenset.intersection(*(decided(r.evaluations, readable[r.name]) for r in about))
+        made = configured_findings(
+            readable[about[0].name], entry, found, chosen=rules, known=known, judged=judged, today=request.today
+        )
+        at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
+        reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made))
+    return reviews
+
+
+def _joined(review: DesignReview, made: Sequence[Finding]) -> tuple[Evaluation, ...]:
+    """Evaluations with further findings of their rules; they are no doing of the change that is reviewed."""
+    status = None if review.comparison is None else Status.UNCHANGED
+    return tuple(
+        replace(e, findings=(*e.findings, *(replace(f, status=status) for f in made if f.rule == e.rule.id)))
+        for e in review.evaluations
+    )
+
+
+# -- what there was before ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Where the designs of before come from: a file, or a commit with its profiles."""
+
+    label: str
+    file: str = ""
+    revision: Revision | None = None
+    profile: ProfileDocument | None = None
+    profile_changed: bool = False
+    notes: tuple[str, ...] = ()
+
+    def stops(self, error: Exception) -> bool:
+        """Whether an error concerns the whole run: what is compared with cannot be read."""
+        where = getattr(error, "where", "")
+        return where.startswith("--against-ref") or bool(self.file and where.startswith(self.file))
+
+
+def _earlier(request: ReviewRequest, profile: ProfileDocument | None) -> Earlier | None:
+    if request.against:
+        return Earlier(Path(request.against).as_posix(), file=request.against, profile=profile)
+    if not request.against_ref:
+        return None
+    revision = Revision(request.against_ref)
+    old, changed, notes = _old_profile(revision, request, profile)
+    return Earlier(request.against_ref, "", revision, old, changed, notes)
+
+
+def _old_profile(
+    revision: Revision, request: ReviewRequest, profile: ProfileDocument | None
+) -> tuple[ProfileDocument | None, bool, tuple[str, ...]]:
+    """(the profiles of the commit, whether they differ, notes). A file that the commit lacks is taken as it is."""
+    import tempfile
+
+    contents = [(path, revision.content_near(path, PROFILE_BYTES_MAX)) for path in request.profiles]
+    if all(old is None or _same_json(old, Path(path)) for path, old in contents):
+        return profile, False, ()
+    from pkadvisor.advisor import merged_profiles
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = []
+        for i, (path, old) in enumerate(contents):
+            file = Path(folder) / str(i) / Path(path).name
+            file.parent.mkdir()
+            file.write_bytes(Path(path).read_bytes() if old is None else old)
+            files.append(str(file))
+        try:
+            return merged_profiles(files), True, ()
+        except (UsageError, InputError) as error:
+            note = f"the profile at {revision.ref} cannot be read ({error.what}); the one of today stands in for it"
+            return profile, True, (note,)
+
+
+def _same_json(content: bytes, path: Path) -> bool:
+    """Whether two profiles say the same, however they are written."""
+    import json
+
+    try:
+        now = path.read_bytes()
+        return now == content or bool(json.loads(now) == json.loads(content))
+    except (OSError, ValueError, RecursionError):
+        return False
+
+
+def _old_design(
+    earlier: Earlier,
+    path: str,
+    request: ReviewRequest,
+    limits: Limits,
+    budgets: tuple[Budget, ...],
+    *,
+    alone: bool,
+) -> tuple[DesignView | None, tuple[str, ...]]:
+    """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
+    name, text = Path(path).as_posix(), None
+    if earlier.revision is not None:
+        content = earlier.revision.content(path, FILE_BYTES_MAX)
+        if content is None:
+            return None, earlier.notes
+        text = content.decode("utf-8-sig", "surrogateescape")
+    shown = earlier.file or f"{earlier.label}:{name}"
+    try:
+        old = open_design(
+            shown,
+            text,
+            limits,
+            profile=earlier.profile,
+            data=request.data,
+            alone=alone,
+            name=name,
+            budgets=budgets,
+        )
+        return old, earlier.notes
+    except (UsageError, InputError) as error:
+        if earlier.revision is None:
+            raise
+        return None, (*earlier.notes, f"the design at {earlier.label} cannot be read: {error.what}")
+
+
+def _baseline(request: ReviewRequest) -> Baseline | None:
+    if not request.baseline:
+        return None
+    path = Path(request.baseline)
+    try:
+        with path.open("rb") as stream:
+            return read_baseline(stream.read(BASELINE_BYTES_MAX + 1), path.as_posix())
+    except FileNotFoundError:
+        if request.write_baseline:
+            return Baseline()
+        fix = "add --write-baseline to begin one"
+        raise UsageError("there is no such baseline", where=f"--baseline {request.baseline}", fix=fix) from None
+    except OSError as error:
+        what = f"the baseline cannot be read: {error.strerror or error}"
+        raise UsageError(what, where=f"--baseline {request.baseline}") from None
+
+
+# -- suppressions to write ---------------------------------------------------------------------------------------------
+
+
+def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int]]:
+    """(path, new content, suppressions added) of each design file, so that no finding of a result stops any more."""
+    found = []
+    for design in document["designs"]:
+        wanted: dict[int, list[str]] = {}
+        for finding in design["findings"]:
+            if finding["gating"] and finding["rule"] not in NEVER_SUPPRESSED:
+                wanted.setdefault(finding["place"]["line"], []).append(finding["rule"])
+        if wanted:
+            path = design["design"]
+            text = Path(path).read_bytes().decode()
+            found.append(
+                (path, annotated(path, text, wanted, reason).encode(), sum(map(len, map(set, wanted.values()))))
+            )
+    return found
+
+
 def review_text(
-    text: str, rules: Sequence[Rule], limits: Limits, *, name: str, data: Sequence[str] = (), before: str = ""
+    text: str,
+    rules: Sequence[Rule],
+    limits: Limits,
+    *,
+    name: str,
+    data: Sequence[str] = (),
+    before: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignReview:
     """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data)
+    view = open_design(name, text, limits, data=data, budgets=budgets)
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
@@ -134,6 +408,7 @@ def open_design(
     data: Sequence[str] = (),
     alone: bool = True,
     name: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignView:
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one."""
@@ -146,7 +421,9 @@ def open_design(
     sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
-    return DesignView(shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched)
+    return DesignView(
+        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
+    )
 
 
 def _documents_for(
@@ -160,6 +437,14 @@ def _documents_for(
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
     other = tuple(t.table for t in profile.tables if t not in mine)
     return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+
+
+def _budgets(request: ReviewRequest) -> tuple[Budget, ...]:
+    if not request.budgets:
+        return ()
+    from pkadvisor.design.budgets import parse_budgets
+
+    return parse_budgets(request.budgets)
 
 
 def _profile(request: ReviewRequest) -> ProfileDocument | None:

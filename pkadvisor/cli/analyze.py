@@ -26,7 +26,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.inputs import Inputs, settle
-from pkadvisor.cli.output import Target, parse_targets, size_text, write_whole
+from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.shared import Format, Judging, Reading, Redact, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
@@ -63,8 +63,8 @@ def analyze(
     The design file may declare the workload where there is no log yet.
     """
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
-    targets = parse_targets(out or (), inputs=inputs.files())
-    page = standard_output_format(targets, shared)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
+    page = on_stdout(targets, shared.format, Format.text)
     settings = settings_for(shared, reading.design)
     request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
@@ -140,16 +140,6 @@ RENDERERS: dict[Format, Callable[[dict[str, Any], Shared, bool], bytes]] = {
     Format.text: _text,
     Format.json: _json,
 }
-
-
-def standard_output_format(targets: tuple[Target, ...], shared: Shared) -> Format:
-    """``--out FMT=-`` decides what standard output carries, else ``--format``."""
-    to_stdout = [target.format for target in targets if target.path is None]
-    if to_stdout and shared.format not in (Format.text, to_stdout[0]):
-        raise UsageError(
-            f"standard output cannot carry {shared.format} and {to_stdout[0]}", where="--out", fix="leave out --format"
-        )
-    return to_stdout[0] if to_stdout else shared.format
 
 
 def build_request(

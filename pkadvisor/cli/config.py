@@ -42,6 +42,7 @@ class Document(StrEnum):
     score = "score"
     comparison = "comparison"
     explanation = "explanation"
+    review = "review"
 
 
 @unfold

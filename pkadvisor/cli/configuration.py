@@ -18,25 +18,13 @@ from pkadvisor.errors import UsageError
 if TYPE_CHECKING:
     from pkadvisor.cli.shared import Shared
     from pkadvisor.review.rule import Rule
+    from pkadvisor.review.suppressions import ConfiguredSuppression
     from pkadvisor.toml_file import TomlFile
     from pkadvisor.toml_places import TomlPath
 
 NAME = "pkadvisor.toml"
 PYPROJECT = "pyproject.toml"
 SECTION = ("tool", "pkadvisor")
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredSuppress:
-    """An ``[[review.suppress]]``: ``path`` and ``target`` may be empty; ``until`` is a day (ISO) or empty."""
-
-    rule: str
-    path: str
-    target: str
-    reason: str
-    until: str
-    where: str
-    """FILE:LINE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +42,7 @@ class Settings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: tuple[tuple[str, str], ...] = ()
-    suppress: tuple[ConfiguredSuppress, ...] = ()
+    suppress: tuple[ConfiguredSuppression, ...] = ()
     lines: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     """(key, line of the file) of whatever is settled."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+from datetime import date
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,21 +12,15 @@ import typer
 from pkadvisor.cli.analyze import listen
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import (
-    escape_page,
-    is_terminal,
-    redact_result,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    write_bytes,
-    write_text,
-)
-from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
+from pkadvisor.cli.console import say
+from pkadvisor.cli.output import size_text, write_whole
+from pkadvisor.cli.review_output import deliver, settle_outputs
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 
 EPILOG = examples(
     "advisor samples write footrace race",
     "advisor review race/design.yaml --fail-on never",
+    "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
 )
 
 
@@ -56,6 +51,10 @@ def review(
     rules: Annotated[
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
+    ] = None,
     select: Annotated[
         list[str] | None,
         option(
@@ -70,15 +69,68 @@ def review(
         option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
     ] = None,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
+    against: Annotated[
+        str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
+    ] = "",
+    against_ref: Annotated[
+        str,
+        option(
+            "--against-ref",
+            metavar="REF",
+            help="Compare with a commit, branch or tag (git).",
+            env="AGAINST_REF",
+            show_default=False,
+        ),
+    ] = "",
+    baseline: Annotated[
+        str,
+        option("--baseline", metavar="FILE", help="Known findings, which pass.", env="BASELINE", show_default=False),
+    ] = "",
+    write_baseline: Annotated[
+        bool, option("--write-baseline", help="Write all findings of now to the baseline.")
+    ] = False,
+    prune_baseline: Annotated[
+        bool, option("--prune-baseline", help="Remove from the baseline what is no longer found.")
+    ] = False,
+    add_ignore: Annotated[
+        str,
+        option(
+            "--add-ignore",
+            metavar="REASON",
+            help="Suppress what fails the gate, by comments in the design files.",
+            show_default=False,
+        ),
+    ] = "",
+    show_suppressed: Annotated[
+        bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
+    ] = False,
+    today: Annotated[
+        str,
+        option("--today", metavar="DAY", help="The day that suppressions end by.", env="TODAY", show_default="today"),
+    ] = "",
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
-    shared: Shared,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable."),
+    ] = None,
+    annotate: Annotated[
+        bool, option("--annotate", help="GitHub annotations on standard error, beside any format.", env="ANNOTATE")
+    ] = False,
+    if_changed: Annotated[
+        str | None,
+        option(
+            "--if-changed",
+            metavar="SHARE",
+            help="Markdown says only that nothing changed where no number moved so far.",
+        ),
+    ] = None,
+    shared: ReviewShared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
-    from pkadvisor.reviewer import ReviewRequest
-    from pkadvisor.reviewer import review as run
+    from pkadvisor.reviewer import ReviewRequest, conduct
 
     settings = settings_for(shared, designs[0] if designs else None)
     folders = tuple(rules or settings.rules)
@@ -86,41 +138,70 @@ def review(
         from pkadvisor.review.rule import load_rules
 
         settings.check_rules(load_rules(folders))
+    known = baseline or settings.baseline or ""
     threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
+    inputs = [*(designs or ()), *(profile or ()), *(data or ()), *(limits or ())]
+    outputs = settle_outputs(
+        out,
+        shared,
+        inputs=inputs,
+        annotate=annotate,
+        show_suppressed=show_suppressed,
+        if_changed=if_changed,
+    )
     request = ReviewRequest(
         designs=tuple(designs or settings.design_files()),
         profiles=tuple(profile or (() if data else settings.profile)),
         data=tuple(data or ()),
         limits=(*settings.limits, *(limits or ())),
         rules=folders,
+        budgets=settings.budgets_with(budget),
         select=tuple(select or settings.select),
         ignore=tuple(ignore or settings.ignore),
         severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
         fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,
         redact=redact is Redact.keys,
+        against=against,
+        against_ref=against_ref,
+        today=today or clock_day(),
+        suppress=settings.suppress,
+        baseline=known,
+        write_baseline=write_baseline,
+        prune_baseline=prune_baseline,
     )
     with listen(shared) as progress:
-        document = run(request, progress)
-    show(document, shared)
-    if document["exit_code"]:
-        raise typer.Exit(document["exit_code"])
+        done = conduct(request, progress)
+        if add_ignore and write_ignores(done.document, add_ignore, shared):
+            done = conduct(request, progress)
+    if done.baseline is not None:
+        write_file(Path(known), done.baseline.encode(), shared)
+    deliver(done.document, outputs)
+    if done.document["exit_code"]:
+        raise typer.Exit(done.document["exit_code"])
 
 
-def show(document: dict[str, Any], shared: Shared) -> None:
-    """A review on standard output."""
-    from pkadvisor.report.review_page import render_review
-    from pkadvisor.report.review_result import dump
+def clock_day() -> str:
+    """The one place where a review looks at the clock."""
+    return date.today().isoformat()
 
-    if shared.format is Format.json:
-        write_bytes(redact_result(dump(document)).encode())
+
+def write_ignores(document: dict[str, Any], reason: str, shared: ReviewShared) -> bool:
+    """Write suppressions for all that stops; whether there was any."""
+    from pkadvisor.reviewer import ignores
+
+    found = ignores(document, reason)
+    for path, content, count in found:
+        write_whole(Path(path), content)
+        if not shared.quiet:
+            say(f"{path}: {count} suppression{'' if count == 1 else 's'} added", color=shared.color)
+    return bool(found)
+
+
+def write_file(path: Path, content: bytes, shared: ReviewShared) -> None:
+    """Write a file and say so; one that says the same already is left alone."""
+    if path.is_file() and path.read_bytes() == content:
         return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
-    page = render_review(
-        document,
-        width=width_of(sys.stdout),
-        color=color,
-        ascii_only=not speaks_unicode(sys.stdout),
-        verbose=shared.verbose,
-    )
-    write_text(escape_page(redact_result(page), color=color))
+    write_whole(path, content)
+    if not shared.quiet:
+        say(f"wrote {path} ({size_text(len(content))})", color=shared.color)

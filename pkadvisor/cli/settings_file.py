@@ -6,12 +6,15 @@ import datetime
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pkadvisor.cli.configuration import PYPROJECT, SECTION, ConfiguredSuppress, Settings, shown_path
+from pkadvisor.cli.configuration import PYPROJECT, SECTION, Settings, shown_path
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.toml_file import TomlFile
 from pkadvisor.toml_places import TomlPath
+
+if TYPE_CHECKING:
+    from pkadvisor.review.suppressions import ConfiguredSuppression
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
@@ -106,7 +109,9 @@ class _Reader:
         table = self._table(("review", "severity"), given)
         return tuple((rule, self._choice(("review", "severity", rule), v, SEVERITIES)) for rule, v in table.items())
 
-    def _suppress(self, given: Any) -> tuple[ConfiguredSuppress, ...]:
+    def _suppress(self, given: Any) -> tuple[ConfiguredSuppression, ...]:
+        from pkadvisor.review.suppressions import ConfiguredSuppression
+
         path: TomlPath = ("review", "suppress")
         if not isinstance(given, list) or any(not isinstance(item, dict) for item in given):
             raise self.error(path, "suppress must be sections", 'write [[review.suppress]] with rule and reason = "…"')
@@ -121,13 +126,13 @@ class _Reader:
             texts = {key: self._text((*at, key), item[key]) for key in SUPPRESS[:-1] if key in item}
             where = f"{self.file.path.as_posix()}:{self.file.line_of((*self.file.prefix, *at))}"
             out.append(
-                ConfiguredSuppress(
-                    texts["rule"],
-                    self._path((*at, "path"), texts["path"]) if texts.get("path") else "",
-                    texts.get("target", ""),
-                    texts["reason"],
-                    self._day((*at, "until"), item.get("until", "")),
-                    where,
+                ConfiguredSuppression(
+                    rule=texts["rule"],
+                    reason=texts["reason"],
+                    path=self._path((*at, "path"), texts["path"]) if texts.get("path") else "",
+                    target=texts.get("target", ""),
+                    until=self._day((*at, "until"), item.get("until", "")),
+                    where=where,
                 )
             )
         return tuple(out)

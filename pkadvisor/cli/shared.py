@@ -23,6 +23,21 @@ class Format(StrEnum):
     json = "json"
 
 
+class ReviewFormat(StrEnum):
+    """How a review can be written; each later format is a line here and one in ``review_output.RENDERERS``."""
+
+    text = "text"
+    concise = "concise"
+    json = "json"
+    sarif = "sarif"
+    junit = "junit"
+    github = "github"
+    azure = "azure"
+    gitlab = "gitlab"
+    markdown = "markdown"
+    md = "markdown"  # the same, as files are called
+
+
 class ColorChoice(StrEnum):
     auto = "auto"
     always = "always"
@@ -39,11 +54,14 @@ def option(*names: str, help: str, env: str | None = None, **more: Any) -> Any: 
     return typer.Option(*names, help=help, envvar=f"PKADVISOR_{env}" if env else None, show_envvar=True, **more)
 
 
+_FORMAT = option("--format", help="What standard output carries.", env="FORMAT")
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """Conduct: every command has these, after the command's name."""
 
-    format: Annotated[Format, option("--format", help="What standard output carries.", env="FORMAT")] = Format.text
+    format: Annotated[Format, _FORMAT] = Format.text
     quiet: Annotated[bool, option("--quiet", "-q", help="Only results and errors.", env="QUIET")] = False
     verbose: Annotated[bool, option("--verbose", "-v", help="Show what was skipped, and why.", env="VERBOSE")] = False
     color: Annotated[ColorChoice, option("--color", help="Colour in text.", env="COLOR")] = ColorChoice.auto
@@ -54,6 +72,13 @@ class Shared:
     ] = None
     isolated: Annotated[bool, option("--isolated", help="Read no file of settings.", env="ISOLATED")] = False
     debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewShared(Shared):
+    """Conduct of ``advisor review``, which has more formats."""
+
+    format: Annotated[ReviewFormat, _FORMAT] = ReviewFormat.text  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

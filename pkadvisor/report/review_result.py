@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.report.escapes import json_text
+from pkadvisor.review.changes import counts
 from pkadvisor.review.gate import Gate, ordered
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
+    from pkadvisor.review.changes import Comparison, Metric
     from pkadvisor.review.evaluate import DesignReview
     from pkadvisor.review.findings import Finding, Shown
     from pkadvisor.review.rule import Rule
@@ -86,7 +88,63 @@ def design_json(review: DesignReview, gate: Gate, redact: bool) -> dict[str, Any
             }
             for e in review.evaluations
         ],
-        "diff": None,
+        "diff": None if review.comparison is None else diff_json(review.comparison, findings, gate, redact),
+    }
+
+
+def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, redact: bool) -> dict[str, Any]:
+    """What changed since the design that it is compared with; ``review.changes`` shows the shape."""
+    return {
+        "against": comparison.against,
+        "same_load": True,
+        "new_design": comparison.new_design,
+        "profile_changed": comparison.profile_changed,
+        "load_changed": comparison.load_changed,
+        "notes": list(comparison.notes),
+        "tables_added": list(comparison.tables_added),
+        "tables_removed": list(comparison.tables_removed),
+        "metrics": [_metric_json(m) for m in comparison.metrics],
+        "load_metrics": [_metric_json(m) for m in comparison.load_metrics],
+        "queries": [
+            {
+                "table": q.table,
+                "kind": q.kind,
+                "name": q.name,
+                "access_before": q.access_before,
+                "access_after": q.access_after,
+                "direction": q.direction,
+            }
+            for q in comparison.queries
+        ],
+        "keys": [
+            {
+                "table": k.table,
+                "kind": k.kind,
+                "class": k.change,
+                "entities": k.entities,
+                "partition_key": list(k.partition_key),
+                "row_key": list(k.row_key),
+                "index_rows_added": list(k.index_rows_added),
+                "index_rows_removed": list(k.index_rows_removed),
+            }
+            for k in comparison.keys
+        ],
+        "fixed": [finding_json(f, gate, redact) | {"gating": False} for f in ordered(comparison.fixed)],
+        "counts": counts(findings, comparison.fixed),
+    }
+
+
+def _metric_json(metric: Metric) -> dict[str, Any]:
+    return {
+        "table": metric.table,
+        "kind": metric.kind,
+        "name": metric.name,
+        "unit": metric.unit,
+        "before": metric.before,
+        "after": metric.after,
+        "change": metric.change,
+        "direction": metric.direction,
+        "limit": metric.limit,
     }
 
 
@@ -183,4 +241,4 @@ def rule_json(rule: Rule) -> dict[str, Any]:
 
 def dump(document: dict[str, Any]) -> str:
     """The document as the bytes of a file."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(document)

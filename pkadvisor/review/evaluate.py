@@ -6,12 +6,16 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Shown
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
-from pkadvisor.review.subjects import DesignView, Subject
+from pkadvisor.review.subjects import DesignView, Scope, Subject, hole_of
+
+if TYPE_CHECKING:
+    from pkadvisor.review.changes import Comparison
 
 UNKNOWN = "unknown"
 
@@ -38,6 +42,8 @@ class DesignReview:
     view: DesignView | None
     evaluations: tuple[Evaluation, ...]
     error: AdvisorError | None = None
+    comparison: Comparison | None = None
+    """What changed since the design that it is compared with."""
 
 
 def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
@@ -96,6 +102,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
     path = (*subject.path, *(rule.place.split(".") if rule.place else ()))
     path = path if subject.design.document.has(path) else subject.path
     section = subject.table.section if subject.table else None
+    within = hole_of(subject.item) if subject.scope is Scope.PART and path == subject.path else None
     return Finding(
         rule=rule.id,
         name=rule.name,
@@ -107,13 +114,14 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         scope=str(subject.scope),
         subject=subject.name,
         path=subject.logical,
-        place=subject.design.place(path),
+        place=subject.design.place(path, within=within),
         measured=measured,
         limit=limit,
-        unit=rule.unit,
+        unit=filled(rule.unit, told),
         facts=facts,
         fix=filled(rule.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",
+        document_path=path,
     )
 
 

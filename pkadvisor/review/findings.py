@@ -96,6 +96,8 @@ class Finding:
     """The measured number of the finding it is compared with."""
     suppressed: Suppression | None = None
     baselined: bool = False
+    document_path: tuple[str | int, ...] = ()
+    """The value of the file that it is about, by keys and indexes."""
 
     @property
     def fingerprint(self) -> str:

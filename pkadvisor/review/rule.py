@@ -65,12 +65,15 @@ class Case:
     subject: str = ""
     says: str = ""
     """Text that the message contains."""
+    budget: str = ""
+    """A bound of ``--budget``, such as ``cost_month=500``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule with its page. ``place`` is where below its subject a finding points; ``builtin`` rules are decided by
-    the gate and have no levels."""
+    the gate and have no levels. ``unit`` may be a hole for the fact that names it.
+    """
 
     id: str
     name: str
@@ -108,8 +111,8 @@ class Rule:
             found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
             found |= dict.fromkeys(expression.names if expression else ())
-        found |= dict.fromkeys(placeholders(self.fix))
-        return tuple(name for name in found if name not in OWN_WORDS)
+        words = (*placeholders(self.fix), *placeholders(self.unit))
+        return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
@@ -145,7 +148,7 @@ _KEYS = {
     "severity": str,
 }
 _LEVEL_KEYS = ("severity", "when", "message")
-_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says")
+_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
 _WORDS = {str: "text", list: "a list", bool: "true or false"}
 
 
@@ -216,6 +219,7 @@ class _Reader:
             raise self.at("level", "a rule that is built in has no levels", "leave out builtin, or the levels")
         fix = self._text("fix")
         self._check_holes(("fix",), fix, Scope(scope))
+        self._check_holes(("unit",), self.content.get("unit", ""), Scope(scope))
         return Rule(
             id=rule_id,
             name=name,

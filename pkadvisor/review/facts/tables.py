@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.subjects import Subject, TableView
 
 
 def tables(subject: Subject) -> float:
@@ -16,16 +16,27 @@ def has_keys(subject: Subject) -> bool:
     return subject.view.scheme is not None
 
 
+def index_rows(subject: Subject) -> float | None:
+    """Further rows of the keys in use; unknown where no keys are declared."""
+    scheme = subject.view.scheme
+    return None if scheme is None else float(len(scheme.index_rows))
+
+
 def has_data(subject: Subject) -> bool:
     return subject.view.has_data
 
 
 def entities(subject: Subject) -> float | None:
     """Entities of the table: declared, or those that the profile was made of."""
-    declared = subject.view.section.declared
-    kind = next((k for k in declared.kinds if k.name == subject.view.section.kind), None) if declared else None
+    return entities_of(subject.view)
+
+
+def entities_of(view: TableView) -> float | None:
+    """Entities of a table or kind: declared, or those that the profile was made of."""
+    declared = view.section.declared
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
     total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
-    data = subject.view.section.data
+    data = view.section.data
     return float(total) if total else float(data.rows) if data is not None else None
 
 
@@ -35,5 +46,6 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "table.has_data", FactType.BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False
     ),
+    Fact("table.index_rows", FactType.NUMBER, "index rows", "Further rows written for each entity.", index_rows),
     Fact("table.entities", FactType.NUMBER, "entities", "Entities in the table.", entities, Basis.DECLARED),
 )

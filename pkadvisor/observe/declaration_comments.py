@@ -1,0 +1,154 @@
+"""Comments of a design file, each with the entry that it is about. Text with ``#`` inside a value is no comment.
+
+At the end of a line a comment is about the outermost mapping entry or list item that starts on it; alone on its line,
+about the next entry below.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.observe.declaration_yaml import Document, Path_
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import Node, ScalarNode
+
+_DASHES = re.compile(r"\s*(?:-\s*)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment from its ``#`` to the end of its line; line and column from 1.
+
+    ``path`` is that of the entry it is about; None where there is none, such as below the last one.
+    """
+
+    text: str
+    line: int
+    column: int
+    alone: bool
+    path: Path_ | None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A mapping entry or a list item; lines and columns from 0."""
+
+    path: Path_
+    start: tuple[int, int]
+    end: tuple[int, int]
+
+
+def comments(document: Document, mention: str) -> tuple[Comment, ...]:
+    """The comments that match the regular expression ``mention``, in file order."""
+    wanted = re.compile(mention, re.IGNORECASE)
+    if document.root is None or not any(wanted.search(line) for line in document.lines):
+        return ()
+    masks = _values(document)
+    entries = tuple(sorted(_entries(document), key=lambda e: (e.start, len(e.path))))
+    found = []
+    for number, line in enumerate(document.lines):
+        at = _comment_start(line, masks.get(number, ()))
+        if at is None or not wanted.search(line, at):
+            continue
+        before = line[:at]
+        alone = not before.strip() or bool(_DASHES.fullmatch(before))
+        path = _below(entries, number) if alone else _on(entries, number, len(before.rstrip()))
+        found.append(Comment(line[at:], number + 1, at + 1, alone, path))
+    return tuple(found)
+
+
+def takes_comment(document: Document, number: int) -> bool:
+    """Whether a comment can stand at the end of a line (from 1): not inside of a value that goes on below."""
+    if _comment_start(document.line(number) + " #", _values(document).get(number - 1, ())) is None:
+        return False
+    return not any(
+        node.style not in ("|", ">") and node.start_mark.line <= number - 1 < node.end_mark.line
+        for node in _scalars(document)
+    )
+
+
+def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
+    """The columns that quoted and block values take on each line, ends exclusive."""
+    masks: dict[int, list[tuple[int, int]]] = {}
+    beyond = 1 << 30
+    for node in _scalars(document):
+        start, end = node.start_mark, node.end_mark
+        if node.style in ("'", '"'):
+            for line in range(start.line, end.line + 1):
+                first = start.column if line == start.line else 0
+                masks.setdefault(line, []).append((first, end.column if line == end.line else beyond))
+        elif node.style in ("|", ">"):  # its head may have a comment; its end is behind its last line
+            for line in range(start.line + 1, end.line + (1 if end.column else 0)):
+                masks.setdefault(line, []).append((0, beyond))
+    return masks
+
+
+def _scalars(document: Document) -> Iterator[ScalarNode]:
+    from ruamel.yaml.nodes import ScalarNode
+
+    seen: set[int] = set()
+    waiting: list[Node] = [document.root] if document.root is not None else []
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, ScalarNode):
+            yield node
+        else:
+            for item in node.value:
+                waiting += item if isinstance(item, tuple) else [item]
+
+
+def _entries(document: Document) -> Iterator[Entry]:
+    """Every entry once; what an alias stands for is told where its anchor is."""
+    from ruamel.yaml.nodes import MappingNode, SequenceNode
+
+    seen: set[int] = set()
+    waiting: list[tuple[Node, Path_]] = [(document.root, ())] if document.root is not None else []
+    while waiting:
+        node, path = waiting.pop()
+        seen.add(id(node))
+        if isinstance(node, MappingNode):
+            for key, value in node.value:
+                here, known = (*path, str(key.value)), id(value) in seen
+                yield Entry(here, _at(key.start_mark), _at(key.end_mark if known else value.end_mark))
+                if not known:
+                    waiting.append((value, here))
+        elif isinstance(node, SequenceNode):
+            for i, item in enumerate(node.value):
+                if id(item) not in seen:
+                    yield Entry((*path, i), _at(item.start_mark), _at(item.end_mark))
+                    waiting.append((item, (*path, i)))
+
+
+def _at(mark: object) -> tuple[int, int]:
+    return mark.line, mark.column  # type: ignore[attr-defined]
+
+
+def _comment_start(line: str, masks: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> int | None:
+    """The column of the ``#`` that begins a comment: at the start of a line or after a blank, outside of values."""
+    for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
+        if not any(first <= found.start() < last for first, last in masks):
+            return found.start()
+    return None
+
+
+def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
+    """The outermost entry that starts on a line; else, where a value of several lines ends, the one it belongs to."""
+    i = bisect_left(entries, (line, 0), key=lambda e: e.start)
+    if i < len(entries) and entries[i].start[0] == line:
+        return entries[i].path
+    around = [e for e in entries if e.start <= (line, 0) and e.end >= (line, column)]
+    return max(around, key=lambda e: (e.start, len(e.path))).path if around else None
+
+
+def _below(entries: tuple[Entry, ...], line: int) -> Path_ | None:
+    """The outermost entry that starts below a line."""
+    i = bisect_left(entries, (line + 1, 0), key=lambda e: e.start)
+    return entries[i].path if i < len(entries) else None

@@ -1,0 +1,156 @@
+"""Rules that the gate decides itself: PK905 and PK906 here, those of suppressions and baseline beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import did_you_mean
+from pkadvisor.review.evaluate import Evaluation
+from pkadvisor.review.findings import Finding, Severity
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.observe.declaration_yaml import Document, Path_
+    from pkadvisor.review.findings import Place
+    from pkadvisor.review.rule import Rule
+    from pkadvisor.review.subjects import DesignView, TableView
+
+MALFORMED = "PK901"
+UNUSED = "PK902"
+EXPIRED = "PK903"
+STALE = "PK904"
+MISMATCH = "PK905"
+NOTHING = "PK906"
+NEVER_SUPPRESSED = (MALFORMED, UNUSED, EXPIRED, STALE)
+"""What is about suppressions and the baseline is put right in them."""
+
+_NUMBERS = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
+
+
+def builtin_finding(
+    rule: Rule,
+    design: DesignView,
+    message: str,
+    *,
+    path: Path_ = ("tables",),
+    logical: str = "",
+    subject: str = "",
+    severity: Severity | None = None,
+    place: Place | None = None,
+    fix: str | None = None,
+) -> Finding:
+    """A finding of a built-in rule at a value of the file; ``place`` where it stands elsewhere."""
+    table = path[1] if len(path) > 1 and path[0] == "tables" else ""
+    return Finding(
+        rule=rule.id,
+        name=rule.name,
+        severity=severity or rule.severity,
+        message=message,
+        design=design.name,
+        table=str(table),
+        kind=None,
+        scope=str(rule.scope),
+        subject=subject or design.name,
+        path=logical or logical_path(design.document, path),
+        place=place or design.place(path, at_key=len(path) == 2),
+        fix=rule.fix if fix is None else fix,
+        document_path=path,
+    )
+
+
+def logical_path(document: Document, path: Path_) -> str:
+    """A path in names: items of lists by their ``name``, else by their place."""
+    words = list[str]()
+    content: Any = document.content
+    for step in path:
+        below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
+        named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
+        words.append(below["name"] if named and isinstance(below, dict) else str(step))
+        content = below
+    return ".".join(words)
+
+
+def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluation, ...]:
+    """What the gate itself finds in a design and its profile."""
+    found = []
+    for rule in rules:
+        if rule.id == MISMATCH:
+            held = any(t.has_data for t in design.tables) or design.unmatched
+            findings = tuple(_mismatches(rule, design))
+            why = "" if held else "needs a profile (--profile) or data (--data)"
+            found.append(Evaluation(rule, len(design.tables) if held else 0, findings, 0, (), why))
+        elif rule.id == NOTHING:
+            findings = tuple(_without_keys(rule, design))
+            found.append(Evaluation(rule, len(design.tables), findings, 0, ()))
+    return tuple(found)
+
+
+def _without_keys(rule: Rule, design: DesignView) -> Iterator[Finding]:
+    for name, tables in _by_table(design).items():
+        if all(t.scheme is None for t in tables):
+            message = f"{name} declares no partition_key and row_key: there are no keys to review"
+            yield builtin_finding(rule, design, message, path=("tables", name), subject=name)
+
+
+def _by_table(design: DesignView) -> dict[str, list[TableView]]:
+    found: dict[str, list[TableView]] = {}
+    for view in design.tables:
+        found.setdefault(view.section.table, []).append(view)
+    return found
+
+
+def _mismatches(rule: Rule, design: DesignView) -> Iterator[Finding]:
+    tables = [t for t in design.tables if t.has_data]
+    names = tuple(dict.fromkeys(t.section.table for t in design.tables))
+    for other in design.unmatched:
+        near = did_you_mean(other, names)
+        message = f"the profile holds a table '{other}', which this design does not declare"
+        severity = Severity.INFO if tables and not near else Severity.ERROR
+        yield builtin_finding(rule, design, message, subject=other, severity=severity, fix=near or None)
+    for view in tables:
+        yield from _properties(rule, design, view)
+
+
+def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Finding]:
+    """Properties that the design names and the profile has not, or has under another type."""
+    assert view.section.data is not None
+    types, table, kind = view.section.data.types, view.section.table, view.section.kind
+    base: Path_ = ("tables", table, "kinds", kind) if kind else ("tables", table)
+    declared = view.declared
+    own = next((k for k in declared.kinds if k.name == kind), declared)
+    of = f"{table}.{kind}" if kind else table
+    lacking = set[str]()
+    for row, (key, _) in enumerate(view.scheme.each_key() if view.scheme else ()):
+        below: Path_ = ("tables", table, "index_rows", row - 1) if row else ("tables", table)
+        for word, parts in (("partition_key", key.partition), ("row_key", key.row)):
+            for name in dict.fromkeys(p for part in parts for p in part.properties):
+                if name not in types and name not in lacking:
+                    lacking.add(name)
+                    at = (*below, word) if design.document.has((*below, word)) else below
+                    message = f"the key names '{name}', which the profile of {of} does not have"
+                    fix = did_you_mean(name, tuple(types)) or None
+                    yield builtin_finding(rule, design, message, path=at, subject=name, fix=fix)
+    for name, edm in own.properties:
+        at = (*base, "properties", name)
+        seen = types.get(name)
+        if seen is None and name not in lacking:
+            message = f"the design declares '{name}', which the profile of {of} does not have"
+            near = did_you_mean(name, tuple(t for t in types if t not in dict(own.properties)))
+            severity = Severity.ERROR if near else Severity.WARNING
+            yield builtin_finding(rule, design, message, path=at, subject=name, severity=severity, fix=near or None)
+        elif seen is not None and _other(edm, seen):
+            message = f"'{name}' is {_word(edm)} in the design and {_word(seen)} in the profile of {of}"
+            yield builtin_finding(rule, design, message, path=at, subject=name, severity=Severity.WARNING)
+
+
+def _other(declared: EdmType, seen: EdmType) -> bool:
+    """Whether values of one type cannot be those of the other: files of text show numbers for texts of digits, and
+    whole numbers for doubles."""
+    if declared == seen or (declared in _NUMBERS and seen in _NUMBERS):
+        return False
+    return declared is not EdmType.STRING
+
+
+def _word(edm: EdmType) -> str:
+    return str(edm.value).removeprefix("Edm.").lower()

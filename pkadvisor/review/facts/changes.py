@@ -1,0 +1,105 @@
+"""Facts of a change: what the keys were before, and how they served each query."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.subjects import Subject, TableView
+
+NONE = "none"
+ADDITIVE = "additive"
+REWRITE = "rewrite"
+RANKS = ("point", "row range", "partition scan", "partition-range scan", "table scan")
+"""Ways to find entities, best first, as ``query.access`` names them."""
+
+
+def key_change(view: TableView) -> str | None:
+    """none, additive (only index rows come or go) or rewrite (each entity gets other keys); None without keys on one
+    of the sides."""
+    old = view.before.scheme if view.before is not None else None
+    if old is None or view.scheme is None:
+        return None
+    if (old.main.partition, old.main.row) != (view.scheme.main.partition, view.scheme.main.row):
+        return REWRITE
+    return NONE if Counter(map(str, index_rows(view.before))) == Counter(map(str, index_rows(view))) else ADDITIVE
+
+
+def index_rows(view: TableView | None) -> tuple[str, ...]:
+    """The index rows of a table as texts."""
+    scheme = view.scheme if view is not None else None
+    return tuple(f"{row.key} ({row.copy})" for row in scheme.index_rows) if scheme is not None else ()
+
+
+def access_before(view: TableView, query: QueryClass) -> str | None:
+    """How the keys of before serve a query of the same name; None where there was none, or no keys.
+
+    The same filter is planned under the load of today, another one as the old design had it.
+    """
+    before = view.before
+    old = next((c for c in before.workload.classes if c.name == query.name), None) if before is not None else None
+    if before is None or before.scheme is None or old is None or old.operation is not query.operation:
+        return None
+    if old.filter == query.filter and view.estimate_before is not None:
+        cost = next((c for c in view.estimate_before.classes if c.name == query.name), None)
+        if cost is not None and cost.plan is not None:
+            return str(cost.plan.access)
+    found = before.plan_of(old)
+    return None if found is None else str(found.access)
+
+
+def query_access_before(subject: Subject) -> str | None:
+    query: QueryClass = subject.item
+    return access_before(subject.view, query) if query.operation is Operation.QUERY else None
+
+
+def access_lost(subject: Subject) -> float | None:
+    """How many kinds of access worse it is served than before; 0 where it is not worse."""
+    was, query = query_access_before(subject), subject.item
+    plan = subject.view.plan_of(query)
+    if was is None or plan is None:
+        return None
+    return max(0.0, float(RANKS.index(str(plan.access)) - RANKS.index(was)))
+
+
+def table_key_change(subject: Subject) -> str | None:
+    return key_change(subject.view)
+
+
+def keys_before(subject: Subject) -> str | None:
+    scheme = subject.view.before.scheme if subject.view.before is not None else None
+    return None if scheme is None else str(scheme.main)
+
+
+def keys_now(subject: Subject) -> str | None:
+    scheme = subject.view.scheme
+    return None if scheme is None else str(scheme.main)
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "table.key_change",
+        FactType.TEXT,
+        "",
+        "What the change does to the keys: none, additive (index rows only) or rewrite.",
+        table_key_change,
+    ),
+    Fact("table.keys_before", FactType.TEXT, "", "PartitionKey | RowKey before the change.", keys_before),
+    Fact("table.keys", FactType.TEXT, "", "PartitionKey | RowKey of the design.", keys_now),
+    Fact(
+        "query.access_before",
+        FactType.TEXT,
+        "",
+        "How the keys of before found the entities of the query of this name.",
+        query_access_before,
+    ),
+    Fact(
+        "query.access_lost",
+        FactType.NUMBER,
+        "steps",
+        "Steps from point to row range, partition scan, partition-range scan and table scan that the query lost.",
+        access_lost,
+    ),
+)
