@@ -148,7 +148,9 @@ _KEYS = {
     "severity": str,
 }
 _LEVEL_KEYS = ("severity", "when", "message")
-_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
+CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
+_CASE = re.compile(r"^\[\[(?:fail|pass)\]\]", re.MULTILINE)
+_HEADER = re.compile(r"^\s*\[", re.MULTILINE)
 _WORDS = {str: "text", list: "a list", bool: "true or false"}
 
 
@@ -157,8 +159,9 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(text.replace("{{", "").replace("}}", ""))))
 
 
-def load_rules(folders: Sequence[Path | str] = ()) -> tuple[Rule, ...]:
-    """The bundled rules and those of a team's folders, by id.
+def load_rules(folders: Sequence[Path | str] = (), *, cases: bool = True) -> tuple[Rule, ...]:
+    """The bundled rules and those of a team's folders, by id; without ``cases`` the bundled ones lack theirs, which
+    are most of their text.
 
     UsageError with the place for whatever is wrong in a file, an id or a name that two rules have, and a folder that
     holds no rule.
@@ -166,7 +169,7 @@ def load_rules(folders: Sequence[Path | str] = ()) -> tuple[Rule, ...]:
     found: dict[str, Rule] = {}
     words: dict[str, str] = {}
     own = [pair for folder in folders for pair in _folder(Path(folder))]
-    for rule, where in (*((rule, rule.source) for rule in _bundled()), *own):
+    for rule, where in (*((rule, rule.source) for rule in _bundled(cases)), *own):
         for word in (rule.id, rule.name, *rule.aliases):
             if word in words:
                 what = f"'{word}' is taken by {words[word]}"
@@ -176,9 +179,18 @@ def load_rules(folders: Sequence[Path | str] = ()) -> tuple[Rule, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-@lru_cache(maxsize=1)
-def _bundled() -> tuple[Rule, ...]:
-    return tuple(load_rule(path) for path in sorted(resource("rules").glob("*.toml")))
+@lru_cache(maxsize=2)
+def _bundled(cases: bool) -> tuple[Rule, ...]:
+    read = str if cases else without_cases
+    paths = sorted(resource("rules").glob("*.toml"))
+    return tuple(_Reader(TomlFile(path, what="rule", read=read)).rule() for path in paths)
+
+
+def without_cases(text: str) -> str:
+    """The text of a rule file up to its first case, if only cases follow."""
+    start = _CASE.search(text)
+    rest = text[start.start() :] if start else ""
+    return text if start is None or len(_HEADER.findall(rest)) > len(_CASE.findall(rest)) else text[: start.start()]
 
 
 def _folder(folder: Path) -> list[tuple[Rule, str]]:
@@ -321,7 +333,7 @@ class _Reader:
     def _cases(self) -> Iterable[Case]:
         for array in ("fail", "pass"):
             for i, case in enumerate(self.content.get(array, ())):
-                self._check_table(array, i, case, _CASE_KEYS)
+                self._check_table(array, i, case, CASE_KEYS)
                 if "design" not in case:
                     raise self.file.at((array, i, "design"), "the case has no design")
                 severity = None
@@ -330,7 +342,7 @@ class _Reader:
                     severity = Severity(
                         self._choice_in("fail", i, "severity", case.get("severity", fallback), tuple(Severity))
                     )
-                rest = {key: str(case[key]) for key in _CASE_KEYS[2:] if key in case}
+                rest = {key: str(case[key]) for key in CASE_KEYS[2:] if key in case}
                 yield Case(severity, case["design"], **rest)
 
     def _check_table(self, array: str, i: int, table: Any, known: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from pkadvisor.review.findings import Severity
-from pkadvisor.review.rule import ID, NAME, PRECISIONS, Need
+from pkadvisor.review.rule import CASE_KEYS, ID, NAME, PRECISIONS, Need
 from pkadvisor.review.subjects import Scope
 
 _TEXT: dict[str, Any] = {"type": "string"}
@@ -25,7 +25,7 @@ def _section(about: str, required: list[str], **properties: Any) -> dict[str, An
 
 def rule_schema() -> dict[str, Any]:
     """The schema."""
-    case = dict.fromkeys(("design", "data", "before", "subject", "says"), _TEXT)
+    case = dict.fromkeys(CASE_KEYS[1:], _TEXT)
     properties: dict[str, Any] = {
         "id": {"type": "string", "pattern": f"^{ID}$", "description": "Capital letters and digits, such as ACME001."},
         "name": {"type": "string", "pattern": f"^{NAME}$", "description": "Lower-case words with hyphens."},

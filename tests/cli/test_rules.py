@@ -87,7 +87,8 @@ def test_rules_of_a_team_are_explained_too_by_older_ids_as_well(ask: Ask, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("word", "near"), [("PK2O1", "did you mean 'PK2"), ("PK29", "PK2"), ("query-scan-table", "query-scans-table"), ("PK", "")]
+    ("word", "near"),
+    [("PK2O1", "did you mean 'PK2"), ("PK29", "PK2"), ("query-scan-table", "query-scans-table"), ("PK", "")],
 )
 def test_an_unknown_rule_is_told_with_the_nearest(word: str, near: str, ask: Ask) -> None:
     code, out, err = ask("rules", "explain", word)

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from pkadvisor.errors import UsageError
 from pkadvisor.resources import resource
-from pkadvisor.review.rule import load_rule, load_rules
+from pkadvisor.review.rule import load_rule, load_rules, without_cases
 from pkadvisor.review.rule_schema import rule_schema_text
 
 GOOD = '''\
@@ -148,6 +148,21 @@ def test_an_id_or_name_that_is_taken(old: str, new: str, tmp_path: Path) -> None
     error = failure(GOOD.replace(old, new), tmp_path)
     assert "is taken by PK201-query-scans-table.toml" in error.what
     assert error.where.endswith("ACME001.toml")
+
+
+def test_what_is_left_out_for_speed_is_the_cases_alone() -> None:
+    whole, quick = load_rules(), load_rules(cases=False)
+    assert all(rule.cases for rule in whole if not rule.builtin)
+    assert not any(rule.cases for rule in quick)
+    plain = ("id", "name", "title", "scope", "needs", "unit", "ratchet", "place", "why", "bad", "good", "fix", "links")
+    for a, b in zip(whole, quick, strict=True):
+        assert [getattr(a, key) for key in plain] == [getattr(b, key) for key in plain]
+        assert [(lv.severity, lv.when.text, lv.message) for lv in a.levels] == [
+            (lv.severity, lv.when.text, lv.message) for lv in b.levels
+        ]
+    after = 'id = "X"\n[[fail]]\ndesign = ""\n[[level]]\nwhen = "true"\n'
+    assert without_cases(after) == after
+    assert without_cases(after.partition("[[level]]")[0]) == 'id = "X"\n'
 
 
 def test_every_bundled_rule_keeps_to_the_published_schema() -> None:
