@@ -137,7 +137,7 @@ def review(
     if settings.select or settings.ignore or settings.severity or settings.suppress:
         from pkadvisor.review.rule import load_rules
 
-        settings.check_rules(load_rules(folders))
+        settings.check_rules(load_rules(folders, cases=False))
     known = baseline or settings.baseline or ""
     threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
     named = tuple(designs or settings.design_files())
