@@ -11,7 +11,7 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import fronts, growth, keys, loads, queries, tables
+from pkadvisor.review.facts import fronts, growth, keys, loads, queries, ranges, tables
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -20,6 +20,7 @@ FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
     *fronts.FACTS,
+    *ranges.FACTS,
     *growth.FACTS,
     *keys.FACTS,
     *queries.FACTS,
