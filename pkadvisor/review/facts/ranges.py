@@ -56,11 +56,8 @@ def range_reader(subject: Subject) -> str | None:
     run, view = _run(subject.view), subject.view
     if run is None or number(run) < number(found):
         return "writes and reads of the newest rows"
-    runs = (
-        [c for c in view.estimate.classes if c.plan and c.plan.access is Access.PARTITION_RANGE_SCAN]
-        if (view.estimate)
-        else []
-    )
+    classes = view.estimate.classes if view.estimate is not None else ()
+    runs = [c for c in classes if c.plan is not None and c.plan.access is Access.PARTITION_RANGE_SCAN]
     return f"'{runs[0].name}'" if len(runs) == 1 else "a query over neighbouring partitions"
 
 
