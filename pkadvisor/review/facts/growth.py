@@ -12,7 +12,8 @@ from pkadvisor.observe.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
-from pkadvisor.review.facts.loads import binding_shares, partitions, partitions_closed
+from pkadvisor.review.facts.loads import partitions, partitions_closed
+from pkadvisor.review.facts.ranges import binding_shares
 from pkadvisor.review.key_loads import (
     arrival_of,
     clock_part,

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan import Access
 from pkadvisor.design.scheme import variable
 from pkadvisor.design.transforms import Field
-from pkadvisor.observe.workload import Basis, DrawBy, Operation
+from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
-from pkadvisor.review.facts.fronts import appends, fronts_of, is_one_partition
+from pkadvisor.review.facts.fronts import is_one_partition
 from pkadvisor.review.key_loads import (
     INSERTS,
     at_peak,
-    inserts_per_s,
-    load_per_s,
     partitions_most,
     rated,
-    together,
     values_most,
 )
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -199,121 +195,6 @@ def only_truth(subject: Subject) -> bool:
     )
 
 
-# -- ranges and the account ----------------------------------------------------------------------------------------
-
-
-def range_entities_per_s(subject: Subject) -> Known | None:
-    """What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
-    newest rows are."""
-    found = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
-    return max(found, key=number, default=None)
-
-
-def _run(view: TableView) -> Known | None:
-    from pkadvisor.design.breaks import RUN
-
-    found = view.estimate if view.has_data else None
-    load = next((b for b in found.breaks if b.cause == RUN), None) if found is not None else None
-    return None if load is None else Known(load.measured, Basis.ESTIMATED)
-
-
-def _newest(view: TableView) -> Known | None:
-    """Inserts and reads of the newest rows where the key has one end that they all lie at."""
-    if view.scheme is None:
-        return None
-    parts = view.scheme.main.partition
-    fronts = fronts_of(parts, view)
-    if fronts is None or number(fronts) > 1 or not appends(parts, view) or not variable(parts):
-        return None
-    read = {
-        c.name: c.rate.sustained_per_s * c.draw.share
-        for c in rated(view)
-        if c.operation is Operation.QUERY and c.draw.by is DrawBy.NEWEST and (p := view.plan_of(c)) and p.via == 0
-    }
-    written = {c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS}
-    most = view.limits.headroom_share * view.limits.range_entities_per_s
-    if not read or at_peak(view, written) > most:
-        return None  # the inserts alone are too many: that is for the key to say
-    return Known(at_peak(view, {**read, **written}), Basis.DECLARED)
-
-
-def range_reader(subject: Subject) -> str | None:
-    """What loads that range, in words."""
-    found = range_entities_per_s(subject)
-    if found is None:
-        return None
-    run, view = _run(subject.view), subject.view
-    if run is None or number(run) < number(found):
-        return "writes and reads of the newest rows"
-    runs = (
-        [c for c in view.estimate.classes if c.plan and c.plan.access is Access.PARTITION_RANGE_SCAN]
-        if (view.estimate)
-        else []
-    )
-    return f"'{runs[0].name}'" if len(runs) == 1 else "a query over neighbouring partitions"
-
-
-def busiest_share(subject: Subject) -> float | None:
-    """The highest known load of a partition or of a range of them ÷ its target."""
-    return max((share for share, _ in binding_shares(subject)), default=None)
-
-
-def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
-    """(load ÷ target, what takes it) for all that is known of partitions and ranges, lower bounds among them."""
-    view, limits = subject.view, subject.view.limits
-    out: list[tuple[float, str]] = []
-    hot = hottest_share(subject) if view.has_data else None
-    if hot is not None:
-        out.append((number(hot), "the hottest partition"))
-    for parts in dict.fromkeys(key.partition for key, _ in view.scheme.each_key()) if view.scheme else ():
-        load, inserts = load_per_s(parts, view), inserts_per_s(parts, view)
-        most, fronts = partitions_most(parts, view), fronts_of(parts, view)
-        if load is not None and most is not None:
-            what = "the one partition" if most == 1 else f"each of the {most:,.0f} partitions"
-            out.append((load / most / limits.partition_entities_per_s, what))
-        if inserts is not None and fronts is not None and appends(parts, view):
-            out.append((inserts / number(fronts) / limits.range_entities_per_s, "the range that takes the inserts"))
-    return tuple(out)
-
-
-def account_requests_per_s(subject: Subject) -> Known | None:
-    """Requests a second of all tables at the worst moment of the day; a lower bound where there is no data."""
-    items, basis = [], Basis.DECLARED
-    for view in subject.design.tables:
-        found = view.estimate if view.has_data else None
-        if found is not None:
-            from pkadvisor.observe.workload import Rate
-
-            basis = Basis.ESTIMATED
-            items.append((Rate(0.0, 0.0), _account(view)))
-        else:
-            items += [(c.rate, c.rate.sustained_per_s * _requests(view, c)) for c in rated(view)]
-    return Known(together(items), basis) if items else None
-
-
-def _account(view: TableView) -> float:
-    """The load of the account by one table's estimate, read as the limits say: requests or entities."""
-    from pkadvisor.design.breaks import ACCOUNT
-
-    assert view.estimate is not None
-    load = next((b for b in view.estimate.breaks if b.cause == ACCOUNT), None)
-    return view.estimate.requests_per_s_peak if load is None else load.measured
-
-
-def _requests(view: TableView, query: object) -> float:
-    """Requests of one call of a class: one for each bucket and for each row elsewhere."""
-    from pkadvisor.observe.workload import QueryClass
-
-    assert isinstance(query, QueryClass)
-    if view.limits.account_counts_entities:
-        return query.entities_per_request
-    if query.operation is Operation.QUERY:
-        plan = view.plan_of(query)
-        return float(max(1, plan.buckets)) if plan is not None else 1.0
-    away = {key.partition for key, _ in view.scheme.each_key()} if view.scheme is not None else set()
-    return float(max(1, len(away))) if query.operation in (*INSERTS, Operation.DELETE) else 1.0
-
-
 _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
 _SHARE = "share of the partition target"
 
@@ -441,28 +322,5 @@ FACTS: tuple[Fact, ...] = (
         "Whether the PartitionKey consists of truth values alone.",
         only_truth,
         may_be_unknown=False,
-    ),
-    Fact(
-        "table.range_entities_per_s",
-        _NUMBER,
-        "entities/s",
-        "Load of the busiest range of neighbouring partitions at the peak, where it is known.",
-        range_entities_per_s,
-    ),
-    Fact("table.range_reader", _TEXT, "", "What loads the busiest range.", range_reader, Basis.DERIVED),
-    Fact(
-        "table.busiest_share",
-        _NUMBER,
-        "share of its target",
-        "The highest known load of a partition or range at the peak, in shares of its target; may be a lower bound.",
-        busiest_share,
-        Basis.DERIVED,
-    ),
-    Fact(
-        "design.requests_per_s",
-        _NUMBER,
-        "requests/s",
-        "Requests of all tables at the peak; without data at the least.",
-        account_requests_per_s,
     ),
 )
