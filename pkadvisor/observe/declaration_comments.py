@@ -7,7 +7,7 @@ about the next entry below.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -85,7 +85,7 @@ def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
         elif node.style in ("|", ">"):  # its head may have a comment; its end is behind its last line
             for line in range(start.line + 1, end.line + (1 if end.column else 0)):
                 masks.setdefault(line, []).append((0, beyond))
-    return masks
+    return {line: sorted(found) for line, found in masks.items()}
 
 
 def _scalars(document: Document) -> Iterator[ScalarNode]:
@@ -134,7 +134,8 @@ def _at(mark: object) -> tuple[int, int]:
 def _comment_start(line: str, masks: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> int | None:
     """The column of the ``#`` that begins a comment: at the start of a line or after a blank, outside of values."""
     for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
-        if not any(first <= found.start() < last for first, last in masks):
+        i = bisect_right(masks, found.start(), key=lambda m: m[0]) - 1  # values of a line do not overlap
+        if i < 0 or found.start() >= masks[i][1]:
             return found.start()
     return None
 
@@ -144,8 +145,8 @@ def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
     i = bisect_left(entries, (line, 0), key=lambda e: e.start)
     if i < len(entries) and entries[i].start[0] == line:
         return entries[i].path
-    around = [e for e in entries if e.start <= (line, 0) and e.end >= (line, column)]
-    return max(around, key=lambda e: (e.start, len(e.path))).path if around else None
+    around = (entry for entry in reversed(entries[:i]) if entry.end >= (line, column))
+    return next((entry.path for entry in around), None)
 
 
 def _below(entries: tuple[Entry, ...], line: int) -> Path_ | None:
