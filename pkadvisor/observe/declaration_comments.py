@@ -62,14 +62,16 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
     return tuple(found)
 
 
-def takes_comment(document: Document, number: int) -> bool:
-    """Whether a comment can stand at the end of a line (from 1): not inside of a value that goes on below."""
-    if _comment_start(document.line(number) + " #", _values(document).get(number - 1, ())) is None:
-        return False
-    return not any(
-        node.style not in ("|", ">") and node.start_mark.line <= number - 1 < node.end_mark.line
-        for node in _scalars(document)
-    )
+def lines_without_comment(document: Document) -> frozenset[int]:
+    """Lines (from 1) at whose end no comment can stand: a value goes on below, or they are text of a block."""
+    found: set[int] = set()
+    for node in _scalars(document):
+        start, end = node.start_mark, node.end_mark
+        if node.style in ("|", ">"):
+            found.update(range(start.line + 2, end.line + (2 if end.column else 1)))
+        else:
+            found.update(range(start.line + 1, end.line + 1))
+    return frozenset(found)
 
 
 def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
