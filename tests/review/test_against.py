@@ -272,3 +272,15 @@ def test_a_profile_at_the_ref_that_cannot_be_read_is_told(folder: Folder) -> Non
     (note,) = diff(document)["notes"]
     assert "the profile at main cannot be read" in note
     assert statuses(document) == {"PK103 Orders": "unchanged"}
+
+
+def test_what_is_no_longer_asked_is_not_fixed(folder: Folder) -> None:
+    folder.write(DESIGN, LOADED)
+    profiled(folder, ["a"] * 80 + ["b"] * 20)
+    folder.commit()
+    document = json.loads((folder.path / PROFILE).read_text())
+    document["tables"] = [table | {"table": "Elsewhere"} for table in document["tables"]]
+    folder.write(PROFILE, json.dumps(document))
+    found = folder.review(against_ref="main", select=("PK103", "PK905"), profiles=(PROFILE,))
+    assert statuses(found) == {"PK905 Elsewhere": "new"}
+    assert diff(found)["fixed"] == [], "without its table in the profile nobody measured the partition"
