@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.profile import DataProfile
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import Traffic
+    from pkadvisor.toml_file import TomlFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class AnalyzeRequest:
     logs: tuple[str, ...] = ()
     design: str | None = None
     profiles: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
     since: str | None = None
     until: str | None = None
     tables: tuple[str, ...] = ()
@@ -200,11 +201,13 @@ def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
     return _merged(_documents(AnalyzeRequest(profiles=tuple(paths))))
 
 
-def profiled_data(specs: Sequence[str], declaration: Declaration | None) -> list[tuple[DataProfile, Dataset]]:
-    """Data files with what they hold, told apart by the kinds of a declaration."""
+def profiled_data(
+    specs: Sequence[str], declaration: Declaration | None, *, sample_rows: int | None = None
+) -> list[tuple[DataProfile, Dataset]]:
+    """Data files with what they hold, told apart by the kinds of a declaration; of each only so many rows."""
     from pkadvisor.progress import SilentProgress
 
-    return _read_data(AnalyzeRequest(data=tuple(specs)), declaration, SilentProgress())
+    return _read_data(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
 
 
 # -- reading -------------------------------------------------------------------------------------------------------

@@ -175,17 +175,17 @@ def _bundled() -> Limits:
     return _load(TomlFile(path, what="limits"), None)
 
 
-def load_limits(*paths: Path | str) -> Limits:
+def load_limits(*paths: Path | str | TomlFile) -> Limits:
     """The bundled limits with the sections of TOML files put over them, a later file over an earlier one.
 
     A file may hold any subset, as ``[name]`` sections or as ``name = value``: prices, or capacities that were measured
     on an account (``basis = "measured"``). A number given without an origin is *assumed*, its source the file's name.
-    Raises UsageError with the place for an unknown name, a wrong type or unit, a
-    value that cannot be, or a relation between two limits that does not hold.
+    A part of a file that was read already is taken as it is. Raises UsageError with the place for an unknown name, a
+    wrong type or unit, a value that cannot be, or a relation between two limits that does not hold.
     """
     found = default_limits()
     for path in paths:
-        found = _load(TomlFile(Path(path), what="limits"), found)
+        found = _load(path if isinstance(path, TomlFile) else TomlFile(Path(path), what="limits"), found)
     return found
 
 

@@ -38,8 +38,10 @@ from pkadvisor.review.suppressions import (
 )
 
 if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.toml_file import TomlFile
 
 PROFILE_BYTES_MAX = 50_000_000
 
@@ -51,11 +53,15 @@ class ReviewRequest:
     designs: tuple[str, ...]
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-    limits: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
     rules: tuple[str, ...] = ()
     """Folders of a team's own rules."""
+    budgets: tuple[str, ...] = ()
+    """Bounds, ``K=V``, that every table is held against."""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    """(rule, severity of whatever it finds), in place of its own."""
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
@@ -93,16 +99,18 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     """
     from pkadvisor.report.review_result import build_review
 
-    known, limits = load_rules(request.rules), load_limits(*request.limits)
+    known = regraded(load_rules(request.rules), request.severity)
+    limits = load_limits(*request.limits)
     _check(request, known)
     rules = chosen(known, request.select, request.ignore)
+    budgets = _budgets(request)
     baseline = _baseline(request)
     profile = _profile(request)
     earlier = _earlier(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, profile, earlier))
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
     reviews = _with_unmatched(reviews, profile, rules)
     reviews = _with_configured(reviews, request, rules, known)
     content = None
@@ -144,16 +152,17 @@ def _reviewed(
     rules: Sequence[Rule],
     known: Sequence[Rule],
     limits: Limits,
+    budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
     earlier: Earlier | None,
 ) -> DesignReview:
     name = Path(path).as_posix()
     alone = len(request.designs) == 1
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone)
+        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
-        old, notes = _old_design(earlier, path, request, limits, alone=alone)
+        old, notes = _old_design(earlier, path, request, limits, budgets, alone=alone)
         if old is not None:
             view.compare_with(old)
         found = _examined(view, rules, known, request, compared=True)
@@ -285,7 +294,13 @@ def _same_json(content: bytes, path: Path) -> bool:
 
 
 def _old_design(
-    earlier: Earlier, path: str, request: ReviewRequest, limits: Limits, *, alone: bool
+    earlier: Earlier,
+    path: str,
+    request: ReviewRequest,
+    limits: Limits,
+    budgets: tuple[Budget, ...],
+    *,
+    alone: bool,
 ) -> tuple[DesignView | None, tuple[str, ...]]:
     """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
     name, text = Path(path).as_posix(), None
@@ -296,7 +311,16 @@ def _old_design(
         text = content.decode("utf-8-sig", "surrogateescape")
     shown = earlier.file or f"{earlier.label}:{name}"
     try:
-        old = open_design(shown, text, limits, profile=earlier.profile, data=request.data, alone=alone, name=name)
+        old = open_design(
+            shown,
+            text,
+            limits,
+            profile=earlier.profile,
+            data=request.data,
+            alone=alone,
+            name=name,
+            budgets=budgets,
+        )
         return old, earlier.notes
     except (UsageError, InputError) as error:
         if earlier.revision is None:
@@ -342,10 +366,17 @@ def ignores(document: dict[str, Any], reason: str) -> list[tuple[str, bytes, int
 
 
 def review_text(
-    text: str, rules: Sequence[Rule], limits: Limits, *, name: str, data: Sequence[str] = (), before: str = ""
+    text: str,
+    rules: Sequence[Rule],
+    limits: Limits,
+    *,
+    name: str,
+    data: Sequence[str] = (),
+    before: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignReview:
     """One design given as text under the name of a file, against ``before`` where that is given."""
-    view = open_design(name, text, limits, data=data)
+    view = open_design(name, text, limits, data=data, budgets=budgets)
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
@@ -365,6 +396,21 @@ def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) 
     return tuple(rule for rule in kept if not any(_named(rule, word) for word in ignore))
 
 
+def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:
+    """The rules with the severities that a project gives them: every level of such a rule has that one."""
+    given = {rule.id: wanted for word, wanted in severity for rule in rules if _is(rule, word)}
+    return tuple(
+        replace(rule, levels=tuple(replace(level, severity=given[rule.id]) for level in rule.levels))
+        if rule.id in given
+        else rule
+        for rule in rules
+    )
+
+
+def _is(rule: Rule, word: str) -> bool:
+    return word in (rule.name, *rule.aliases) or rule.id == word.upper()
+
+
 def _named(rule: Rule, word: str) -> bool:
     return word in (rule.name, *rule.aliases) or rule.id.startswith(word.upper())
 
@@ -378,6 +424,7 @@ def open_design(
     data: Sequence[str] = (),
     alone: bool = True,
     name: str = "",
+    budgets: tuple[Budget, ...] = (),
 ) -> DesignView:
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one."""
@@ -390,7 +437,9 @@ def open_design(
     sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
-    return DesignView(shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched)
+    return DesignView(
+        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
+    )
 
 
 def _documents_for(
@@ -399,13 +448,19 @@ def _documents_for(
     """(the part of the profile that belongs to this design, names of its tables that do not)."""
     if profile is None:
         return [], ()
-    from dataclasses import replace
-
     names = {t.name.lower() for t in declaration.tables}
     single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
     other = tuple(t.table for t in profile.tables if t not in mine)
     return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+
+
+def _budgets(request: ReviewRequest) -> tuple[Budget, ...]:
+    if not request.budgets:
+        return ()
+    from pkadvisor.design.budgets import parse_budgets
+
+    return parse_budgets(request.budgets)
 
 
 def _profile(request: ReviewRequest) -> ProfileDocument | None:

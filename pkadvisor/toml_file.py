@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from copy import copy
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import UsageError, caret
+from pkadvisor.toml_places import TomlPath, TomlPlace, inside, places
 
 FILE_BYTES_MAX = 1 << 20
 
@@ -18,6 +21,7 @@ class TomlFile:
         import tomllib
 
         self.path = path
+        self.prefix: TomlPath = ()
         try:
             with path.open("rb") as stream:
                 raw = stream.read(FILE_BYTES_MAX + 1)
@@ -30,7 +34,8 @@ class TomlFile:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
-        self.lines = text.splitlines() or [""]
+        self.text = text
+        self.lines = text.split("\n")
         try:
             self.content: dict[str, Any] = tomllib.loads(text)
         except (ValueError, RecursionError) as error:
@@ -39,44 +44,44 @@ class TomlFile:
             line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
             raise self.error(what, line, column) from None
 
+    @cached_property
+    def _places(self) -> dict[TomlPath, TomlPlace]:
+        return places(self.text)
+
+    def line_of(self, path: TomlPath) -> int:
+        """The line (from 1) of a key."""
+        found = self._places.get(path)
+        return self.text.count("\n", 0, found.key) + 1 if found else 1
+
+    def at(
+        self, path: TomlPath, what: str, fix: str = "", *, at_value: bool = False, offset: int | None = None
+    ) -> UsageError:
+        """An error at a key, or the nearest above it that the file has; with ``at_value`` at its value, with
+        ``offset`` so many characters into the text that is its value."""
+        exact = path in self._places
+        while path not in self._places and path:
+            path = path[:-1]
+        place = self._places.get(path, TomlPlace(0, 0, 0))
+        at = place.value if at_value and exact else place.key
+        if offset is not None and exact and self.text[place.value] in "\"'":
+            at = inside(self.text, place.value, offset)
+        line = self.text.count("\n", 0, at) + 1
+        return self.error(what, line, at - (self.text.rfind("\n", 0, at) + 1) + 1, fix)
+
     def error(self, what: str, line: int, column: int, fix: str = "") -> UsageError:
-        shown = self.lines[line - 1] if line <= len(self.lines) else ""
+        shown = self.lines[line - 1].rstrip("\r") if line <= len(self.lines) else ""
         return UsageError(
             what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=caret(shown, column - 1) if shown else ""
         )
 
+    def section(self, path: TomlPath) -> TomlFile:
+        """A table of the file as if it were a file of its own; its errors keep their places."""
+        part = copy(self)
+        for key in path:
+            part.content = part.content[key]  # type: ignore[index]
+        part.prefix = (*self.prefix, *path)
+        return part
+
     def error_at(self, name: str, key: str | None, what: str, fix: str = "") -> UsageError:
         """An error at ``key`` of section ``name``, or at the section, or at ``name = …``."""
-        section = re.compile(rf"\s*\[\s*[\"']?({re.escape(name)})[\"']?\s*\]")
-        own = re.compile(rf"\s*[\"']?({re.escape(name)})[\"']?\s*(?:=|\.)")
-        place = (1, 1)
-        inside = False
-        for number, line in enumerate(self.lines, start=1):
-            if found := section.match(line) or (None if inside else own.match(line)):
-                place, inside = (number, found.start(1) + 1), section.match(line) is not None
-            elif line.lstrip().startswith("["):
-                inside = False
-            elif inside and key and (found := re.match(rf"\s*({re.escape(key)})\s*=", line)):
-                place = (number, found.start(1) + 1)
-                break
-        return self.error(what, *place, fix=fix)
-
-    def error_in(
-        self, array: str, index: int, key: str, what: str, fix: str = "", *, offset: int = 0, width: int = 1
-    ) -> UsageError:
-        """An error ``offset`` characters into the text of ``key`` in the ``index``-th ``[[array]]`` (from 0), or at
-        that section where it lacks the key."""
-        header = re.compile(rf"\s*\[\[\s*({re.escape(array)})\s*\]\]")
-        own = re.compile(rf"\s*{re.escape(key)}\s*=\s*(?:\"\"\"|'''|[\"'])?")
-        line, column, seen = 1, 1, -1
-        for number, text in enumerate(self.lines, start=1):
-            if found := header.match(text):
-                seen += 1
-                if seen == index:
-                    line, column = number, found.start(1) + 1
-            elif seen == index and (found := own.match(text)):
-                line, column = number, found.end() + 1 + offset
-                break
-        shown = self.lines[line - 1] if line <= len(self.lines) else ""
-        excerpt = caret(shown, column - 1, width) if shown else ""
-        return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=excerpt)
+        return self.at((*self.prefix, name) if key is None else (*self.prefix, name, key), what, fix)

@@ -48,3 +48,28 @@ def test_the_examples_of_templates_are_what_they_give() -> None:
     assert len(rows) >= 14
     for template, text in rows:
         assert encode(parse_template(template, known=types), values, types) == text, template  # type: ignore[arg-type]
+
+
+def test_the_rule_and_the_settings_shown_are_ones_that_load(tmp_path: Path) -> None:
+    from pkadvisor.cli.settings_file import read_settings
+    from pkadvisor.review.rule import load_rules
+
+    settings, rule = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "index-rows.toml").write_text(rule, encoding="utf-8")
+    (tmp_path / "pkadvisor.toml").write_text(settings, encoding="utf-8")
+    loaded = load_rules([tmp_path / "own"])
+    assert [r.name for r in loaded if r.id == "ACME001"] == ["too-many-index-rows"]
+    found = read_settings(tmp_path / "pkadvisor.toml")
+    assert [s.rule for s in found.suppress] == ["PK101"]
+    found.check_rules(loaded)
+
+
+def test_the_table_of_the_review_names_every_hundred_of_rules() -> None:
+    from pkadvisor.review.rule import load_rules
+
+    shown = set(re.findall(r"^\| (PK\d)xx \|", README, re.MULTILINE))
+    assert shown == {rule.id[:3] for rule in load_rules()}
+    told = re.search(r"asks about (\d+) rules", README)
+    assert told is not None
+    assert abs(int(told[1]) - len(load_rules())) <= 5

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pkadvisor.cli.configuration import Settings, settings_for
 from pkadvisor.cli.console import (
     PIPE_WIDTH,
     escape_page,
@@ -25,7 +26,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.inputs import Inputs, settle
-from pkadvisor.cli.output import Target, parse_targets, size_text, write_whole
+from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.shared import Format, Judging, Reading, Redact, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
@@ -62,9 +63,10 @@ def analyze(
     The design file may declare the workload where there is no log yet.
     """
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
-    targets = parse_targets(out or (), inputs=inputs.files())
-    page = standard_output_format(targets, shared)
-    request = build_request(inputs, reading, top=top, budgets=judging.budget)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
+    page = on_stdout(targets, shared.format, Format.text)
+    settings = settings_for(shared, reading.design)
+    request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
     from pkadvisor import advisor
 
@@ -140,20 +142,16 @@ RENDERERS: dict[Format, Callable[[dict[str, Any], Shared, bool], bytes]] = {
 }
 
 
-def standard_output_format(targets: tuple[Target, ...], shared: Shared) -> Format:
-    """``--out FMT=-`` decides what standard output carries, else ``--format``."""
-    to_stdout = [target.format for target in targets if target.path is None]
-    if to_stdout and shared.format not in (Format.text, to_stdout[0]):
-        raise UsageError(
-            f"standard output cannot carry {shared.format} and {to_stdout[0]}", where="--out", fix="leave out --format"
-        )
-    return to_stdout[0] if to_stdout else shared.format
-
-
 def build_request(
-    inputs: Inputs, reading: Reading, *, top: int = 5, budgets: list[str] | None = None
+    inputs: Inputs,
+    reading: Reading,
+    *,
+    top: int = 5,
+    budgets: list[str] | None = None,
+    settings: Settings | None = None,
 ) -> AnalyzeRequest:
-    """The command line in the terms of the use cases."""
+    """The command line in the terms of the use cases, with the limits and budgets of the project below its own."""
+    settings = settings or Settings()
     share = parse_share(reading.max_bad_lines)
     fraction = parse_share(reading.log_fraction, where="--log-fraction", example="5% or 0.05")
     if fraction == 0:
@@ -167,7 +165,7 @@ def build_request(
         logs=inputs.logs,
         design=inputs.design,
         profiles=inputs.profiles,
-        limits=inputs.limits,
+        limits=(*settings.limits, *inputs.limits),
         since=reading.since,
         until=reading.until,
         tables=tuple(reading.table or ()),
@@ -181,7 +179,7 @@ def build_request(
         entities_total=reading.entities_total,
         log_fraction=fraction,
         candidates=inputs.candidates,
-        budgets=tuple(budgets or ()),
+        budgets=settings.budgets_with(budgets),
     )
 
 

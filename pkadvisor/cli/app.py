@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import analyze, compare, config, explain, profile, review, samples, score
+from pkadvisor.cli import analyze, compare, completion, config, explain, init, profile, review, rules, samples, score
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
@@ -111,6 +111,9 @@ app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings
 app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
+app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)
+app.command("completion", cls=PlainCommand, epilog=completion.EPILOG, context_settings=SETTINGS)(completion.completion)
+
 _samples = _group("List bundled data sets or copy one.", samples.LIST_EPILOG)
 _samples.command("list", cls=PlainCommand, epilog=samples.LIST_EPILOG, context_settings=SETTINGS)(samples.list_samples)
 _samples.command("write", cls=PlainCommand, epilog=samples.WRITE_EPILOG, context_settings=SETTINGS)(
@@ -118,6 +121,13 @@ _samples.command("write", cls=PlainCommand, epilog=samples.WRITE_EPILOG, context
 )
 app.add_typer(_samples, name="samples")
 
-_config = _group("Print the schemas of what is read and written.", config.EPILOG)
+_rules = _group("List and explain the rules of 'advisor review'.", rules.LIST_EPILOG)
+_rules.command("list", cls=PlainCommand, epilog=rules.LIST_EPILOG, context_settings=SETTINGS)(rules.list_rules)
+_rules.command("explain", cls=PlainCommand, epilog=rules.EXPLAIN_EPILOG, context_settings=SETTINGS)(rules.explain_rule)
+_rules.command("facts", cls=PlainCommand, epilog=rules.FACTS_EPILOG, context_settings=SETTINGS)(rules.facts)
+app.add_typer(_rules, name="rules")
+
+_config = _group("Show the settings in use, and the schemas of what is read and written.", config.EPILOG)
+_config.command("show", cls=PlainCommand, epilog=config.SHOW_EPILOG, context_settings=SETTINGS)(config.show)
 _config.command("schema", cls=PlainCommand, epilog=config.EPILOG, context_settings=SETTINGS)(config.schema)
 app.add_typer(_config, name="config")

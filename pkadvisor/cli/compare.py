@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.score import show
 from pkadvisor.cli.shared import Reading, Shared, examples, option, unfold
@@ -75,6 +76,8 @@ def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: S
         fix = f"for example: advisor compare {old} {new} data.csv"
         raise UsageError("two designs are compared on data, and there is none", where="DATA", fix=fix)
     inputs = settle(data, reading, command="compare")
-    request = build_request(replace(inputs, design=None), reading)
+    # Of the budgets of a project none holds here: two designs are held against each other.
+    settings = replace(settings_for(shared, new), budget=())
+    request = build_request(replace(inputs, design=None), reading, settings=settings)
     with listen(shared) as progress:
         return scorecard.compare_designs(request, old, new, progress)

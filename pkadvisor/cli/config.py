@@ -1,24 +1,48 @@
-"""``advisor config``: the published shapes of what is read and written."""
+"""``advisor config``: the settings in use, and the published shapes of what is read and written."""
 
 from __future__ import annotations
 
+import json
+import os
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
-from pkadvisor.cli.console import write_bytes
-from pkadvisor.cli.shared import Shared, examples, option, unfold
+import typer
+
+from pkadvisor.cli.configuration import Settings, settings_for
+from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
+from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.resources import resource
 
-EPILOG = examples("advisor config schema --of design", "advisor config schema --of result")
+EPILOG = examples("advisor config schema --of design", "advisor config schema --of config")
+SHOW_EPILOG = examples("advisor config show", "advisor config show --isolated --format json")
+ENVIRONMENT = {
+    "format": ("PKADVISOR_FORMAT", "text"),
+    "color": ("PKADVISOR_COLOR", "auto"),
+    "config": ("PKADVISOR_CONFIG", None),
+    "isolated": ("PKADVISOR_ISOLATED", False),
+    "quiet": ("PKADVISOR_QUIET", False),
+    "verbose": ("PKADVISOR_VERBOSE", False),
+    "no_progress": ("PKADVISOR_NO_PROGRESS", False),
+    "debug": ("PKADVISOR_DEBUG", False),
+    "redact": ("PKADVISOR_REDACT", "none"),
+    "seed": ("PKADVISOR_SEED", 0),
+    "top": ("PKADVISOR_TOP", 5),
+    "max_bad_lines": ("PKADVISOR_MAX_BAD_LINES", "1%"),
+}
+"""Settings that no file holds: their variable and default."""
 
 
 class Document(StrEnum):
     design = "design"
+    config = "config"
+    rule = "rule"
     result = "result"
     profile = "profile"
     score = "score"
     comparison = "comparison"
     explanation = "explanation"
+    review = "review"
 
 
 @unfold
@@ -29,3 +53,89 @@ def schema(
 ) -> None:
     """Print the JSON Schema of a document, whatever --format says."""
     write_bytes(resource("schemas", f"{of}.schema.json").read_bytes())
+
+
+@unfold
+def show(
+    design: Annotated[
+        str | None,
+        typer.Argument(metavar="[DESIGN]", help="Show what holds for this design file.", show_default=False),
+    ] = None,
+    *,
+    shared: Shared,
+) -> None:
+    """Print every setting with the place it comes from: a variable, a line of a file, or the default.
+
+    Settings are in pkadvisor.toml or in [tool.pkadvisor] of pyproject.toml, beside the design or the working folder
+    or above it, up to the root of the repository. An option on the command line wins over all of them.
+    """
+    settings = settings_for(shared, design)
+    rows = [*_of_file(settings), *_of_environment()]
+    file = settings.file.path.as_posix() if settings.file else None
+    if shared.format is Format.json:
+        entries = [{"key": key, "value": value, "origin": origin} for key, value, origin in rows]
+        text = json.dumps({"schema_version": 1, "file": file, "settings": entries}, indent=2)
+        write_text(redact_result(text))
+        return
+    write_text(escape(f"settings: {file or 'no file'}"))
+    width = max(len(key) for key, _, _ in rows)
+    for key, value, origin in rows:
+        for number, line in enumerate(_lines(value)):
+            write_text(escape(redact_result(f"{key if not number else '':<{width}}  {line}  ({origin})")))
+
+
+def _of_file(settings: Settings) -> list[tuple[str, Any, str]]:
+    """(key, value, origin) of what a file can hold."""
+    limits: Any = []
+    for item in settings.limits:
+        limits = [*limits, item] if isinstance(item, str) else item.content
+    values: dict[str, Any] = {
+        "designs": list(settings.designs),
+        "profile": list(settings.profile),
+        "fail_on": settings.fail_on or "error",
+        "baseline": settings.baseline,
+        "rules": list(settings.rules),
+        "limits": limits,
+        "budget": dict(settings.budget),
+        "review.select": list(settings.select),
+        "review.ignore": list(settings.ignore),
+        "review.severity": dict(settings.severity),
+        "review.suppress": [
+            {"rule": s.rule, "path": s.path, "target": s.target, "reason": s.reason, "until": s.until or None}
+            for s in settings.suppress
+        ],
+    }
+    rows = []
+    for key, value in values.items():
+        variable = f"PKADVISOR_{key.upper()}"
+        if key in ("fail_on", "limits") and os.environ.get(variable):
+            rows.append((key, os.environ[variable], variable))
+        else:
+            rows.append((key, value, settings.where(key) or "default"))
+    return rows
+
+
+def _of_environment() -> list[tuple[str, Any, str]]:
+    return [
+        (key, os.environ[variable], variable) if os.environ.get(variable) else (key, default, "default")
+        for key, (variable, default) in ENVIRONMENT.items()
+    ]
+
+
+def _lines(value: Any) -> list[str]:
+    """A value as lines of text."""
+    if isinstance(value, dict):
+        return [f"{key} = {_plain(item)}" for key, item in value.items()] or ["-"]
+    if isinstance(value, list):
+        return [_plain(item) for item in value] or ["-"]
+    return [_plain(value)]
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {_plain(item)}" for key, item in value.items() if item not in (None, ""))
+    return str(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.completions import target_words
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -30,15 +33,16 @@ if TYPE_CHECKING:
     from pkadvisor.progress import Progress
 
 EPILOG = examples(
+    "advisor explain PK201",
     "advisor explain query:by-age --sample footrace --scheme recommended",
     "advisor explain scheme:2 --sample footrace",
-    "advisor explain --scheme '{event} | {pad(bib,5)}' --sample footrace",
     "advisor explain key '2023 Chicago Marathon__Full' --sample footrace",
 )
 QUERY = "query:"
 SCHEME = "scheme"
 WORDS = ("query", "scheme", "key", "keys")
-TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys")
+TARGETS = ("query:NAME", "scheme:N", "scheme", "key", "keys", "PK101")
+_RULE = re.compile(r"[Pp][Kk][0-9]+|[A-Za-z]{2,8}[0-9]{3,4}|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+")
 
 UseCase = Callable[["AnalyzeRequest", "Progress"], dict[str, Any]]
 
@@ -49,8 +53,10 @@ def explain(
         str | None,
         typer.Argument(
             metavar="TARGET",
-            help="query:NAME, scheme:N, scheme:current, key VALUE or keys; with --scheme alone: those keys.",
+            help="PK101 or the name of a rule, query:NAME, scheme:N, scheme:current, key VALUE or keys; "
+            "with --scheme alone: those keys.",
             show_default=False,
+            autocompletion=target_words,
         ),
     ] = None,
     texts: Annotated[
@@ -72,9 +78,13 @@ def explain(
         option("--result", metavar="FILE", help="For scheme:N: the JSON result of an analysis, in place of data."),
     ] = None,
     judging: Judging,
+    rules: Annotated[
+        list[str] | None,
+        option("--rules", metavar="DIR", help="For a rule: a folder of rules of your own. Repeatable."),
+    ] = None,
     shared: Shared,
 ) -> None:
-    """Explain a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
+    """Explain a rule, a query's plan, a scheme's place in the ranking, a key, or the templates of given keys.
 
     query:NAME tells the access, the requests, entities read against returned, and why no better plan exists under the
     scheme. scheme:N tells where a scheme of the ranking loses and by how much, the queries that decide, the smallest
@@ -83,6 +93,13 @@ def explain(
     RowKey means. keys tells the templates that the keys in DATA look like, with the share of rows that each explains.
     """
     given = list(texts or ())
+    if _is_rule(target, scheme, rules):
+        from pkadvisor.cli.rules import show_rule
+
+        if given or result is not None:
+            raise UsageError("a rule is explained without data", where="TARGET", fix=f"advisor explain {target}")
+        show_rule(str(target), rules, [str(path) for path in reading.limits or ()], shared)
+        return
     target = _target(target, given, scheme)
     if result is not None:
         with listen(shared):
@@ -94,10 +111,18 @@ def explain(
     command = f"explain {'key KEY' if target == 'key' else target}"
     example = "explain scheme:1" if target == SCHEME else "explain query:by-bib"
     example = command if target == "key" or target.startswith(f"{SCHEME}:") else example
-    request = _request(given, reading, (command, example), judging, needed=bool(needs_data))
+    request = _request(given, reading, (command, example), judging, shared, needed=bool(needs_data))
     with listen(shared) as progress:
         document = use_case(request, progress)
     _show(document, shared)
+
+
+def _is_rule(target: str | None, scheme: str | None, rules: list[str] | None) -> bool:
+    """Whether a target is meant as a rule: it looks like an id or a name, and is no file."""
+    if rules and target is None:
+        raise UsageError("which rule?", where="TARGET", fix="for example: advisor explain PK101")
+    looks = target is not None and (bool(rules) or _RULE.fullmatch(target) is not None)
+    return looks and not (scheme is not None and "|" in scheme and Path(str(target)).exists())
 
 
 def _target(target: str | None, given: list[str], scheme: str | None) -> str:
@@ -171,7 +196,7 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
 
 
 def _request(
-    given: list[str], reading: Reading, words: tuple[str, str], judging: Judging, *, needed: bool
+    given: list[str], reading: Reading, words: tuple[str, str], judging: Judging, shared: Shared, *, needed: bool
 ) -> AnalyzeRequest:
     if not needed:
         from pkadvisor.advisor import AnalyzeRequest
@@ -179,7 +204,7 @@ def _request(
         return replace(AnalyzeRequest(), seed=reading.seed)
     command, example = words
     inputs = settle(given, reading, command=command, example=example, candidates=judging.candidates)
-    return build_request(inputs, reading, budgets=judging.budget)
+    return build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
 
 def _show(document: dict[str, Any], shared: Shared) -> None:

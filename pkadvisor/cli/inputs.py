@@ -13,7 +13,8 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
 
 STDIN = "-"
-FLAGS = ("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "-h", "--help")  # options without a value
+# Options without a value.
+FLAGS = ("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "--isolated", "-h", "--help")
 
 
 @dataclass(frozen=True, slots=True)

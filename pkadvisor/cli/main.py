@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 BUG = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
+COMPLETE = "_ADVISOR_COMPLETE"
+"""Set by a shell that asks for completions; what it asks is in further variables."""
 
-SHARED_OPTIONS = ("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out")
+SHARED_OPTIONS = (
+    *("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out"),
+    *("--config", "--isolated"),
+)
 
 
 def run() -> NoReturn:
@@ -62,6 +67,10 @@ def _run(arguments: list[str]) -> int:
     from pkadvisor.cli.inputs import spread_logs
 
     command = typer.main.get_command(app)
+    if instruction := os.environ.get(COMPLETE):
+        from pkadvisor.cli.completion import answer
+
+        return answer(command, instruction)
     try:
         # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
         with command.make_context("advisor", spread_logs(arguments)) as context:

@@ -6,42 +6,53 @@ import os
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from pkadvisor.cli.shared import Format
 from pkadvisor.errors import UsageError, did_you_mean
 
 STDOUT = "-"
+F = TypeVar("F", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Target(Generic[F]):
     """One ``--out``; ``path`` is None for standard output."""
 
-    format: Format
+    format: F
     path: Path | None
 
 
-def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path]) -> tuple[Target, ...]:
-    """``--out`` options as targets; UsageError for an unknown format, a double or a dangerous path."""
+def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type[F]) -> tuple[Target[F], ...]:
+    """``--out`` options as targets in the formats of a command; UsageError for an unknown format, a double or a
+    dangerous path."""
     sources = tuple(inputs)
-    targets: list[Target] = []
+    targets: list[Target[F]] = []
     for text in texts:
         name, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError(f"'{text}' is not FMT=PATH", where="--out", fix="for example: --out json=result.json")
-        if name not in Format.__members__:
-            hint = did_you_mean(name, tuple(Format))
+        if name not in formats.__members__:
+            hint = did_you_mean(name, tuple(formats))
             raise UsageError(
                 f"there is no format '{name}'" + (f"; {hint}" if hint else ""),
                 where="--out",
-                fix=f"formats: {', '.join(Format)}",
+                fix=f"formats: {', '.join(formats)}",
             )
-        target = Target(Format(name), None if path == STDOUT else check_path(path, where="--out", inputs=sources))
+        target = Target(formats[name], None if path == STDOUT else check_path(path, where="--out", inputs=sources))
         if any(target.path == other.path for other in targets):
             raise UsageError(f"{path} is named twice", where="--out", fix="give every output a place of its own")
         targets.append(target)
     return tuple(targets)
+
+
+def on_stdout(targets: Iterable[Target[F]], given: F, usual: F) -> F:
+    """The format of standard output: ``--out FMT=-`` decides, else ``given``; UsageError where both are asked for."""
+    named = next((target.format for target in targets if target.path is None), None)
+    if named is not None and given not in (usual, named):
+        raise UsageError(f"standard output cannot carry {given} and {named}", where="--out", fix="leave out --format")
+    return named or given
 
 
 def check_path(text: str, *, where: str, inputs: Iterable[Path]) -> Path:

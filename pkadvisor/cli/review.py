@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -11,23 +10,17 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import listen
-from pkadvisor.cli.console import (
-    escape_page,
-    is_terminal,
-    redact_result,
-    say,
-    speaks_unicode,
-    wants_color,
-    width_of,
-    write_bytes,
-    write_text,
-)
+from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.console import say
 from pkadvisor.cli.output import size_text, write_whole
-from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
+from pkadvisor.cli.review_output import deliver, settle_outputs
+from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 
 EPILOG = examples(
     "advisor samples write footrace race",
     "advisor review race/design.yaml --fail-on never",
+    "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
 )
 
 
@@ -58,13 +51,23 @@ def review(
     rules: Annotated[
         list[str] | None, option("--rules", metavar="DIR", help="A folder of rules of your own. Repeatable.")
     ] = None,
-    select: Annotated[
-        list[str] | None, option("--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.")
+    budget: Annotated[
+        list[str] | None,
+        option("--budget", metavar="K=V", help="A bound for every table, e.g. cost_month=500. Repeatable."),
     ] = None,
-    ignore: Annotated[list[str] | None, option("--ignore", metavar="RULE", help="Not these.")] = None,
+    select: Annotated[
+        list[str] | None,
+        option(
+            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None, option("--ignore", metavar="RULE", help="Not these.", autocompletion=rule_words)
+    ] = None,
     fail_on: Annotated[
-        FailOn, option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default=True)
-    ] = FailOn.error,
+        FailOn | None,
+        option("--fail-on", help="The mildest severity that fails.", env="FAIL_ON", show_default="error"),
+    ] = None,
     new_only: Annotated[bool, option("--new-only", help="Only new and worse findings count.")] = False,
     against: Annotated[
         str, option("--against", metavar="FILE", help="Compare with this older design file.", show_default=False)
@@ -108,27 +111,62 @@ def review(
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
-    shared: Shared,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable."),
+    ] = None,
+    annotate: Annotated[
+        bool, option("--annotate", help="GitHub annotations on standard error, beside any format.", env="ANNOTATE")
+    ] = False,
+    if_changed: Annotated[
+        str | None,
+        option(
+            "--if-changed",
+            metavar="SHARE",
+            help="Markdown says only that nothing changed where no number moved so far.",
+        ),
+    ] = None,
+    shared: ReviewShared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
     from pkadvisor.reviewer import ReviewRequest, conduct
 
+    settings = settings_for(shared, designs[0] if designs else None)
+    folders = tuple(rules or settings.rules)
+    if settings.select or settings.ignore or settings.severity or settings.suppress:
+        from pkadvisor.review.rule import load_rules
+
+        settings.check_rules(load_rules(folders))
+    known = baseline or settings.baseline or ""
+    threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
+    inputs = [*(designs or ()), *(profile or ()), *(data or ()), *(limits or ())]
+    outputs = settle_outputs(
+        out,
+        shared,
+        inputs=inputs,
+        annotate=annotate,
+        show_suppressed=show_suppressed,
+        if_changed=if_changed,
+    )
     request = ReviewRequest(
-        designs=tuple(designs or ()),
-        profiles=tuple(profile or ()),
+        designs=tuple(designs or settings.design_files()),
+        profiles=tuple(profile or (() if data else settings.profile)),
         data=tuple(data or ()),
-        limits=tuple(limits or ()),
-        rules=tuple(rules or ()),
-        select=tuple(select or ()),
-        ignore=tuple(ignore or ()),
-        fail_on=None if fail_on is FailOn.never else Severity(fail_on),
+        limits=(*settings.limits, *(limits or ())),
+        rules=folders,
+        budgets=settings.budgets_with(budget),
+        select=tuple(select or settings.select),
+        ignore=tuple(ignore or settings.ignore),
+        severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
+        fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,
         redact=redact is Redact.keys,
         against=against,
         against_ref=against_ref,
         today=today or clock_day(),
-        baseline=baseline,
+        suppress=settings.suppress,
+        baseline=known,
         write_baseline=write_baseline,
         prune_baseline=prune_baseline,
     )
@@ -137,8 +175,8 @@ def review(
         if add_ignore and write_ignores(done.document, add_ignore, shared):
             done = conduct(request, progress)
     if done.baseline is not None:
-        write_file(Path(baseline), done.baseline.encode(), shared)
-    show(done.document, shared, show_suppressed=show_suppressed)
+        write_file(Path(known), done.baseline.encode(), shared)
+    deliver(done.document, outputs)
     if done.document["exit_code"]:
         raise typer.Exit(done.document["exit_code"])
 
@@ -148,7 +186,7 @@ def clock_day() -> str:
     return date.today().isoformat()
 
 
-def write_ignores(document: dict[str, Any], reason: str, shared: Shared) -> bool:
+def write_ignores(document: dict[str, Any], reason: str, shared: ReviewShared) -> bool:
     """Write suppressions for all that stops; whether there was any."""
     from pkadvisor.reviewer import ignores
 
@@ -160,30 +198,10 @@ def write_ignores(document: dict[str, Any], reason: str, shared: Shared) -> bool
     return bool(found)
 
 
-def write_file(path: Path, content: bytes, shared: Shared) -> None:
+def write_file(path: Path, content: bytes, shared: ReviewShared) -> None:
     """Write a file and say so; one that says the same already is left alone."""
     if path.is_file() and path.read_bytes() == content:
         return
     write_whole(path, content)
     if not shared.quiet:
         say(f"wrote {path} ({size_text(len(content))})", color=shared.color)
-
-
-def show(document: dict[str, Any], shared: Shared, *, show_suppressed: bool = False) -> None:
-    """A review on standard output."""
-    from pkadvisor.report.review_page import render_review
-    from pkadvisor.report.review_result import dump
-
-    if shared.format is Format.json:
-        write_bytes(redact_result(dump(document)).encode())
-        return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
-    page = render_review(
-        document,
-        width=width_of(sys.stdout),
-        color=color,
-        ascii_only=not speaks_unicode(sys.stdout),
-        verbose=shared.verbose,
-        show_suppressed=show_suppressed,
-    )
-    write_text(escape_page(redact_result(page), color=color))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from pkadvisor.cli.completions import sample_words
 from pkadvisor.cli.console import escape, say, write_text
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.cli.output import write_whole
@@ -42,7 +43,9 @@ def list_samples(*, shared: Shared) -> None:
 
 @unfold
 def write_sample(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from 'advisor samples list'.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A name from 'advisor samples list'.", autocompletion=sample_words)
+    ],
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Where to put the files; created if missing.")],
     *,
     force: Annotated[bool, option("--force", help="Overwrite files of the same names.")] = False,

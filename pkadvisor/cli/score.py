@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -62,7 +63,7 @@ def score(
     elif given and reading.sample is not None and reading.design is None:
         reading = replace(reading, design=given.pop(0))
     inputs = settle(given, reading, command="score", candidates=judging.candidates)
-    request = build_request(inputs, reading, budgets=judging.budget)
+    request = build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
     from pkadvisor import scorecard
 

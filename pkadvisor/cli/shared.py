@@ -13,12 +13,29 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from pkadvisor.cli.completions import sample_words
+
 
 class Format(StrEnum):
     """How a result can be written; each later format is a line here and one in ``analyze.RENDERERS``."""
 
     text = "text"
     json = "json"
+
+
+class ReviewFormat(StrEnum):
+    """How a review can be written; each later format is a line here and one in ``review_output.RENDERERS``."""
+
+    text = "text"
+    concise = "concise"
+    json = "json"
+    sarif = "sarif"
+    junit = "junit"
+    github = "github"
+    azure = "azure"
+    gitlab = "gitlab"
+    markdown = "markdown"
+    md = "markdown"  # the same, as files are called
 
 
 class ColorChoice(StrEnum):
@@ -37,16 +54,31 @@ def option(*names: str, help: str, env: str | None = None, **more: Any) -> Any: 
     return typer.Option(*names, help=help, envvar=f"PKADVISOR_{env}" if env else None, show_envvar=True, **more)
 
 
+_FORMAT = option("--format", help="What standard output carries.", env="FORMAT")
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """Conduct: every command has these, after the command's name."""
 
-    format: Annotated[Format, option("--format", help="What standard output carries.", env="FORMAT")] = Format.text
+    format: Annotated[Format, _FORMAT] = Format.text
     quiet: Annotated[bool, option("--quiet", "-q", help="Only results and errors.", env="QUIET")] = False
     verbose: Annotated[bool, option("--verbose", "-v", help="Show what was skipped, and why.", env="VERBOSE")] = False
     color: Annotated[ColorChoice, option("--color", help="Colour in text.", env="COLOR")] = ColorChoice.auto
     no_progress: Annotated[bool, option("--no-progress", help="No progress bar.", env="NO_PROGRESS")] = False
+    config: Annotated[
+        str | None,
+        option("--config", metavar="FILE", help="Settings, in place of the pkadvisor.toml found.", env="CONFIG"),
+    ] = None
+    isolated: Annotated[bool, option("--isolated", help="Read no file of settings.", env="ISOLATED")] = False
     debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewShared(Shared):
+    """Conduct of ``advisor review``, which has more formats."""
+
+    format: Annotated[ReviewFormat, _FORMAT] = ReviewFormat.text  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +99,12 @@ class Reading:
     ] = None
     sample: Annotated[
         str | None,
-        option("--sample", metavar="NAME", help="Take a bundled sample; 'advisor samples list' names them."),
+        option(
+            "--sample",
+            metavar="NAME",
+            help="Take a bundled sample; 'advisor samples list' names them.",
+            autocompletion=sample_words,
+        ),
     ] = None
     sample_rows: Annotated[
         int | None,

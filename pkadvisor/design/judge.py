@@ -200,9 +200,9 @@ def _looks(section: Section) -> list[str]:
 
 
 def check_classes(workload: Workload, section: Section) -> None:
-    """UsageError for declared classes that cannot be judged: filters over keys or of other types, weights that are no
-    numbers."""
-    from pkadvisor.table.odata import format_filter, mismatches
+    """UsageError for declared classes that cannot be judged: filters over keys, of other types or longer than the
+    service takes, weights that are no numbers."""
+    from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, format_filter, mismatches
 
     assert section.data is not None
     types = section.data.types
@@ -214,6 +214,9 @@ def check_classes(workload: Workload, section: Section) -> None:
             if name in ("PartitionKey", "RowKey") and name not in types:
                 what = f"the filter of '{query.name}' is over {name}, which changes with the key"
                 raise UsageError(what, where=where, fix="declare it over the properties that the key is made of")
+        if query.filter is not None and (count := comparison_count(query.filter)) > MAX_COMPARISONS:
+            what = f"the filter of '{query.name}' has {count} comparisons, and the service takes {MAX_COMPARISONS}"
+            raise UsageError(what, where=where, fix="split it into several queries")
         for wrong in mismatches(query.filter, types) if query.filter is not None else ():
             edm = types[wrong.property]
             what = (

@@ -75,13 +75,15 @@ class IndexRowDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class KindDeclaration:
-    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String)."""
+    """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String),
+    ``sensitive`` the properties declared ``personal`` or ``secret``."""
 
     name: str
     properties: tuple[tuple[str, EdmType], ...]
     entities_total: int | None
     arrival: str | None
     sizes: tuple[tuple[str, int], ...] = ()
+    sensitive: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,12 @@ class TableDeclaration:
     kinds: tuple[KindDeclaration, ...]
     workload: Workload
     sizes: tuple[tuple[str, int], ...] = ()
+    sensitive: tuple[tuple[str, str], ...] = ()
+    consistency: str = ""
+    """How what no group transaction covers is kept right, in the owner's words; empty where nobody says."""
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
+    retry: str | None = None
+    """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
 
 
 @dataclass(frozen=True, slots=True)

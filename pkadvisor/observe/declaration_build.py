@@ -69,7 +69,10 @@ class TableBuilder:
             kinds=kinds,
             workload=self.workload(),
             sizes=_sizes(table.properties),
+            sensitive=_sensitive(table.properties),
+            consistency=self.consistency(),
             mentions=tuple(self.mentions),
+            retry=table.retry,
         )
 
     # --- the table itself -----------------------------------------------------------------------------------------
@@ -113,7 +116,8 @@ class TableBuilder:
             self.arrival(kind.arrival, here, name)
             properties = tuple((n, p.type) for n, p in kind.properties.items())
             arrival = kind.arrival or table.arrival
-            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, _sizes(kind.properties)))
+            sizes, sensitive = _sizes(kind.properties), _sensitive(kind.properties)
+            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, sizes, sensitive))
         return tuple(result)
 
     def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:
@@ -126,6 +130,14 @@ class TableBuilder:
             what = f"entities_total is {declared:,}, but its kinds have {sum(counted):,}"
             raise self.document.error((*self.at, "entities_total"), what, "leave it out: the sum of the kinds is taken")
         return sum(counted) if declared is None and complete else declared
+
+    def consistency(self) -> str:
+        text = self.table.consistency
+        if text is not None and not text.strip():
+            what = "consistency says nothing"
+            fix = "say how copies are kept right, e.g. a queue with idempotent steps; or remove it"
+            raise self.document.error((*self.at, "consistency"), what, fix, at_key=True)
+        return (text or "").strip()
 
     def property_names(self, properties: Iterable[str], at: Path_) -> None:
         for name in properties:
@@ -283,7 +295,7 @@ class TableBuilder:
             return None
         here = (*at, "filter")
         try:
-            parsed = odata.parse_filter(text, parameters=True)
+            parsed = odata.parse_filter(text, parameters=True, limit=None)  # how many is judged with the rest
         except odata.FilterSyntaxError as error:
             width = error.excerpt.rpartition("\n")[2].count("^")
             raise self.document.error_within(here, error.column, max(1, width), error.what, error.fix) from None
@@ -399,3 +411,7 @@ def _an(operation: str) -> str:
 
 def _sizes(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, int], ...]:
     return tuple((name, part.size) for name, part in properties.items() if part.size is not None)
+
+
+def _sensitive(properties: Mapping[str, model.PropertyModel]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, part.sensitive) for name, part in properties.items() if part.sensitive is not None)

@@ -1,7 +1,7 @@
 """Comments of a design file, each with the entry that it is about. Text with ``#`` inside a value is no comment.
 
 At the end of a line a comment is about the outermost mapping entry or list item that starts on it; alone on its line,
-about the next entry below.
+about the next entry below. The ``name`` of an item stands for the item.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
         before = line[:at]
         alone = not before.strip() or bool(_DASHES.fullmatch(before))
         path = _below(entries, number) if alone else _on(entries, number, len(before.rstrip()))
-        found.append(Comment(line[at:], number + 1, at + 1, alone, path))
+        found.append(Comment(line[at:], number + 1, at + 1, alone, _item(path)))
     return tuple(found)
 
 
@@ -140,6 +140,12 @@ def _comment_start(line: str, masks: tuple[tuple[int, int], ...] | list[tuple[in
         if i < 0 or found.start() >= masks[i][1]:
             return found.start()
     return None
+
+
+def _item(path: Path_ | None) -> Path_ | None:
+    """The item of a list for its ``name``, by which it is shown wherever something is said about it."""
+    named = path is not None and len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
+    return path[:-1] if named and path is not None else path
 
 
 def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:

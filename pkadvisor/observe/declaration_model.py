@@ -90,6 +90,14 @@ def _no_bool(value: object) -> object:
     return str(value).lower() if isinstance(value, bool) else value  # True equals 1
 
 
+def _sensitive(value: object) -> object:
+    if isinstance(value, bool):
+        return "personal" if value else None
+    if value not in (None, "personal", "secret"):
+        raise units.UnitError(f"{value!r:.40} is no kind of sensitive data", "write personal, secret or true")
+    return value
+
+
 def _texts(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
@@ -150,12 +158,22 @@ EdmName = Annotated[
 ]
 
 
+Sensitive = Annotated[
+    Literal["personal", "secret"] | None,
+    BeforeValidator(_sensitive),
+    WithJsonSchema({"anyOf": [{"type": "boolean"}, {"type": "string", "enum": ["personal", "secret"]}]}),
+]
+
+
 class PropertyModel(_Part):
     """A property: its Edm type, or ``{type: string, size: 700}``."""
 
     type: EdmName = Field(description="string, int32, int64, double, boolean, datetime, guid or binary.")
     size: int | None = Field(
         default=None, ge=0, le=1 << 20, description="Mean size of a value in bytes (Binary) or characters (String)."
+    )
+    sensitive: Sensitive = Field(
+        default=None, description="personal (or true): tells of a person; secret: opens something. For the review."
     )
 
     @model_validator(mode="before")
@@ -294,6 +312,13 @@ class TableModel(_Part):
     retention: DurationText | None = Field(default=None, description="How long an entity is kept.")
     isolation: str | None = Field(default=None, description="Property that must lead the PartitionKey, e.g. a tenant.")
     erase_by: str | None = Field(default=None, description="Property by whose value entities must be erasable.")
+    retry: Literal["none", "fixed", "exponential"] | None = Field(
+        default=None, description="How the clients retry a request that the service refused as busy."
+    )
+    consistency: str | None = Field(
+        default=None,
+        description="How what no group transaction covers is kept right: a queue with idempotent steps …",
+    )
 
 
 class DesignModel(_Part):

@@ -170,6 +170,8 @@ class Document:
         if self._root is None:
             return 1, 1, 1, 1
         value, key = self._node(path)
+        if key is None and (named := self._entries.get((id(value), "name"))) is not None:
+            value = named[1]  # an item of a list is shown by its name
         empty = value.start_mark.index == value.end_mark.index
         node = key if key is not None and (at_key or empty or not isinstance(value, ScalarNode)) else value
         start, end = node.start_mark, node.end_mark
@@ -181,6 +183,14 @@ class Document:
                 max(start.column + 1, len(self.line(start.line + 1))) + 1,
             )
         return start.line + 1, start.column + 1, end.line + 1, end.column + 1
+
+    def span_within(self, path: Path_, offset: int, width: int) -> tuple[int, int, int, int]:
+        """As ``span``, of ``width`` characters from ``offset`` on in the text at ``path``; the whole text where it is
+        folded over lines."""
+        inside, end = (self._inside(self._node(path)[0], at) for at in (offset, offset + width))
+        if inside is None or end is None or end[0] != inside[0]:
+            return self.span(path)
+        return inside[0] + 1, inside[1] + 1, end[0] + 1, end[1] + 1
 
     def has(self, path: Path_) -> bool:
         """Whether the file holds a value at exactly ``path``."""

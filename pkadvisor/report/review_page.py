@@ -1,12 +1,18 @@
-"""A review as a page of text: place, excerpt, number, fix; the last line is the verdict."""
+"""A review as a page of text: place, excerpt, number, fix; then what changed; the last line is the verdict."""
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any
 
-from pkadvisor.report.page import Page
+from pkadvisor.report import review_words as words
+from pkadvisor.report.escapes import log_line, one_line
+from pkadvisor.report.page import Page, fold, plural
 
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
+_DIRECTIONS = {"worse": "bad", "better": "good"}
+_WINDOW = 2_000
+"""Characters of a line of a design that are shown; only a design on one line has more."""
 
 
 def render_review(
@@ -18,46 +24,227 @@ def render_review(
     verbose: bool = False,
     show_suppressed: bool = False,
 ) -> str:
-    """The page; suppressed findings are listed where ``show_suppressed``, and always counted."""
+    """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut."""
     page = Page(width, color, ascii_only)
     for design in document["designs"]:
         for finding in design["findings"]:
-            if finding["suppressed"] is None and not finding["baselined"]:
-                _finding(page, finding, design["design"])
-    if show_suppressed:
-        _suppressed(page, document)
-    page.line(verdict(document), "bad" if document["outcome"] != "passed" else "good")
-    return "\n".join(page.lines) + "\n"
+            if words.is_open(finding):
+                _finding(page, finding, design["design"], verbose)
+    for design in document["designs"]:
+        if design["error"] is not None:
+            _unreadable(page, design)
+        if design["diff"] is not None:
+            _diff(page, design, many=len(document["designs"]) > 1)
+    _suppressed(page, document, show_suppressed)
+    _skipped(page, document, verbose)
+    compared = words.compared(document)
+    if compared:
+        page.line(compared)
+    page.line(words.verdict(document), "good" if document["outcome"] == "passed" else "bad")
+    return "\n".join(map(log_line, page.lines)) + "\n"
 
 
-def _finding(page: Page, finding: dict[str, Any], design: str) -> None:
+def render_concise(document: dict[str, Any]) -> str:
+    """One line for each finding: ``path:line:column: CODE severity message``, as editors read it."""
+    lines = [f"{one_line(name)}:{at}: unreadable error {one_line(what)}" for name, at, what in _broken(document)]
+    for design, finding in words.open_findings(document):
+        place, status = finding["place"], f" [{finding['status']}]" if finding["status"] else ""
+        head = f"{one_line(design)}:{place['line']}:{place['column']}: {finding['rule']} {finding['severity']}"
+        lines.append(f"{head} {one_line(finding['message'])}{status}")
+    return "".join(f"{log_line(line)}\n" for line in lines)
+
+
+def _broken(document: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [
+        (name, "{}:{}".format(*words.error_place(error)), error["what"]) for name, error in words.unreadable(document)
+    ]
+
+
+def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool) -> None:
     place = finding["place"]
     status = f", {finding['status']}" if finding["status"] else ""
     page.line(f"{finding['rule']} {finding['name']}  [{finding['severity']}{status}]", _STYLES[finding["severity"]])
-    page.line(f" --> {design}:{place['line']}:{place['column']}")
-    page.line(f"  {finding['message']}")
+    gutter = len(str(place["line"]))
+    _folded(page, f"{' ' * gutter}--> ", f"{design}:{place['line']}:{place['column']}")
+    _excerpt(page, finding, gutter)
+    bar = " " * (gutter + 1)
+    numbers = words.numbers(finding)
+    if numbers:
+        _labelled(page, bar, "measured", numbers)
+    subject = finding["subject"]["name"]
+    if finding["subject"]["scope"] not in ("design", "table") and subject not in place["excerpt"]:
+        _labelled(page, bar, "affects", f"{words.owner(finding)}: {subject}", exact=True)
+    if verbose:
+        for fact in finding["facts"]:
+            value = fact["value"]
+            shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact["unit"])
+            _labelled(page, bar, "fact", f"{fact['name']} = {shown} ({fact['basis']})", exact=True)
     if finding["fix"]:
-        page.line(f"  fix: {finding['fix']}")
+        _labelled(page, bar, "fix", f"{finding['fix']}   (advisor explain {finding['rule']})")
+    else:
+        _labelled(page, bar, "more", f"advisor explain {finding['rule']}")
+    if finding["proposal"]:
+        _labelled(page, bar, "instead", finding["proposal"], exact=True)
     page.line()
 
 
-def _suppressed(page: Page, document: dict[str, Any]) -> None:
-    """Findings that somebody lets pass: why, until when, and where that is written."""
-    for design in document["designs"]:
-        for finding in design["findings"]:
-            let = finding["suppressed"]
-            if let is not None:
-                until = f" until {let['until']}" if let["until"] else ""
-                page.line(f"{finding['rule']} {finding['name']}  [suppressed{until}]", "dim")
-                page.line(f" --> {design['design']}:{finding['place']['line']}:{finding['place']['column']}")
-                page.line(f"  {finding['message']}")
-                page.line(f"  reason: {let['reason']} ({let['where']})")
-                page.line()
+def _plain(value: bool | float | str, unit: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else words.quantity(value, unit)
+
+
+def _labelled(page: Page, bar: str, label: str, text: str, *, exact: bool = False) -> None:
+    """``  = measured: text``; the text folds under itself, and nothing of it is lost."""
+    _folded(page, f"{bar}= {label + ':':<10}", text if exact else page.words(text))
+
+
+def _folded(page: Page, head: str, text: str) -> None:
+    if len(head) + 16 > page.width:
+        page.lines.append(head.rstrip())
+        head = "    "
+    pieces = fold(page.exact(text), max(12, page.width - len(head))) or [""]
+    page.lines.append(head + pieces[0].rstrip())
+    page.lines += [" " * len(head) + piece.rstrip() for piece in pieces[1:]]
+
+
+def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
+    """The line of the design with carets below the place; a line that is too long is folded, the carets with it."""
+    place = finding["place"]
+    line = str(place["excerpt"])
+    first = place["column"] - 1
+    last = place["end_column"] - 1 if place["end_line"] == place["line"] else len(line.rstrip())
+    if len(line) > _WINDOW:
+        start = max(0, first - 40)
+        line, first, last = line[start : start + _WINDOW], first - start, last - start
+    cells = [(page.exact(c) if c != "\t" else "    ", first <= i < last) for i, c in enumerate(line.rstrip())]
+    room = max(12, page.width - gutter - 3)
+    if sum(_cells(text) for text, _ in cells) > room:  # indentation is what a narrow page can spare
+        while cells and not cells[0][0].strip() and not cells[0][1]:
+            cells.pop(0)
+    bar = f"{' ' * gutter} |"
+    page.lines.append(page.style(bar, "dim"))
+    label = str(place["line"])
+    for row in _rows(cells, room):
+        page.lines.append(f"{page.style(f'{label:>{gutter}} |', 'dim')} {''.join(t for t, _ in row)}".rstrip())
+        label = ""
+        carets = "".join(("^" if marked else " ") * _cells(text) for text, marked in row).rstrip()
+        if carets:
+            page.lines.append(f"{page.style(bar, 'dim')} {page.style(carets, _STYLES[finding['severity']])}")
+    _folded(page, f"{' ' * (gutter + 1)}= ", page.words(finding["message"]))
+
+
+def _rows(cells: list[tuple[str, bool]], room: int) -> list[list[tuple[str, bool]]]:
+    rows: list[list[tuple[str, bool]]] = [[]]
+    used = 0
+    for text, marked in cells:
+        if used + _cells(text) > room and rows[-1]:
+            rows.append([])
+            used = 0
+        rows[-1].append((text, marked))
+        used += _cells(text)
+    return rows
+
+
+def _cells(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in ("W", "F") else 1 for c in text
+    )
+
+
+def _unreadable(page: Page, design: dict[str, Any]) -> None:
+    error = design["error"]
+    page.line(f"{design['design']} cannot be reviewed", "bad")
+    page.wrapped(f"{error['where']}: {error['what']}" if error["where"] else error["what"], "  ", "    ")
+    for line in (error["excerpt"] or "").split("\n"):
+        if line.strip():
+            page.lines.append(f"  {page.exact(line)}".rstrip())
+    if error["fix"]:
+        page.wrapped(error["fix"], "  ", "    ")
+    page.line()
+
+
+def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
+    diff = design["diff"]
+    against = f"{design['design']} against {diff['against']}" if many else f"Against {diff['against']}"
+    load = "the same load for both" if diff["same_load"] else "not under the same load"
+    page.line(f"{against} ({load})", "head")
+    for note in words.diff_notes(diff):
+        page.wrapped(note, "  ", "    ")
+    groups = words.metric_groups(diff)
+    for heading, metrics in groups:
+        _metrics(page, metrics, heading)
+    moved = words.moved_queries(diff)
+    for query in moved:
+        text = f"{query['access_before'] or 'none'} → {query['access_after'] or 'none'}  {query['direction']}"
+        page.record(f"{words.owner(query)} {query['name']}:", page.words(text))
+    for key in diff["keys"]:
+        for line in words.key_change(key):
+            page.wrapped(f"{words.owner(key)}: {line}", "  ", "    ")
+        for name, old, new in words.key_pairs(key):
+            page.record(name, f"{old or '(none)'}  ->  {new or '(none)'}")
+        for name, row in words.index_rows(key):
+            page.record(name, row, pad=18)
+    for fixed in diff["fixed"]:
+        page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
+    if not (groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
+        page.line("  no number, no access and no key changed")
+    page.line()
+
+
+def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
+    """A table where it fits, else a record for each metric."""
+    heads = (heading, "before", "after", "change", "")
+    rows = []
+    for name, metric in zip(words.metric_names(metrics), metrics, strict=True):
+        unit = metric["unit"]
+        values = (words.quantity(metric["before"], unit), words.quantity(metric["after"], unit))
+        rows.append((page.exact(name), *values, words.metric_change(metric), page.words(words.metric_verdict(metric))))
+    widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(5)]
+    styles = [_DIRECTIONS.get(str(metric["direction"]), "") for metric in metrics]
+    if sum(widths) + 2 + 2 * 4 <= page.width:
+        for row, style in zip((heads, *rows), ("dim", *styles), strict=True):
+            cells = [f"{row[0]:<{widths[0]}}", *(f"{row[i]:>{widths[i]}}" for i in (1, 2, 3)), row[4]]
+            page.lines.append(page.style(f"  {'  '.join(cells)}".rstrip(), style))
+        return
+    if heading:
+        page.line(f"  {heading}", "dim")
+    for name, before, after, change, told in rows:
+        page.record(name, f"{before} -> {after} ({change})  {told}")
+
+
+def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:
+    hidden = words.suppressed_findings(document)
+    baselined = words.in_baseline(document)
+    if hidden and listed:
+        for design, finding in hidden:
+            head = f"{finding['rule']} {finding['name']}  [suppressed {finding['severity']}]"
+            page.line(head, "dim")
+            _folded(page, " --> ", f"{design}:{finding['place']['line']}:{finding['place']['column']}")
+            _labelled(page, "  ", "reason", f"{words.until(finding)}, {finding['suppressed']['where']}", exact=True)
+        page.line()
+    elif hidden:
+        page.line(f"{plural(len(hidden), 'finding')} suppressed (--show-suppressed lists them)")
+    if baselined:
+        page.line(f"{plural(baselined, 'finding')} in the baseline")
+
+
+def _skipped(page: Page, document: dict[str, Any], verbose: bool) -> None:
+    for reason, rules in words.skipped_rules(document).items():
+        if words.NO_DATA in reason or verbose:
+            page.wrapped(words.skipped_line(reason, rules), "", "  ", "dim")
+            if verbose:
+                page.wrapped(", ".join(rules), "  ", "  ", "dim")
+    if verbose:
+        for design in document["designs"]:
+            for entry in design["evaluated"]:
+                if entry["undecided"]:
+                    missing = ", ".join(entry["missing"])
+                    told = f"{entry['rule']} could not be decided {entry['undecided']} times, for want of {missing}"
+                    page.wrapped(f"{design['design']}: {told}", "", "  ", "dim")
 
 
 def verdict(document: dict[str, Any]) -> str:
     """The verdict in one line."""
-    counts = document["summary"]
-    told = ", ".join(f"{counts[s]} {s}{'' if counts[s] == 1 else 's'}" for s in ("error", "warning", "info"))
-    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
-    return f"{word}: {told} (fail-on: {document['gate']['fail_on']})"
+    return words.verdict(document)

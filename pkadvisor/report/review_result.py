@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.report.escapes import json_text
 from pkadvisor.review.changes import counts
 from pkadvisor.review.gate import Gate, ordered
 
@@ -241,4 +241,4 @@ def rule_json(rule: Rule) -> dict[str, Any]:
 
 def dump(document: dict[str, Any]) -> str:
     """The document as the bytes of a file."""
-    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_text(document)

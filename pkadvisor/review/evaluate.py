@@ -12,7 +12,7 @@ from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Shown
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
-from pkadvisor.review.subjects import DesignView, Subject
+from pkadvisor.review.subjects import DesignView, Scope, Subject, hole_of
 
 if TYPE_CHECKING:
     from pkadvisor.review.changes import Comparison
@@ -102,6 +102,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
     path = (*subject.path, *(rule.place.split(".") if rule.place else ()))
     path = path if subject.design.document.has(path) else subject.path
     section = subject.table.section if subject.table else None
+    within = hole_of(subject.item) if subject.scope is Scope.PART and path == subject.path else None
     return Finding(
         rule=rule.id,
         name=rule.name,
@@ -113,10 +114,10 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         scope=str(subject.scope),
         subject=subject.name,
         path=subject.logical,
-        place=subject.design.place(path),
+        place=subject.design.place(path, within=within),
         measured=measured,
         limit=limit,
-        unit=rule.unit,
+        unit=filled(rule.unit, told),
         facts=facts,
         fix=filled(rule.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",

@@ -21,6 +21,7 @@ from pkadvisor.review.facts import language, types_for
 from pkadvisor.review.findings import Severity
 from pkadvisor.review.subjects import Scope
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.toml_places import TomlPath
 
 
 class Need(StrEnum):
@@ -64,12 +65,15 @@ class Case:
     subject: str = ""
     says: str = ""
     """Text that the message contains."""
+    budget: str = ""
+    """A bound of ``--budget``, such as ``cost_month=500``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule with its page. ``place`` is where below its subject a finding points; ``builtin`` rules are decided by
-    the gate and have no levels."""
+    the gate and have no levels. ``unit`` may be a hole for the fact that names it.
+    """
 
     id: str
     name: str
@@ -107,7 +111,8 @@ class Rule:
             found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
             found |= dict.fromkeys(expression.names if expression else ())
-        return tuple(n for n in (*found, *placeholders(self.fix)) if n not in OWN_WORDS)
+        words = (*placeholders(self.fix), *placeholders(self.unit))
+        return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
 
 
 OWN_WORDS = ("measured", "limit", "subject", "table", "times")
@@ -142,7 +147,7 @@ _KEYS = {
     "severity": str,
 }
 _LEVEL_KEYS = ("severity", "when", "message")
-_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says")
+_CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
 _WORDS = {str: "text", list: "a list", bool: "true or false"}
 
 
@@ -159,12 +164,13 @@ def load_rules(folders: Sequence[Path | str] = ()) -> tuple[Rule, ...]:
     """
     found: dict[str, Rule] = {}
     words: dict[str, str] = {}
-    for rule in (*_bundled(), *(rule for folder in folders for rule in _folder(Path(folder)))):
+    own = [pair for folder in folders for pair in _folder(Path(folder))]
+    for rule, where in (*((rule, rule.source) for rule in _bundled()), *own):
         for word in (rule.id, rule.name, *rule.aliases):
             if word in words:
                 what = f"'{word}' is taken by {words[word]}"
-                raise UsageError(what, where=rule.source, fix="choose another id or name")
-            words[word] = rule.source
+                raise UsageError(what, where=where, fix="choose another id or name")
+            words[word] = where
         found[rule.id] = rule
     return tuple(found[key] for key in sorted(found))
 
@@ -174,13 +180,14 @@ def _bundled() -> tuple[Rule, ...]:
     return tuple(load_rule(path) for path in sorted(resource("rules").glob("*.toml")))
 
 
-def _folder(folder: Path) -> Iterable[Rule]:
+def _folder(folder: Path) -> list[tuple[Rule, str]]:
+    """The rules of a folder, each with its file."""
     if not folder.is_dir():
         raise UsageError("there is no such folder of rules", where=f"--rules {folder}", fix="name a folder")
     paths = sorted(folder.glob("*.toml"))
     if not paths:
         raise UsageError("no rule in this folder", where=f"--rules {folder}", fix="a rule is a .toml file")
-    return [load_rule(path) for path in paths]
+    return [(load_rule(path), path.as_posix()) for path in paths]
 
 
 def load_rule(path: Path) -> Rule:
@@ -207,8 +214,11 @@ class _Reader:
         levels = self._builtin_level(Scope(scope)) if builtin else tuple(self._levels(Scope(scope)))
         if not levels:
             raise self.at("id", "the rule has no level", "add [[level]] with severity, when and message")
+        if builtin and "level" in self.content:
+            raise self.at("level", "a rule that is built in has no levels", "leave out builtin, or the levels")
         fix = self._text("fix")
-        self._check_holes("fix", fix, Scope(scope))
+        self._check_holes(("fix",), fix, Scope(scope))
+        self._check_holes(("unit",), self.content.get("unit", ""), Scope(scope))
         return Rule(
             id=rule_id,
             name=name,
@@ -242,27 +252,38 @@ class _Reader:
                     key, f"unknown key '{key}'", did_you_mean(key, tuple(_KEYS)) or "see 'advisor rules list'"
                 )
             if not isinstance(value, _KEYS[key]):
-                raise self.at(key, f"{key} must be {_WORDS[_KEYS[key]]}", "")
+                raise self.at(key, f"{key} must be {_WORDS[_KEYS[key]]}")
         for key in ("needs", "tags", "aliases"):
-            if any(not isinstance(item, str) for item in self.content.get(key, ())):
-                raise self.at(key, f"{key} is a list of texts")
+            items = self.content.get(key, ())
+            for i, item in enumerate(items):
+                if not isinstance(item, str):
+                    raise self.file.at((key, i), f"{key} is a list of texts")
+                if item in items[:i]:
+                    raise self.file.at((key, i), f"'{item}' stands twice in {key}", "keep one of them")
+        for i, alias in enumerate(self.content.get("aliases", ())):
+            if not _ID.fullmatch(alias) and not _NAME.fullmatch(alias):
+                raise self.file.at(("aliases", i), f"'{alias}' is no id and no name", "an old id or name of the rule")
+        for key in ("id", "name", "title", "scope", "why", "fix"):
+            if key in self.content and not self.content[key].strip():
+                raise self.at(key, f"{key} is empty")
 
     def _levels(self, scope: Scope) -> Iterable[Level]:
         for i, level in enumerate(self.content.get("level", ())):
             self._check_table("level", i, level, _LEVEL_KEYS)
             for key in ("severity", "when"):
                 if key not in level:
-                    raise self.file.error_in("level", i, key, f"the level has no {key}")
+                    raise self.file.at(("level", i, key), f"the level has no {key}")
             severity = self._choice_in("level", i, "severity", level["severity"], tuple(Severity))
             try:
                 when = language(scope).compile(level["when"], FactType.BOOL)
             except ExpressionError as error:
                 fix = self._near(str(error), scope)
-                raise self.file.error_in("level", i, "when", str(error), fix, offset=error.column) from None
+                raise self.file.at(("level", i, "when"), str(error), fix, offset=error.column) from None
             message = level.get("message", self._first_message())
             if not message:
-                raise self.file.error_in("level", i, "when", "the level has no message", 'add message = "…"')
-            self._check_holes("message", message, scope)
+                raise self.file.at(("level", i, "when"), "the level has no message", 'add message = "…"')
+            if "message" in level:
+                self._check_holes(("level", i, "message"), message, scope)
             yield Level(Severity(severity), when, message)
 
     def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
@@ -278,7 +299,8 @@ class _Reader:
         try:
             return language(scope).compile(self.content[key], FactType.NUMBER)
         except ExpressionError as error:
-            raise self.at(key, f"{key}: {error}", self._near(str(error), scope)) from None
+            fix = self._near(str(error), scope)
+            raise self.file.at((key,), f"{key}: {error}", fix, offset=error.column) from None
 
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""
@@ -287,19 +309,20 @@ class _Reader:
             return "the facts and their types: advisor rules facts"
         return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"
 
-    def _check_holes(self, key: str, text: str, scope: Scope) -> None:
+    def _check_holes(self, path: TomlPath, text: str, scope: Scope) -> None:
         known = types_for(scope)
         for name in placeholders(text):
             if name not in known and name not in OWN_WORDS:
-                fix = did_you_mean(name, (*known, *OWN_WORDS)) or "write {{ for a brace"
-                raise self.at(key, f"{key} names '{name}', which is no fact", fix)
+                fix = did_you_mean(name, (*known, *OWN_WORDS)) or "the facts: advisor rules facts; write {{ for a brace"
+                what = f"{path[-1]} names '{name}', which is no fact of a rule of scope {scope}"
+                raise self.file.at(path, what, fix, offset=text.find(f"{{{name}}}") + 1)
 
     def _cases(self) -> Iterable[Case]:
         for array in ("fail", "pass"):
             for i, case in enumerate(self.content.get(array, ())):
                 self._check_table(array, i, case, _CASE_KEYS)
                 if "design" not in case:
-                    raise self.file.error_in(array, i, "design", "the case has no design")
+                    raise self.file.at((array, i, "design"), "the case has no design")
                 severity = None
                 if array == "fail":
                     fallback = self.content.get("severity", "error")
@@ -314,13 +337,16 @@ class _Reader:
             raise self.at(array, f"{array} must be [[{array}]] sections")
         for key, value in table.items():
             if key not in known:
-                raise self.file.error_in(array, i, key, f"unknown key '{key}'", did_you_mean(key, known))
+                raise self.file.at((array, i, key), f"unknown key '{key}'", did_you_mean(key, known))
             if not isinstance(value, str):
-                raise self.file.error_in(array, i, key, f"{key} must be text")
+                raise self.file.at((array, i, key), f"{key} must be text")
 
     def _link(self, i: int, link: Any) -> Link:
-        if not isinstance(link, dict) or set(link) - {"title", "url"} or "title" not in link:
-            raise self.at("links", f"link {i + 1} is not {{title = …, url = …}}")
+        shaped = isinstance(link, dict) and not set(link) - {"title", "url"} and "title" in link
+        if not shaped or any(not isinstance(value, str) for value in link.values()):
+            raise self.file.at(("links", i), 'a link is {title = "…", url = "…"}')
+        if "url" in link and not re.match(r"https?://\S+$", link["url"]):
+            raise self.file.at(("links", i, "url"), "this is no web address", "begin it with https://")
         return Link(str(link["title"]), str(link.get("url", "")))
 
     def _text(self, key: str) -> str:
@@ -331,14 +357,16 @@ class _Reader:
     def _choice(self, key: str, value: str, known: tuple[str, ...]) -> str:
         if value not in known:
             fix = did_you_mean(value, tuple(map(str, known))) or f"one of {', '.join(known)}"
-            raise self.at(key, f"{key}: '{value}' is none of them", fix)
+            items = self.content.get(key)
+            path: TomlPath = (key, items.index(value)) if isinstance(items, list) else (key,)
+            raise self.file.at(path, f"{key}: '{value[:80]}' is none of them", fix, at_value=True)
         return value
 
     def _choice_in(self, array: str, i: int, key: str, value: str, known: tuple[str, ...]) -> str:
         if value not in known:
             fix = did_you_mean(value, tuple(map(str, known))) or f"one of {', '.join(known)}"
-            raise self.file.error_in(array, i, key, f"{key}: '{value}' is none of them", fix)
+            raise self.file.at((array, i, key), f"{key}: '{value[:80]}' is none of them", fix, at_value=True)
         return value
 
     def at(self, key: str, what: str, fix: str = "") -> UsageError:
-        return self.file.error_at(key, None, what, fix)
+        return self.file.at((key,), what, fix)

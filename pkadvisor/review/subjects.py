@@ -4,8 +4,10 @@
                     ├─ index_row
                     ├─ query
                     ├─ write
+                    ├─ class              a query or a write
                     ├─ transaction
-                    └─ property
+                    ├─ property
+                    └─ budget             a bound that the user puts on the cost of the table
 
 A rule names one of these scopes; it sees the facts of its subject and of everything above it.
 """
@@ -27,10 +29,13 @@ from pkadvisor.design.transforms import FORBIDDEN, Literal, Part
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+    from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
+    from pkadvisor.design.population import Population
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
@@ -48,8 +53,10 @@ class Scope(StrEnum):
     INDEX_ROW = "index_row"
     QUERY = "query"
     WRITE = "write"
+    CLASS = "class"
     TRANSACTION = "transaction"
     PROPERTY = "property"
+    BUDGET = "budget"
 
 
 PARENT: dict[Scope, Scope | None] = {
@@ -60,8 +67,10 @@ PARENT: dict[Scope, Scope | None] = {
     Scope.INDEX_ROW: Scope.TABLE,
     Scope.QUERY: Scope.TABLE,
     Scope.WRITE: Scope.TABLE,
+    Scope.CLASS: Scope.TABLE,
     Scope.TRANSACTION: Scope.TABLE,
     Scope.PROPERTY: Scope.TABLE,
+    Scope.BUDGET: Scope.TABLE,
 }
 
 
@@ -140,6 +149,7 @@ class DesignView:
         *,
         has_profile: bool = False,
         unmatched: tuple[str, ...] = (),
+        budgets: tuple[Budget, ...] = (),
     ) -> None:
         self.name = name
         """The path as it is shown, with forward slashes."""
@@ -149,6 +159,8 @@ class DesignView:
         self.has_profile = has_profile
         self.unmatched = unmatched
         """Tables of the profile that no design names."""
+        self.budgets = budgets
+        """Bounds that every table is held against."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
 
     @cached_property
@@ -163,11 +175,12 @@ class DesignView:
         for table in self.tables:
             table.before = tables.get((table.section.table.lower(), table.section.kind))
 
-    def place(self, path: Path_, *, at_key: bool = False) -> Place:
-        """The place of a value of the file."""
+    def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> Place:
+        """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
         from pkadvisor.review.findings import Place
 
-        line, column, end_line, end_column = self.document.span(path, at_key=at_key)
+        found = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
+        line, column, end_line, end_column = found
         return Place(line, column, end_line, end_column, self.document.line(line))
 
 
@@ -233,18 +246,27 @@ class TableView:
         """The ways in which a scheme can serve a class, best access first; empty for inserts."""
         if query.operation in (Operation.INSERT, Operation.UPSERT):
             return ()
-        found = plan(query, conditions(query.filter), scheme, self.types)
+        if names_keys(query):
+            found = plan_as_sent(query, self.types)
+        else:
+            found = plan(query, conditions(query.filter), scheme, self.types)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
 
     @cached_property
     def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
-        if self.scheme is None:
-            return {}
-        return {c.name: self.plans_under(c, self.scheme) for c in self.workload.classes}
+        scheme = self.scheme
+        return {
+            c.name: self.plans_under(c, scheme or AS_SENT)
+            for c in self.workload.classes
+            if scheme is not None or names_keys(c)
+        }
 
     def plan_of(self, query: QueryClass) -> AccessPlan | None:
-        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access."""
-        cost = self.cost_of(query)
+        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access.
+
+        A filter that names PartitionKey or RowKey is one request, as it stands.
+        """
+        cost = None if names_keys(query) else self.cost_of(query)
         if cost is not None and cost.plan is not None:
             return cost.plan
         found = self._plans.get(query.name, ())
@@ -258,6 +280,41 @@ class TableView:
         return self.section.data is not None
 
     @cached_property
+    def unpriced(self) -> frozenset[str]:
+        """Names of the classes that no data can price: they name keys, properties that the data does not have or
+        constants of another type, or they are longer than the service takes. Their plans are known all the same."""
+        data, declared = self.section.data, self.section.declared
+        if data is None:
+            return frozenset()
+        own = self.scheme.main.properties if self.scheme else ()
+        found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
+        for query in self.workload.classes:
+            if query.filter is not None and (
+                mismatches(query.filter, data.types)
+                or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
+            ):
+                found.add(query.name)
+        strange = [
+            m.role
+            for m in (declared.mentions if declared else ())
+            if m.name not in data.types and m.name not in KEY_NAMES and m.kind in (None, self.section.kind)
+        ]
+        return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
+
+    @cached_property
+    def _priced(self) -> Section:
+        """The section without the classes that cannot be priced, so that the rest can."""
+        section, gone = self.section, self.unpriced
+        if not gone:
+            return section
+        declared = section.declared
+        if declared is not None:
+            kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
+            declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
+        workload = None if section.workload is None else _without(section.workload, gone)
+        return replace(section, declared=declared, workload=workload)
+
+    @cached_property
     def _prepared(self) -> tuple[Bench | None, str]:
         if self.section.data is None:
             return None, "there is no profile of this table"
@@ -266,7 +323,7 @@ class TableView:
         from pkadvisor.design.judge import prepared
 
         try:
-            return prepared(self.section, self.limits, self.dataset)[0], ""
+            return prepared(self._priced, self.limits, self.dataset)[0], ""
         except UsageError as error:
             return None, str(error.what)
 
@@ -274,6 +331,27 @@ class TableView:
     def bench(self) -> Bench | None:
         """What keys of this table are measured on."""
         return self._prepared[0]
+
+    @cached_property
+    def population(self) -> Population | None:
+        """The rows at hand, also where no workload is declared; None without data."""
+        data = self.section.data
+        if data is None or self.bench is not None:
+            return self.bench.population if self.bench is not None else None
+        from pkadvisor.design.population import Population, Sizes
+        from pkadvisor.observe.profile import POSITION
+
+        sizes = {
+            p.column.name: Sizes(
+                p.characters / max(1, p.column.present),
+                p.characters_max,
+                p.largest,
+                p.column.present / max(1, data.rows),
+            )
+            for p in data.properties
+        }
+        frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+        return Population(frame, data.types, total=data.rows, complete=data.complete, sizes=sizes, hashed=data.hashed)
 
     @property
     def why_not_priced(self) -> str:
@@ -318,7 +396,7 @@ class TableView:
             return None
         from pkadvisor.design.judge import judge
 
-        return judge(self.section, self.limits, self.dataset)
+        return judge(self._priced, self.limits, self.dataset)
 
     # --- subjects -------------------------------------------------------------------------------------------------
 
@@ -338,10 +416,15 @@ class TableView:
             scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
             group = "queries" if scope is Scope.QUERY else "writes"
             here = declared.get(query.name, path)
-            yield Subject(scope, query.name, here, f"{logical}.{group}.{query.name}", table, self.design, self, query)
-        for transaction in self.workload.transactions:
+            at = f"{logical}.{group}.{query.name}"
+            yield Subject(scope, query.name, here, at, table, self.design, self, query)
+            yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
+        for transaction in (*self.workload.transactions, *self._over_kinds()):
             yield self._transaction(transaction, table, path, logical)
         yield from self._properties(table, path, logical)
+        for budget in self.design.budgets:
+            at = f"{logical}.budgets.{budget.key}"
+            yield Subject(Scope.BUDGET, budget.key, path, at, table, self.design, self, budget)
 
     def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
         if self.scheme is None:
@@ -369,6 +452,14 @@ class TableView:
         keys = declared if row == 0 else declared.index_rows[row - 1]
         placed = keys.partition_key if is_partition else keys.row_key
         return placed.text if placed is not None else ""
+
+    def _over_kinds(self) -> tuple[Transaction, ...]:
+        """Transactions over several kinds of entity, which belong to no single one: told at the first."""
+        declared, kind = self.section.declared, self.section.kind
+        if declared is None or kind is None or kind != declared.kinds[0].name:
+            return ()
+        kinds = {c.name: c.kind for c in declared.workload.classes}
+        return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
 
     def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
         names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []
@@ -400,10 +491,24 @@ class TableView:
         return found
 
 
+def _without(workload: Workload, gone: frozenset[str]) -> Workload:
+    """A workload without some classes and the transactions that name them."""
+    classes = tuple(c for c in workload.classes if c.name not in gone)
+    transactions = tuple(t for t in workload.transactions if not gone & set(t.together))
+    return replace(workload, classes=classes, transactions=transactions)
+
+
 def _row_name(row: IndexRow | None) -> str:
     """An index row by its templates: rows have no names."""
     assert row is not None
     return str(row.key)
+
+
+def hole_of(place: KeyPart) -> tuple[int, int] | None:
+    """Where a variable part stands in the text of its key: (from which character, how many)."""
+    before = sum(not isinstance(part, Literal) for part in place.key.parts[: place.position])
+    holes = [m for m in _HOLES.finditer(place.key.text) if m[0] not in ("{{", "}}")]
+    return (holes[before].start(), len(holes[before][0])) if before < len(holes) else None
 
 
 _HOLES = re.compile(r"\{\{|\}\}|\{[^{}]*\}")

@@ -55,6 +55,7 @@ tables:
     retention: 24 months
     isolation: event
     erase_by: name
+    consistency: ' a queue whose steps can be repeated '
 """
 
 KNOWN = dict.fromkeys(("event", "distance", "bib", "name", "age", "registered_at", "finishers", "team"), EdmType.STRING)
@@ -159,6 +160,7 @@ def test_the_rest_of_the_workload() -> None:
     assert workload.growth.factor == pytest.approx(1.08**24)
     assert workload.retention_s == pytest.approx(24 * MONTH_S)
     assert (workload.isolation, workload.erase_by) == ("event", "name")
+    assert table_of(RACE).consistency == "a queue whose steps can be repeated"
 
 
 @pytest.mark.parametrize(
@@ -521,6 +523,15 @@ def test_a_damaged_design_is_read_or_refused(seed: int, edits: int) -> None:
     except UsageError as error:
         assert len(error.lines()) <= 4
         assert error.where.startswith("design.yaml")
+
+
+def test_a_plan_for_consistency_says_something() -> None:
+    text = RACE.replace("' a queue whose steps can be repeated '", "'  '")
+    error = refusal(text)
+    assert error.what == "consistency says nothing"
+    line = text.splitlines().index("    consistency: '  '") + 1
+    assert error.where == f"design.yaml:{line}:5"
+    assert table_of("schema: 1\ntables: {Orders: {}}").consistency == ""
 
 
 # --- schema and skeleton ----------------------------------------------------------------------------------------

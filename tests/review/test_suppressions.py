@@ -100,7 +100,7 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
         name: by-status
 """
     folder.write(DESIGN, TEXT.replace(query, folded))
-    assert told(folder.review()) == ["ACME002:9", "PK902:10", "PK902:12"], "both are about one value of the query only"
+    assert told(folder.review()) == ["PK902:10"], "one is about a value, one stands above the name of the query"
 
 
 @pytest.mark.parametrize(
@@ -233,13 +233,26 @@ def test_suppressions_are_added_and_all_else_keeps_its_bytes(folder: Folder, end
 
 
 def test_a_value_that_goes_on_below_gets_its_comment_above(folder: Folder) -> None:
+    longer = TEXT.replace('"{orderId}"', '"{orderId}_\n      {day}"').replace("500", "500_000")
+    folder.write(DESIGN, longer)
+    ((_, content, count),) = ignores(folder.review(), "archive")
+    assert count == 2
+    assert content.decode().splitlines()[4:6] == [
+        '    # pkadvisor: ignore[ACME001] reason="archive"',
+        '    row_key: "{orderId}_',
+    ]
+    folder.write(DESIGN, content.decode())
+    assert told(folder.review()) == []
+
+
+def test_a_query_is_suppressed_at_its_name_wherever_that_stands(folder: Folder) -> None:
     query = """      - {name: by-status, filter: "status eq '{status}'", rate: 5/s}\n"""
     folder.write(
-        DESIGN,
-        TEXT.replace(query, "      - filter: status eq\n          'x'\n        name: by-status\n        rate: 5/s\n"),
+        DESIGN, TEXT.replace(query, "      - filter: status eq 'x'\n        rate: 5/s\n        name: by-status\n")
     )
-    ((_, content, _),) = ignores(folder.review(), "weekly")
-    assert content.decode().splitlines()[8].startswith("      # pkadvisor: ignore[ACME002]")
+    document = folder.review()
+    assert told(document) == ["ACME002:11"]
+    ((_, content, _),) = ignores(document, "weekly")
     folder.write(DESIGN, content.decode())
     assert told(folder.review()) == []
 

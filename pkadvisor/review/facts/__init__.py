@@ -11,7 +11,21 @@ from functools import lru_cache
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType, Language, Value
-from pkadvisor.review.facts import changes, keys, loads, queries, tables
+from pkadvisor.review.facts import (
+    changes,
+    costs,
+    fronts,
+    growth,
+    index_rows,
+    keys,
+    loads,
+    parts,
+    properties,
+    queries,
+    sizes,
+    tables,
+    writes,
+)
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.findings import Shown
 from pkadvisor.review.subjects import Scope, Subject, visible
@@ -19,8 +33,16 @@ from pkadvisor.review.subjects import Scope, Subject, visible
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,
     *loads.FACTS,
+    *fronts.FACTS,
+    *growth.FACTS,
     *keys.FACTS,
+    *parts.FACTS,
+    *properties.FACTS,
     *queries.FACTS,
+    *writes.FACTS,
+    *index_rows.FACTS,
+    *sizes.FACTS,
+    *costs.FACTS,
     *changes.FACTS,
 )
 """All facts; a new one is a function and a line in the module of its scope."""

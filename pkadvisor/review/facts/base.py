@@ -18,6 +18,12 @@ class Known:
     basis: Basis
 
 
+def number(known: Known) -> float:
+    """The value of a fact that is a number."""
+    assert isinstance(known.value, float)
+    return known.value
+
+
 Found = Known | Value | int | None
 """What a fact function returns: a bare value has the basis of its fact."""
 
@@ -44,3 +50,15 @@ class Fact:
         if found is None or isinstance(found, Known):
             return found
         return Known(float(found) if self.type is FactType.NUMBER else found, self.basis)  # type: ignore[arg-type]
+
+
+def sure(
+    name: str,
+    type_: FactType,
+    unit: str,
+    about: str,
+    compute: Callable[[Subject], Found],
+    basis: Basis = Basis.DECLARED,
+) -> Fact:
+    """A fact that is always known."""
+    return Fact(name, type_, unit, about, compute, basis, may_be_unknown=False)

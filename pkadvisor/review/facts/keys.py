@@ -1,16 +1,52 @@
-"""Facts of key strings and of their parts."""
+"""Facts of key strings as their templates tell them: length, separators, order, how many keys there can be."""
 
 from __future__ import annotations
 
-from pkadvisor.design.transforms import FORBIDDEN
+from collections.abc import Iterator
+from itertools import groupby
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.scheme import Key
+from pkadvisor.design.template import separators
+from pkadvisor.design.transforms import (
+    FORBIDDEN,
+    TICKS_DIGITS,
+    Each,
+    EdmType,
+    Field,
+    Hashed,
+    Literal,
+    Lower,
+    Pad,
+    Part,
+    Prefix,
+    Reverse,
+    ReversePad,
+    ReverseTicks,
+    Sequence,
+    Sortable,
+    TextOf,
+    Ticks,
+    Time,
+    time_unit,
+)
+from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.review.collisions import DAY_S, SLOT_S, collisions_per_day
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import KeyPart, KeyText, Subject, texts_outside
+from pkadvisor.review.facts import key_values
+from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.names import moment_of_arrival, year
+from pkadvisor.review.subjects import KeyText, Subject, TableView, texts_outside
 
 
 def is_partition(subject: Subject) -> bool:
     key: KeyText = subject.item
     return key.is_partition
+
+
+def is_index_row(subject: Subject) -> bool:
+    key: KeyText = subject.item
+    return key.row > 0
 
 
 def forbidden_characters(subject: Subject) -> tuple[str, ...]:
@@ -19,20 +55,258 @@ def forbidden_characters(subject: Subject) -> tuple[str, ...]:
     return tuple(f"U+{ord(c):04X}" for c in sorted(set(texts_outside(key.text)) & FORBIDDEN))
 
 
-def function(subject: Subject) -> str:
-    place: KeyPart = subject.item
-    return place.part.function or "property"
+def whole_key(subject: Subject) -> Key:
+    """The PartitionKey and RowKey of which the subject is one."""
+    scheme, key = subject.view.scheme, subject.item
+    assert scheme is not None
+    whole: Key = list(scheme.each_key())[key.row][0]
+    return whole
+
+
+# --- where one part ends and the next begins --------------------------------------------------------------------------
+
+_OWN_ENDS = (EdmType.DATETIME, EdmType.GUID, EdmType.BOOLEAN)
+"""Types whose texts are of one length, or tell by themselves where they end."""
+
+
+def touching(subject: Subject) -> str | None:
+    """Two parts of varying width that no text keeps apart; empty where there are none.
+
+    One part of varying width between others of fixed width can be told from both ends; two cannot.
+    """
+    key: KeyText = subject.item
+    unknown = False
+    for is_text, run in groupby(key.parts, lambda p: isinstance(p, Literal)):
+        if is_text:
+            continue
+        widths = [(part, _varies(part, subject.view)) for part in run]
+        varying = [str(part) for part, varies in widths if varies]
+        if len(varying) > 1:
+            return " and ".join(varying[:2])
+        unknown |= sum(varies is not False for _, varies in widths) > 1
+    return None if unknown else ""
+
+
+def _varies(part: Part, view: TableView) -> bool | None:
+    """Whether the texts of a part differ in length; None where nobody can tell."""
+    if isinstance(part, Each):
+        return True
+    if isinstance(part, Prefix):
+        return None
+    if isinstance(part, Lower | Reverse):
+        return _varies(part.source if not isinstance(part.source, str) else Field(part.source), view)  # type: ignore[arg-type]
+    if not isinstance(part, Field):
+        return isinstance(part, TextOf)
+    edm, name = view.types.get(part.property), part.property
+    if edm is None:
+        return False if year(name) else None
+    if edm in _OWN_ENDS or (edm.integer and year(name)):
+        return False
+    return key_values.lengths_differ(name, view) is not False
+
+
+def tilde_between(subject: Subject) -> bool:
+    key: KeyText = subject.item
+    return "~" in separators(key.parts)
+
+
+# --- length -----------------------------------------------------------------------------------------------------------
+
+
+def units(subject: Subject) -> Known | None:
+    """With data the longest key, in UTF-16 code units; without, the least mean that declared sizes leave possible."""
+    key: KeyText = subject.item
+    found = key_values.longest_units(key.parts, subject.view)
+    if found is not None:
+        return Known(found, Basis.COUNTED)
+    return Known(float(sum(_least(part, subject.view) for part in key.parts)), Basis.DECLARED)
+
+
+def _least(part: Part, view: TableView) -> int:
+    """Characters that a part has at least, on average."""
+    if isinstance(part, Literal):
+        return len(part.text.encode("utf-16-le", "surrogatepass")) // 2
+    if isinstance(part, Pad | ReversePad | Sequence):
+        return part.width
+    if isinstance(part, Time):
+        return len(part.format)
+    if isinstance(part, Ticks | ReverseTicks):
+        return TICKS_DIGITS
+    if isinstance(part, Hashed):
+        return len(part.hashed(""))
+    if isinstance(part, Sortable):
+        return 8 if view.types.get(part.property) is EdmType.INT32 else 16
+    if isinstance(part, Lower | Reverse | Prefix):
+        source = part.source if not isinstance(part.source, str) else Field(part.source)
+        least = _least(source, view)  # type: ignore[arg-type]
+        return min(part.count, least) if isinstance(part, Prefix) else least
+    if not isinstance(part, Field):
+        return 0
+    edm = view.types.get(part.property)
+    fixed = {EdmType.DATETIME: 28, EdmType.GUID: 36, EdmType.BOOLEAN: 4}
+    if edm in fixed:
+        return fixed[edm]
+    if edm is not None and edm.numeric:
+        return 1
+    return declared_sizes(view).get(part.property, 0) * (2 if edm is EdmType.BINARY else 1)
+
+
+def declared_sizes(view: TableView) -> dict[str, int]:
+    """Declared mean sizes of the properties of a table or kind."""
+    declared = view.section.declared
+    if declared is None:
+        return {}
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    return dict(kind.sizes if kind else declared.sizes)
+
+
+# --- uniqueness -------------------------------------------------------------------------------------------------------
+
+
+def keys_possible(subject: Subject) -> float | None:
+    """How many keys the templates can make at all; unknown where a part has no bound."""
+    if is_partition(subject):
+        return None
+    total = 1.0
+    for part in dict.fromkeys(_variable(whole_key(subject))):
+        if isinstance(part, Hashed):
+            total *= part.buckets_total
+        elif isinstance(part, Field) and subject.view.types.get(part.property) is EdmType.BOOLEAN:
+            total *= 2
+        else:
+            return None
+    return total
+
+
+def _variable(key: Key) -> Iterator[Part]:
+    yield from (p for p in (*key.partition, *key.row) if not isinstance(p, Literal))
+
+
+def inserts_per_day(subject: Subject) -> float | None:
+    """Entities inserted a day on average; unknown where no insert is declared or logged."""
+    found = _rate_per_s(subject.view, Operation.INSERT)
+    return found * DAY_S if found else None
+
+
+def only_upserted(subject: Subject) -> bool:
+    operations = {c.operation for c in subject.view.workload.classes}
+    return Operation.UPSERT in operations and Operation.INSERT not in operations
+
+
+def freed(subject: Subject) -> bool:
+    return any(c.operation is Operation.DELETE for c in subject.view.workload.classes)
+
+
+def asked_for_several(subject: Subject) -> tuple[str, ...]:
+    """Queries that fix all that the main key is made of and still want an order or several entities."""
+    if is_partition(subject) or is_index_row(subject):
+        return ()
+    key = whole_key(subject)
+    if not key.properties or any(isinstance(p, Sequence) for p in _variable(key)):
+        return ()
+    found = []
+    for query in subject.view.workload.classes:
+        equal = conditions(query.filter).equal
+        ordered = any(o.property not in equal for o in query.order_by)
+        if query.operation is Operation.QUERY and {*key.properties} <= {*equal} and (ordered or (query.top or 0) > 1):
+            found.append(query.name)
+    return tuple(found)
+
+
+def _rate_per_s(view: TableView, *operations: Operation) -> float:
+    classes = (c for c in view.workload.classes if c.operation in operations)
+    return sum(c.rate.mean_per_s * c.entities_per_request for c in classes)
+
+
+def coarse_time(subject: Subject) -> Time | None:
+    """The finest period of a RowKey and its PartitionKey where entities of one group are told apart by nothing else.
+
+    Only of the time at which entities come, and only where no part is finer: ticks, a number given out, a whole time.
+    """
+    if is_partition(subject):
+        return None
+    parts = tuple(_variable(whole_key(subject)))
+    times = [p for p in parts if isinstance(p, Time)]
+    if not times or any(isinstance(p, Sequence | Ticks | ReverseTicks | Each) for p in parts):
+        return None
+    if len({t.property for t in times}) > 1 or not _is_arrival(times[0].property, subject.view):
+        return None
+    if any(times[0].property in p.properties for p in parts if not isinstance(p, Time)):
+        return None
+    return min(times, key=lambda t: SLOT_S[time_unit(t.format)])
+
+
+def _is_arrival(name: str, view: TableView) -> bool:
+    declared = view.section.declared
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    arrival = (kind.arrival if kind else None) or (declared.arrival if declared else None)
+    if arrival in view.types:
+        return arrival == name
+    return moment_of_arrival(name)
+
+
+def collisions(subject: Subject) -> Known | None:
+    """Entities a day that are expected to find their key taken, where a time of coarse resolution must tell them
+    apart; unknown without rates, and where the groups that share a time are not known."""
+    time = coarse_time(subject)
+    rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
+    if time is None or rate <= 0:
+        return None
+    slot = SLOT_S[time_unit(time.format)]
+    others = [p for p in dict.fromkeys(_variable(whole_key(subject))) if not isinstance(p, Time)]
+    if subject.view.has_data:
+        found = key_values.groups_of(tuple(others), time, slot, rate, subject.view)
+        return None if found is None else Known(collisions_per_day(found, slot), Basis.ESTIMATED)
+    groups = 1.0
+    for part in others:
+        if not isinstance(part, Hashed):
+            return None
+        groups *= part.buckets_total
+    return Known(collisions_per_day([(groups, rate / groups)], slot), Basis.DERIVED)
+
+
+def time_resolution(subject: Subject) -> str | None:
+    time = coarse_time(subject)
+    return None if time is None else time_unit(time.format)
+
+
+# --- isolation --------------------------------------------------------------------------------------------------------
+
+
+def isolation(subject: Subject) -> str | None:
+    name: str | None = subject.view.workload.isolation
+    return name
+
+
+def isolation_leads(subject: Subject) -> bool | None:
+    """Whether a PartitionKey begins with what must be kept apart; a hash or period made of it alone may stand before.
+
+    Unknown for a RowKey, and where nothing must be kept apart.
+    """
+    name, key = subject.view.workload.isolation, subject.item
+    if name is None or not key.is_partition:
+        return None
+    for part in key.parts:
+        if isinstance(part, Literal):
+            continue
+        if part.properties != (name,):
+            return False
+        if part.injective or isinstance(part, Lower):
+            return True
+    return False
+
+
+def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, basis: Basis = Basis.DECLARED) -> Fact:
+    return Fact(f"key.{name}", kind, unit, about, compute, basis)  # type: ignore[arg-type]
+
+
+def _truth(name: str, about: str, compute: object) -> Fact:
+    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
 
 
 FACTS: tuple[Fact, ...] = (
-    Fact(
-        "key.is_partition",
-        FactType.BOOL,
-        "",
-        "Whether it is a PartitionKey, not a RowKey.",
-        is_partition,
-        may_be_unknown=False,
-    ),
+    _truth("is_partition", "Whether it is a PartitionKey, not a RowKey.", is_partition),
+    _truth("is_index_row", "Whether it is a key of an index row, not of the entity itself.", is_index_row),
     Fact(
         "key.forbidden_characters",
         FactType.TEXTS,
@@ -41,12 +315,45 @@ FACTS: tuple[Fact, ...] = (
         forbidden_characters,
         may_be_unknown=False,
     ),
+    _fact("touching", FactType.TEXT, "", "Two parts of varying width with no text between them, or empty.", touching),
+    _truth("tilde_between", "Whether a ~ stands between values, where it also begins escapes.", tilde_between),
+    _fact(
+        "units",
+        FactType.NUMBER,
+        "UTF-16 code units",
+        "With data the length of the longest key, without it the mean length that declared sizes make at least.",
+        units,
+    ),
+    _fact(
+        "keys_possible", FactType.NUMBER, "keys", "How many keys there can be, where that is bounded.", keys_possible
+    ),
+    _fact("inserts_per_day", FactType.NUMBER, "entities/day", "Entities inserted a day on average.", inserts_per_day),
+    _truth("freed", "Whether entities are deleted, so that their keys can be used again.", freed),
     Fact(
-        "part.function",
-        FactType.TEXT,
+        "key.asked_for_several",
+        FactType.TEXTS,
         "",
-        "The function of the part (pad, time, hash, …), or property.",
-        function,
+        "Queries that fix the whole main key and still want an order or several entities.",
+        asked_for_several,
         may_be_unknown=False,
     ),
+    _truth("only_upserted", "Whether entities are upserted and never inserted.", only_upserted),
+    _fact(
+        "collisions_per_day",
+        FactType.NUMBER,
+        "entities/day",
+        "Entities a day that find their key taken, where only a time of coarse resolution tells them apart.",
+        collisions,
+        Basis.ESTIMATED,
+    ),
+    _fact(
+        "time_resolution",
+        FactType.TEXT,
+        "",
+        "The period (second, minute, …) that must tell entities apart.",
+        time_resolution,
+    ),
+    _fact("isolation", FactType.TEXT, "", "The property that must lead every PartitionKey.", isolation),
+    _fact("isolation_leads", FactType.BOOL, "", "Whether that property leads this PartitionKey.", isolation_leads),
+    *key_values.FACTS,
 )

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
-from pkadvisor.observe.workload import Basis, Operation
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.plan import Access
+from pkadvisor.design.scheme import variable
+from pkadvisor.design.transforms import Field
+from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.fronts import appends, fronts_of, is_one_partition
+from pkadvisor.review.key_loads import at_peak, inserts_per_s, load_per_s, partitions_most, rated, together, values_most
+from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import ClassCost
 
 WRITES_ROWS = (Operation.INSERT, Operation.UPSERT)
 
@@ -19,6 +30,58 @@ def insert_entities_per_s(subject: Subject) -> float | None:
     return rows * sum(c.rate.sustained_per_s * c.entities_per_request for c in classes)
 
 
+def load_entities_per_s(subject: Subject) -> Known | None:
+    """Entities a second of the whole table: with data those that the estimate counts, else at the least."""
+    view = subject.view
+    if view.has_data and view.estimate is not None:
+        live = [c for c in view.estimate.classes if not c.analytic]
+        each = {c.name: c.peak_per_s * (c.entities_read + c.entities_written) for c in live}
+        return Known(at_peak(view, each), Basis.ESTIMATED)
+    found = least_load_entities_per_s(subject)
+    return None if found is None else Known(found, Basis.DECLARED)
+
+
+def least_load_entities_per_s(subject: Subject) -> float | None:
+    """Entities a second of the whole table if every read found its entity at once, whether there is data or not."""
+    view = subject.view
+    rows = view.scheme.rows_per_entity if view.scheme else 1
+    found = {
+        c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in WRITES_ROWS else 1)
+        for c in rated(view)
+    }
+    return at_peak(view, found) if found else None
+
+
+def _heaviest(subject: Subject) -> ClassCost | None:
+    """The class that makes more than half of the load, every class at its peak; None where none does."""
+    found = subject.view.estimate if subject.view.has_data else None
+    live = [c for c in found.classes if not c.analytic] if found is not None else []
+    loads = [c.peak_per_s * (c.entities_read + c.entities_written) for c in live]
+    return next((c for c, load in zip(live, loads, strict=True) if 2 * load > sum(loads)), None)
+
+
+def heaviest_class(subject: Subject) -> str | None:
+    found = _heaviest(subject)
+    return found.name if found is not None else None
+
+
+def heaviest_entities(subject: Subject) -> float | None:
+    found = _heaviest(subject)
+    return found.entities_read + found.entities_written if found is not None else None
+
+
+def writes(subject: Subject) -> bool:
+    return any(c.operation.writes for c in subject.view.workload.classes)
+
+
+def retry(subject: Subject) -> str | None:
+    declared = subject.view.section.declared
+    return declared.retry if declared is not None else None
+
+
+# -- the hottest partition, with data ---------------------------------------------------------------------------------
+
+
 def hottest_share(subject: Subject) -> Known | None:
     """The load of the hottest partition at the peak ÷ the target of a partition."""
     found = subject.view.estimate
@@ -27,20 +90,366 @@ def hottest_share(subject: Subject) -> Known | None:
     return Known(found.hot.entities_per_s / subject.view.limits.partition_entities_per_s, Basis.ESTIMATED)
 
 
+def hottest_key(subject: Subject) -> str | None:
+    """The PartitionKey of the hottest partition; the template where no row at hand lies in it."""
+    found = subject.view.estimate
+    return found.hot.partition_key if found is not None and found.hot is not None else None
+
+
+def hottest_load_share(subject: Subject) -> float | None:
+    """Of the load at hand, or of that of the whole table where that is less: a sample may lack other keys."""
+    found, total = subject.view.estimate, load_entities_per_s(subject)
+    if found is None or found.hot is None or total is None or not number(total):
+        return None
+    return min(found.hot.share, found.hot.entities_per_s / number(total))
+
+
+def hottest_is_constant(subject: Subject) -> bool:
+    """Whether the hottest partition is that of a PartitionKey without variable parts."""
+    view, key = subject.view, hottest_key(subject)
+    return view.scheme is not None and any(is_one_partition(k.partition, key) for k, _ in view.scheme.each_key())
+
+
+def hottest_entity_share(subject: Subject) -> float | None:
+    """The load of the hottest entity that requests name by its whole key ÷ the target of a partition."""
+    from pkadvisor.design.breaks import ENTITY
+
+    found = subject.view.estimate
+    load = next((b for b in found.breaks if b.cause == ENTITY), None) if found is not None else None
+    return None if load is None else load.measured / subject.view.limits.partition_entities_per_s
+
+
+def hottest_is_entity(subject: Subject) -> bool:
+    """Whether the hottest partition takes hardly more than its hottest entity: then no key helps it."""
+    from pkadvisor.design.heat_findings import ALONE
+
+    partition, entity = hottest_share(subject), hottest_entity_share(subject)
+    return partition is not None and entity is not None and number(partition) <= ALONE * entity
+
+
+def skew(subject: Subject) -> float | None:
+    """How many times its fair share of the load the hottest partition takes."""
+    share, count = hottest_load_share(subject), hottest_partitions(subject)
+    return share * count if share is not None and count is not None and count > 1 else None
+
+
+def hottest_partitions(subject: Subject) -> float | None:
+    found = subject.view.estimate
+    if found is None or found.hot is None:
+        return None
+    return float(found.hot.partitions if found.scheme.index_rows else max(found.partitions, found.hot.partitions))
+
+
+# -- few partitions --------------------------------------------------------------------------------------------------
+
+
+def partitions(subject: Subject) -> Known | None:
+    """Partitions of the entities themselves: counted with data, else the most that their key can have."""
+    view = subject.view
+    if view.scheme is None:
+        return None
+    if view.has_data and view.estimate is not None:
+        return Known(float(view.estimate.partitions), Basis.ESTIMATED)
+    most = partitions_most(view.scheme.main.partition, view)
+    return None if most is None else Known(most, Basis.DERIVED)
+
+
+def partitions_closed(subject: Subject) -> bool:
+    """Whether entities that are new fall into partitions that exist already, whenever they come."""
+    view = subject.view
+    if view.scheme is None:
+        return False
+    parts = view.scheme.main.partition
+    if partitions_most(parts, view) is not None:
+        return True
+    if view.bench is None or any(part.function in ("time", "ticks", "reverse_ticks") for part in variable(parts)):
+        return False
+    from pkadvisor.design.breaks import takes_new_keys
+
+    population = view.bench.population
+    if population.sampling == "slice":
+        return False
+    names = {name for part in variable(parts) for name in part.properties if values_most(part, view) is None}
+    if any(population.types.get(n) is not EdmType.STRING for n in names) or population.arrival_order() is None:
+        return False  # a number may count on, and without the order of the inserts nobody knows whether values end
+    return bool(takes_new_keys(parts, population))
+
+
+def only_truth(subject: Subject) -> bool:
+    """Whether truth values alone make the PartitionKey of the entities."""
+    view = subject.view
+    found = variable(view.scheme.main.partition) if view.scheme is not None else ()
+    return bool(found) and all(
+        isinstance(part, Field) and view.types.get(part.property) is EdmType.BOOLEAN for part in found
+    )
+
+
+# -- ranges and the account ----------------------------------------------------------------------------------------
+
+
+def range_entities_per_s(subject: Subject) -> Known | None:
+    """What one range of neighbouring partitions takes: read as a run by one class, or written and read where the
+    newest rows are."""
+    found = [load for load in (_run(subject.view), _newest(subject.view)) if load is not None]
+    return max(found, key=number, default=None)
+
+
+def _run(view: TableView) -> Known | None:
+    from pkadvisor.design.breaks import RUN
+
+    found = view.estimate if view.has_data else None
+    load = next((b for b in found.breaks if b.cause == RUN), None) if found is not None else None
+    return None if load is None else Known(load.measured, Basis.ESTIMATED)
+
+
+def _newest(view: TableView) -> Known | None:
+    """Inserts and reads of the newest rows where the key has one end that they all lie at."""
+    if view.scheme is None:
+        return None
+    parts = view.scheme.main.partition
+    fronts = fronts_of(parts, view)
+    if fronts is None or number(fronts) > 1 or not appends(parts, view) or not variable(parts):
+        return None
+    read = {
+        c.name: c.rate.sustained_per_s * c.draw.share
+        for c in rated(view)
+        if c.operation is Operation.QUERY and c.draw.by is DrawBy.NEWEST and (p := view.plan_of(c)) and p.via == 0
+    }
+    written = {
+        c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in WRITES_ROWS
+    }
+    most = view.limits.headroom_share * view.limits.range_entities_per_s
+    if not read or at_peak(view, written) > most:
+        return None  # the inserts alone are too many: that is for the key to say
+    return Known(at_peak(view, {**read, **written}), Basis.DECLARED)
+
+
+def range_reader(subject: Subject) -> str | None:
+    """What loads that range, in words."""
+    found = range_entities_per_s(subject)
+    if found is None:
+        return None
+    run, view = _run(subject.view), subject.view
+    if run is None or number(run) < number(found):
+        return "writes and reads of the newest rows"
+    runs = (
+        [c for c in view.estimate.classes if c.plan and c.plan.access is Access.PARTITION_RANGE_SCAN]
+        if (view.estimate)
+        else []
+    )
+    return f"'{runs[0].name}'" if len(runs) == 1 else "a query over neighbouring partitions"
+
+
+def busiest_share(subject: Subject) -> float | None:
+    """The highest known load of a partition or of a range of them ÷ its target."""
+    return max((share for share, _ in binding_shares(subject)), default=None)
+
+
+def binding_shares(subject: Subject) -> tuple[tuple[float, str], ...]:
+    """(load ÷ target, what takes it) for all that is known of partitions and ranges, lower bounds among them."""
+    view, limits = subject.view, subject.view.limits
+    out: list[tuple[float, str]] = []
+    hot = hottest_share(subject) if view.has_data else None
+    if hot is not None:
+        out.append((number(hot), "the hottest partition"))
+    for parts in dict.fromkeys(key.partition for key, _ in view.scheme.each_key()) if view.scheme else ():
+        load, inserts = load_per_s(parts, view), inserts_per_s(parts, view)
+        most, fronts = partitions_most(parts, view), fronts_of(parts, view)
+        if load is not None and most is not None:
+            what = "the one partition" if most == 1 else f"each of the {most:,.0f} partitions"
+            out.append((load / most / limits.partition_entities_per_s, what))
+        if inserts is not None and fronts is not None and appends(parts, view):
+            out.append((inserts / number(fronts) / limits.range_entities_per_s, "the range that takes the inserts"))
+    return tuple(out)
+
+
+def account_requests_per_s(subject: Subject) -> Known | None:
+    """Requests a second of all tables at the worst moment of the day; a lower bound where there is no data."""
+    items, basis = [], Basis.DECLARED
+    for view in subject.design.tables:
+        found = view.estimate if view.has_data else None
+        if found is not None:
+            from pkadvisor.observe.workload import Rate
+
+            basis = Basis.ESTIMATED
+            items.append((Rate(0.0, 0.0), _account(view)))
+        else:
+            items += [(c.rate, c.rate.sustained_per_s * _requests(view, c)) for c in rated(view)]
+    return Known(together(items), basis) if items else None
+
+
+def _account(view: TableView) -> float:
+    """The load of the account by one table's estimate, read as the limits say: requests or entities."""
+    from pkadvisor.design.breaks import ACCOUNT
+
+    assert view.estimate is not None
+    load = next((b for b in view.estimate.breaks if b.cause == ACCOUNT), None)
+    return view.estimate.requests_per_s_peak if load is None else load.measured
+
+
+def _requests(view: TableView, query: object) -> float:
+    """Requests of one call of a class: one for each bucket and for each row elsewhere."""
+    from pkadvisor.observe.workload import QueryClass
+
+    assert isinstance(query, QueryClass)
+    if view.limits.account_counts_entities:
+        return query.entities_per_request
+    if query.operation is Operation.QUERY:
+        plan = view.plan_of(query)
+        return float(max(1, plan.buckets)) if plan is not None else 1.0
+    away = {key.partition for key, _ in view.scheme.each_key()} if view.scheme is not None else set()
+    return float(max(1, len(away))) if query.operation in (*WRITES_ROWS, Operation.DELETE) else 1.0
+
+
+_TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
+_SHARE = "share of the partition target"
+
 FACTS: tuple[Fact, ...] = (
     Fact(
         "table.insert_entities_per_s",
-        FactType.NUMBER,
+        _NUMBER,
         "entities/s",
         "Rows inserted or upserted a second at the peak, index rows included.",
         insert_entities_per_s,
     ),
     Fact(
+        "table.load_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Entities read and written a second at the peak; without data at the least: a read counts as one.",
+        load_entities_per_s,
+    ),
+    Fact(
+        "table.least_load_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Entities read and written a second at the peak if every read found its entity at once.",
+        least_load_entities_per_s,
+    ),
+    Fact(
+        "table.heaviest_class",
+        _TEXT,
+        "",
+        "The class that makes more than half of the entities read and written a second.",
+        heaviest_class,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.heaviest_entities",
+        _NUMBER,
+        "entities",
+        "Entities that one request of the heaviest class reads and writes.",
+        heaviest_entities,
+        Basis.ESTIMATED,
+    ),
+    Fact("table.writes", _BOOL, "", "Whether any class writes.", writes, may_be_unknown=False),
+    Fact("table.retry", _TEXT, "", "The declared retry policy: none, fixed or exponential.", retry),
+    Fact(
         "table.hottest_partition_share",
-        FactType.NUMBER,
-        "share of the partition target",
+        _NUMBER,
+        _SHARE,
         "Load of the hottest partition at the peak, in shares of the target of one partition.",
         hottest_share,
         Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.hottest_partition_key",
+        _TEXT,
+        "",
+        "PartitionKey of the hottest partition.",
+        hottest_key,
+        Basis.ESTIMATED,
+        from_data=True,
+    ),
+    Fact(
+        "table.hottest_load_share",
+        _NUMBER,
+        "share",
+        "Share of the table's load that the hottest partition takes.",
+        hottest_load_share,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.hottest_is_constant",
+        _BOOL,
+        "",
+        "Whether the hottest partition is that of a constant PartitionKey.",
+        hottest_is_constant,
+        Basis.ESTIMATED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.hottest_entity_share",
+        _NUMBER,
+        _SHARE,
+        "Load of the hottest entity at the peak, in shares of the target of one partition.",
+        hottest_entity_share,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.hottest_is_entity",
+        _BOOL,
+        "",
+        "Whether one entity alone makes the hottest partition hot.",
+        hottest_is_entity,
+        Basis.ESTIMATED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.hottest_skew",
+        _NUMBER,
+        "times",
+        "Load of the hottest partition in times of its fair share.",
+        skew,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.hottest_partitions",
+        _NUMBER,
+        "partitions",
+        "Partitions under the PartitionKey of the hottest one.",
+        hottest_partitions,
+        Basis.ESTIMATED,
+    ),
+    Fact("table.partitions", _NUMBER, "partitions", "Partitions; without data the most there can be.", partitions),
+    Fact(
+        "table.partitions_closed",
+        _BOOL,
+        "",
+        "Whether new entities never make new partitions.",
+        partitions_closed,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.partitioned_by_truth",
+        _BOOL,
+        "",
+        "Whether the PartitionKey consists of truth values alone.",
+        only_truth,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "table.range_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Load of the busiest range of neighbouring partitions at the peak, where it is known.",
+        range_entities_per_s,
+    ),
+    Fact("table.range_reader", _TEXT, "", "What loads the busiest range.", range_reader, Basis.DERIVED),
+    Fact(
+        "table.busiest_share",
+        _NUMBER,
+        "share of its target",
+        "The highest known load of a partition or range at the peak, in shares of its target; may be a lower bound.",
+        busiest_share,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "design.requests_per_s",
+        _NUMBER,
+        "requests/s",
+        "Requests of all tables at the peak; without data at the least.",
+        account_requests_per_s,
     ),
 )

@@ -1,11 +1,19 @@
-"""Facts of queries: how the keys serve them."""
+"""Facts of queries: how the keys serve them, why no better, and what they read."""
 
 from __future__ import annotations
 
-from pkadvisor.observe.workload import QueryClass
+import math
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import Access
+from pkadvisor.observe.workload import Basis, QueryClass
+from pkadvisor.review import served
+from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.tables import entities
+from pkadvisor.review.subjects import KeyPart, Scope, Subject, TableView
+from pkadvisor.table.odata import comparison_count, properties
 
 
 def access(subject: Subject) -> str | None:
@@ -20,13 +28,307 @@ def rate_per_s(subject: Subject) -> float | None:
     return query.rate.mean_per_s if query.rate.mean_per_s > 0 else None
 
 
+def often(subject: Subject) -> str | None:
+    """Its mean rate in the unit that people count it in."""
+    rate = rate_per_s(subject)
+    if rate is None:
+        return None
+    for unit, seconds in (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86_400), ("year", 31_536_000)):
+        if (count := rate * seconds) >= 1 - 1e-9 or unit == "year":
+            number = f"{count:.3g}" if count < 1000 else f"{count:,.0f}"
+            article = "an" if unit == "hour" else "a"
+            return f"once {article} {unit}" if number == "1" else f"{number} times {article} {unit}"
+    return None
+
+
 def analytic(subject: Subject) -> bool:
     query: QueryClass = subject.item
     return query.analytic
 
 
+def as_sent(subject: Subject) -> bool:
+    return bool(names_keys(subject.item))
+
+
+def names_row_key(subject: Subject) -> bool:
+    return "RowKey" in names_keys(subject.item)
+
+
+def top(subject: Subject) -> float | None:
+    query: QueryClass = subject.item
+    return None if query.top is None else float(query.top)
+
+
+def cause(subject: Subject) -> str | None:
+    found = served.cause_of(subject.view, subject.item)
+    return None if found is None else str(found)
+
+
+def filtered(subject: Subject) -> bool | None:
+    """Whether rows are read that the filter then drops."""
+    query: QueryClass = subject.item
+    plan = subject.view.plan_of(query)
+    return None if plan is None else bool(plan.rest or plan.client)
+
+
+def beside_keys(subject: Subject) -> tuple[str, ...] | None:
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.unserved
+
+
+def or_parts(subject: Subject) -> float | None:
+    found = served.or_parts(subject.view, subject.item)
+    return None if found is None else float(found[1])
+
+
+def or_part_access(subject: Subject) -> str | None:
+    found = served.or_parts(subject.view, subject.item)
+    return None if found is None else "point read" if found[2] is Access.POINT else str(found[2])
+
+
+def negated(subject: Subject) -> str:
+    return served.negated(subject.view, subject.item)
+
+
+def fan_out(subject: Subject) -> Known | None:
+    """Requests side by side: buckets and choices, without periods of time."""
+    query: QueryClass = subject.item
+    plan = subject.view.plan_of(query)
+    if plan is None:
+        return None
+    wanted = conditions(query.filter)
+    choices = math.prod(len(wanted.any_of[name]) for name in plan.choices if name in wanted.any_of)
+    return Known(float(plan.buckets * choices), Basis.DERIVED)
+
+
+def fan_out_of(subject: Subject) -> str | None:
+    """What the requests differ in."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None:
+        return None
+    return " and ".join((*(f"bucket of {part}" for part in plan.fans), *(f"value of {n}" for n in plan.choices)))
+
+
+def periods(subject: Subject) -> float | None:
+    found = served.periods_of(subject.view, subject.item)
+    return None if found is None else float(math.ceil(found))
+
+
+def comparisons(subject: Subject) -> float | None:
+    """Comparisons of one request as it would have to be sent."""
+    query: QueryClass = subject.item
+    if query.filter is None:
+        return 0.0
+    plan = subject.view.plan_of(query)
+    if plan is None or names_keys(query):
+        return float(comparison_count(query.filter))
+    return float(len(plan.terms) + sum(comparison_count(f) for f in (*plan.rest, *plan.client)))
+
+
+def entities_read(subject: Subject) -> Known | None:
+    """Entities that the service reads for one query."""
+    query: QueryClass = subject.item
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    if cost is not None:
+        return Known(cost.entities_read, Basis.ESTIMATED)
+    plan, total = subject.view.plan_of(query), entities(subject)
+    if plan is None or total is None or plan.access is not Access.TABLE_SCAN or plan.top is not None:
+        return None
+    return Known(total, Basis.DERIVED)
+
+
+def entities_returned(subject: Subject) -> Known | None:
+    query: QueryClass = subject.item
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    return None if cost is None else Known(cost.entities_returned, Basis.ESTIMATED)
+
+
+def entities_read_max(subject: Subject) -> Known | None:
+    query: QueryClass = subject.item
+    cost = None if names_keys(query) else subject.view.cost_of(query)
+    return None if cost is None else Known(cost.entities_read_max, Basis.ESTIMATED)
+
+
+def pages(subject: Subject) -> Known | None:
+    """Answers of at most a page each that one query takes, one after the other."""
+    found = entities_read(subject)
+    if found is None:
+        return None
+    assert isinstance(found.value, float)
+    return Known(float(max(1, math.ceil(found.value / subject.view.limits.page_entities))), found.basis)
+
+
+def duration_s(subject: Subject) -> Known | None:
+    """Seconds to read it all, page after page, at the limits' speed of a scan."""
+    found, paged = entities_read(subject), pages(subject)
+    if found is None or paged is None:
+        return None
+    assert isinstance(found.value, float) and isinstance(paged.value, float)
+    limits = subject.view.limits
+    ms = paged.value * limits.page_latency_ms + found.value * limits.scan_ms_per_entity
+    return Known(ms / 1000, Basis.ESTIMATED)
+
+
+def order_unserved(subject: Subject) -> str | None:
+    return served.order_unserved(subject.view, subject.item) or None
+
+
+def turned_part(subject: Subject) -> str | None:
+    return served.turned_part(subject.view, subject.item) or None
+
+
+def small(subject: Subject) -> bool:
+    """Whether even the whole table is one page, and reading it that often is no load."""
+    query: QueryClass = subject.item
+    total, limits = entities(subject), subject.view.limits
+    if total is None or total > limits.page_entities:
+        return False
+    return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
+
+
+def dropping(subject: Subject) -> bool | None:
+    """Whether whole partitions are read for what a filter keeps of them."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.access in served.SCANS and bool(plan.rest or plan.client)
+
+
+EMPTY_SHARE = 0.5
+"""Fewer entities than this for each page: at least every second page must be empty."""
+
+
+def empty_paged(subject: Subject) -> tuple[str, ...]:
+    """Queries most of whose pages must be empty: they return fewer entities than there are pages."""
+    return tuple(q.name for q in _paged(subject) if (n := _returned(q)) is not None and n < EMPTY_SHARE * _pages(q))
+
+
+def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
+    """Queries that filter a table or partitions of more than a page, or of unknown size."""
+    return tuple(q.name for q in _paged(subject) if _returned(q) is None)
+
+
+def _paged(subject: Subject) -> list[Subject]:
+    own = [s for s in subject.design.subjects if s.scope is Scope.QUERY and s.table is subject.table]
+    found = [q for q in own if dropping(q) and not analytic(q) and cause(q) != served.Cause.FILTER]
+    return [q for q in found if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
+
+
+def _pages(subject: Subject) -> float:
+    found = pages(subject)
+    return float(found.value) if found is not None and isinstance(found.value, float) else 0.0
+
+
+def _returned(subject: Subject) -> float | None:
+    found = entities_returned(subject)
+    return float(found.value) if found is not None and isinstance(found.value, float) else None
+
+
+def most_pages(subject: Subject) -> float | None:
+    """The most pages that one of those queries takes."""
+    return max((_pages(q) for q in _paged(subject)), default=0.0) or None
+
+
+def unknown_properties(subject: Subject) -> tuple[str, ...]:
+    return served.unknown_properties(subject.view, subject.item)
+
+
+def meant(subject: Subject) -> str | None:
+    """The known property that an unknown one probably stands for."""
+    for name in unknown_properties(subject):
+        if found := served.close_to(name, subject.view):
+            return found
+    return None
+
+
+def miscased(subject: Subject) -> bool:
+    return any(served.miscased(name, subject.view) for name in unknown_properties(subject))
+
+
+def wrong_types(subject: Subject) -> tuple[str, ...]:
+    return served.wrong_types(subject.view, subject.item)
+
+
+def row_key_left_out(subject: Subject) -> str:
+    return served.row_key_known(subject.view, subject.item)
+
+
+def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
+    return served.blocked_by(subject.view, subject.item)
+
+
+def part_unknown(subject: Subject) -> tuple[str, ...]:
+    """Properties of the part that the data does not have, or that are nearly a declared one."""
+    place: KeyPart = subject.item
+    view = subject.view
+    strange = [n for n in place.part.properties if n not in view.types and n not in SYSTEM_TYPES]
+    return tuple(n for n in strange if view.has_data or _differs_in_case(n, view))
+
+
+def _differs_in_case(name: str, view: TableView) -> bool:
+    return any(known != name and known.casefold() == name.casefold() for known in view.types)
+
+
+def part_meant(subject: Subject) -> str | None:
+    return next((f for n in part_unknown(subject) if (f := served.close_to(n, subject.view))), None)
+
+
+def names_timestamp(subject: Subject) -> bool:
+    query: QueryClass = subject.item
+    return query.filter is not None and "Timestamp" in properties(query.filter)
+
+
+N, B, T, TS = FactType.NUMBER, FactType.BOOL, FactType.TEXT, FactType.TEXTS
+
 FACTS: tuple[Fact, ...] = (
-    Fact("query.access", FactType.TEXT, "", "How its requests find their entities.", access),
-    Fact("query.rate_per_s", FactType.NUMBER, "requests/s", "Its mean rate.", rate_per_s),
-    Fact("query.analytic", FactType.BOOL, "", "Whether it is an export or analysis.", analytic, may_be_unknown=False),
+    Fact("query.access", T, "", "How its requests find their entities.", access),
+    Fact("query.rate_per_s", N, "requests/s", "Its mean rate.", rate_per_s),
+    Fact("query.often", T, "", "Its mean rate in words: 19 times an hour.", often),
+    Fact("query.analytic", B, "", "Whether it is an export or analysis.", analytic, may_be_unknown=False),
+    Fact("query.as_sent", B, "", "Whether its filter names the keys themselves.", as_sent, may_be_unknown=False),
+    Fact("query.names_row_key", B, "", "Whether its filter names RowKey itself.", names_row_key, may_be_unknown=False),
+    Fact("query.top", N, "entities", "How many entities it asks for at most.", top),
+    Fact("query.cause", T, "", "Why the keys serve it no better: the first cause that applies, or none.", cause),
+    Fact("query.filtered", B, "", "Whether entities are read that its filter then drops.", filtered),
+    Fact("query.beside_keys", TS, "", "Properties of its filter that the keys leave open.", beside_keys),
+    Fact("query.or_parts", N, "parts", "Parts of the 'or' that keeps the keys from serving it.", or_parts),
+    Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
+    Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
+    Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
+    Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
+    Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
+    Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
+    Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
+    Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
+    Fact("query.entities_returned", N, "entities", "Entities that one query is after.", entities_returned),
+    Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
+    Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
+    Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
+    Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
+    Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
+    Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
+    Fact("query.meant", T, "", "The property that an unknown one probably stands for.", meant),
+    Fact(
+        "query.miscased",
+        B,
+        "",
+        "Whether an unknown one differs from a known one in case only.",
+        miscased,
+        may_be_unknown=False,
+    ),
+    Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
+    Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
+    Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
+    Fact("table.empty_paged", TS, "", "Queries most of whose pages must be empty.", empty_paged, may_be_unknown=False),
+    Fact(
+        "table.maybe_empty_paged",
+        TS,
+        "",
+        "Queries whose pages may be empty, by all that is known.",
+        maybe_empty_paged,
+        may_be_unknown=False,
+    ),
+    Fact("table.empty_pages_most", N, "pages", "The most pages that one of those takes.", most_pages, Basis.ESTIMATED),
+    Fact("part.unqueried_blocks", TS, "", "Queries that would be served better without it.", unqueried_blocks),
+    Fact("part.unknown_properties", TS, "", "Properties of the part that nobody knows.", part_unknown),
+    Fact("part.meant", T, "", "The property that an unknown one probably stands for.", part_meant),
 )

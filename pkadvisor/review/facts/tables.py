@@ -16,6 +16,12 @@ def has_keys(subject: Subject) -> bool:
     return subject.view.scheme is not None
 
 
+def index_rows(subject: Subject) -> float | None:
+    """Further rows of the keys in use; unknown where no keys are declared."""
+    scheme = subject.view.scheme
+    return None if scheme is None else float(len(scheme.index_rows))
+
+
 def has_data(subject: Subject) -> bool:
     return subject.view.has_data
 
@@ -40,5 +46,6 @@ FACTS: tuple[Fact, ...] = (
     Fact(
         "table.has_data", FactType.BOOL, "", "Whether a profile tells of the entities.", has_data, may_be_unknown=False
     ),
+    Fact("table.index_rows", FactType.NUMBER, "index rows", "Further rows written for each entity.", index_rows),
     Fact("table.entities", FactType.NUMBER, "entities", "Entities in the table.", entities, Basis.DECLARED),
 )

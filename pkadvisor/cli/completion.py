@@ -1,0 +1,47 @@
+"""``advisor completion``: what a shell reads to complete commands, options, rules and samples."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+from pkadvisor.cli.console import write_text
+from pkadvisor.cli.main import COMPLETE
+from pkadvisor.cli.shared import Shared, examples, unfold
+
+EPILOG = examples("advisor completion bash", "advisor completion zsh")
+
+
+class Shell(StrEnum):
+    bash = "bash"
+    zsh = "zsh"
+    fish = "fish"
+    powershell = "powershell"
+
+
+@unfold
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh, fish or powershell.")],
+    *,
+    shared: Shared,
+) -> None:
+    """Print a completion script on standard output, whatever --format says.
+
+    bash: add 'eval "$(advisor completion bash)"' to ~/.bashrc; zsh: the same in ~/.zshrc, after compinit.
+    fish: advisor completion fish > ~/.config/fish/completions/advisor.fish.
+    powershell: advisor completion powershell >> $PROFILE.
+    """
+    from typer._completion_shared import get_completion_script
+
+    write_text(get_completion_script(prog_name="advisor", complete_var=COMPLETE, shell=str(shell)))
+
+
+def answer(command: Any, instruction: str) -> int:
+    """What a shell asked for, such as ``complete_bash``; silent where there is nothing to say."""
+    from typer._completion_classes import completion_init
+    from typer.completion import shell_complete
+
+    completion_init()
+    return shell_complete(command, {}, "advisor", COMPLETE, instruction)

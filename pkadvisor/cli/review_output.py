@@ -1,0 +1,196 @@
+"""Where a review goes: every format from the one document, several at once, files before the exit code is decided."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.cli.analyze import parse_share
+from pkadvisor.cli.console import (
+    PIPE_WIDTH,
+    escape_page,
+    is_terminal,
+    redact_result,
+    say,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    write_bytes,
+    write_text,
+)
+from pkadvisor.cli.output import Target, on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.shared import ReviewFormat, ReviewShared
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What the command line asks for: files, the format of standard output, and how they are told."""
+
+    targets: tuple[Target[ReviewFormat], ...]
+    page: ReviewFormat
+    shared: ReviewShared
+    annotate: bool
+    show_suppressed: bool
+    if_changed: float | None
+
+
+def settle_outputs(
+    out: Sequence[str] | None,
+    shared: ReviewShared,
+    *,
+    inputs: Sequence[str],
+    annotate: bool = False,
+    show_suppressed: bool = False,
+    if_changed: str | None = None,
+) -> Outputs:
+    """The options of the command line, checked before the work; ``inputs`` are files that no output may replace."""
+    targets = parse_targets(out or (), inputs=[Path(path) for path in inputs], formats=ReviewFormat)
+    page = on_stdout(targets, shared.format, ReviewFormat.text)
+    share = None if if_changed is None else parse_share(if_changed, where="--if-changed", example="2% or 0.02")
+    return Outputs(targets, page, shared, annotate, show_suppressed, share)
+
+
+def deliver(document: dict[str, Any], outputs: Outputs) -> None:
+    """Write every file, then standard output, then what goes beside it on standard error."""
+    document = without_secrets(document)
+    paths = {design["design"]: in_repository(design["design"]) for design in document["designs"]}
+    shared, written = outputs.shared, list[Path]()
+    for target in outputs.targets:
+        if target.path is not None:
+            content = RENDERERS[target.format](document, paths, outputs, False)
+            write_whole(target.path, content)
+            written += [target.path] if target.format is ReviewFormat.markdown else []
+            if not shared.quiet:
+                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
+    content = RENDERERS[outputs.page](document, paths, outputs, True)
+    if outputs.page is ReviewFormat.azure:
+        from pkadvisor.report.annotations import azure_summary
+
+        content += "".join(azure_summary(str(path.resolve())) for path in written).encode("utf-8", "backslashreplace")
+    if outputs.page in (ReviewFormat.text, ReviewFormat.concise):
+        if content:
+            write_text(content.decode())
+    elif content:
+        write_bytes(content)
+    _beside(document, paths, outputs)
+
+
+def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs) -> None:
+    """On standard error: annotations where asked for, and the verdict where standard output has none."""
+    if outputs.annotate and outputs.page is not ReviewFormat.github and sys.stderr is not None:
+        from pkadvisor.report.annotations import render_github
+
+        sys.stderr.write(render_github(document, paths))
+        sys.stderr.flush()
+    if outputs.page in (ReviewFormat.text, ReviewFormat.azure) or outputs.shared.quiet:
+        return
+    from pkadvisor.report.review_words import unreadable, verdict
+
+    for design, error in unreadable(document):
+        say(f"{design} cannot be reviewed: {error['what']}", color=outputs.shared.color)
+    say(verdict(document), color=outputs.shared.color)
+
+
+def without_secrets(value: Any) -> Any:
+    """A document without credentials, before it takes a form in which they are hard to see."""
+    if isinstance(value, str):
+        return redact_result(value)
+    if isinstance(value, dict):
+        return {key: without_secrets(item) for key, item in value.items()}
+    return [without_secrets(item) for item in value] if isinstance(value, list) else value
+
+
+def in_repository(design: str) -> str:
+    """A design's path as its repository has it: relative to the folder with ``.git``, links resolved.
+
+    Outside of a repository relative to the working folder; outside of that the bare name of the file.
+    """
+    try:
+        path = Path(design).resolve()
+        roots = [folder for folder in path.parents if (folder / ".git").exists()]
+        root = roots[0] if roots else Path.cwd().resolve()
+        return path.relative_to(root).as_posix()
+    except (OSError, ValueError):  # elsewhere, or no path at all
+        return os.path.basename(design) or design  # noqa: PTH119
+
+
+def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.review_page import render_review
+
+    stream = sys.stdout if on_terminal else None
+    color = on_terminal and wants_color(outputs.shared.color, terminal=is_terminal(stream))
+    page = render_review(
+        document,
+        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        color=color,
+        ascii_only=on_terminal and not speaks_unicode(stream),
+        verbose=outputs.shared.verbose,
+        show_suppressed=outputs.show_suppressed,
+    )
+    return escape_page(page, color=color).encode("utf-8", "backslashreplace")
+
+
+def _concise(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.review_page import render_concise
+
+    return render_concise(document).encode()
+
+
+def _json(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.review_result import dump
+
+    return dump(document).encode()
+
+
+def _sarif(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.sarif import render_sarif
+
+    return render_sarif(document, paths)
+
+
+def _junit(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.junit import render_junit
+
+    return render_junit(document, paths)
+
+
+def _github(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.annotations import render_github
+
+    return render_github(document, paths).encode()
+
+
+def _azure(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.annotations import render_azure
+
+    return render_azure(document, paths).encode()
+
+
+def _gitlab(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.annotations import render_gitlab
+
+    return render_gitlab(document, paths)
+
+
+def _markdown(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
+    from pkadvisor.report.review_markdown import render_markdown
+
+    return render_markdown(document, paths, if_changed=outputs.if_changed).encode()
+
+
+# A renderer makes a document into the bytes of a file, or of standard output if its last argument is true.
+RENDERERS: dict[ReviewFormat, Callable[[dict[str, Any], Mapping[str, str], Outputs, bool], bytes]] = {
+    ReviewFormat.text: _text,
+    ReviewFormat.concise: _concise,
+    ReviewFormat.json: _json,
+    ReviewFormat.sarif: _sarif,
+    ReviewFormat.junit: _junit,
+    ReviewFormat.github: _github,
+    ReviewFormat.azure: _azure,
+    ReviewFormat.gitlab: _gitlab,
+    ReviewFormat.markdown: _markdown,
+}

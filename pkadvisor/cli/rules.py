@@ -1,0 +1,115 @@
+"""``advisor rules``: the catalogue of rules, their pages, and the facts that they are written over."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pkadvisor.cli.completions import rule_words
+from pkadvisor.cli.configuration import Settings, settings_for
+from pkadvisor.cli.console import (
+    escape_page,
+    is_terminal,
+    redact_result,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    write_bytes,
+    write_text,
+)
+from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
+from pkadvisor.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    from pkadvisor.review.rule import Rule
+
+LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")
+EXPLAIN_EPILOG = examples("advisor rules explain PK201", "advisor rules explain query-scans-table --format json")
+FACTS_EPILOG = examples("advisor rules facts", "advisor rules facts --format json")
+RULES = option("--rules", metavar="DIR", help="A folder of rules of your own as well. Repeatable.")
+LIMITS = option("--limits", metavar="FILE", help="Limits over the bundled ones.", env="LIMITS")
+
+
+@unfold
+def list_rules(
+    *,
+    select: Annotated[
+        list[str] | None,
+        option(
+            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+        ),
+    ] = None,
+    rules: Annotated[list[str] | None, RULES] = None,
+    shared: Shared,
+) -> None:
+    """List the rules of 'advisor review'; as JSON with their whole pages."""
+    from pkadvisor.report.rule_page import render_rules, rules_document
+    from pkadvisor.reviewer import chosen
+
+    settings = settings_for(shared)
+    found = chosen(_loaded(rules, settings), select or (), ())
+    _show(rules_document(found, _limits(settings, None)), render_rules, shared)
+
+
+@unfold
+def explain_rule(
+    rule: Annotated[
+        str, typer.Argument(metavar="RULE", help="An id such as PK201, or a name.", autocompletion=rule_words)
+    ],
+    *,
+    rules: Annotated[list[str] | None, RULES] = None,
+    limits: Annotated[list[str] | None, LIMITS] = None,
+    shared: Shared,
+) -> None:
+    """Explain a rule: when it speaks, why, a bad and a good example, the fix, and how to let a finding pass."""
+    show_rule(rule, rules, limits, shared)
+
+
+@unfold
+def facts(*, limits: Annotated[list[str] | None, LIMITS] = None, shared: Shared) -> None:
+    """Name the facts and limits that the conditions of rules are written over."""
+    from pkadvisor.report.rule_page import facts_document, render_facts
+
+    _show(facts_document(_limits(settings_for(shared), limits)), render_facts, shared)
+
+
+def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, shared: Shared) -> None:
+    """The page of one rule; UsageError for none."""
+    from pkadvisor.report.rule_page import SCHEMA_VERSION, lists, render_rule, rule_json
+
+    settings = settings_for(shared)
+    known = _loaded(folders, settings)
+    found = next((r for r in known if r.id == word.upper() or word.lower() in (r.name, *r.aliases)), None)
+    found = found or next((r for r in known if word.upper() in r.aliases), None)
+    if found is None:
+        near = did_you_mean(word.upper(), [r.id for r in known]) or did_you_mean(word.lower(), lists(known))
+        raise UsageError(f"there is no rule '{word}'", where="RULE", fix=near or "'advisor rules list' names them all")
+    page = rule_json(found, _limits(settings, limits))
+    document = {"schema_version": SCHEMA_VERSION, "document": "pkadvisor rule", "rule": page}
+    _show(document, lambda made, **how: render_rule(made["rule"], **how), shared)
+
+
+def _loaded(folders: list[str] | None, settings: Settings) -> tuple[Rule, ...]:
+    from pkadvisor.review.rule import load_rules
+
+    return load_rules(tuple(folders or settings.rules))
+
+
+def _limits(settings: Settings, given: list[str] | None) -> Any:
+    from pkadvisor.limits import load_limits
+
+    return load_limits(*settings.limits, *(given or ()))
+
+
+def _show(document: dict[str, Any], render: Callable[..., str], shared: Shared) -> None:
+    if shared.format is Format.json:
+        text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+        write_bytes(redact_result(text).encode("utf-8", "backslashreplace"))
+        return
+    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
+    page = render(document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout))
+    write_text(escape_page(redact_result(page), color=color))

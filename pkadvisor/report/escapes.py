@@ -1,0 +1,94 @@
+"""Hostile text in machine formats: one function per place where a key value or a piece of a design may stand.
+
+Every function takes any text, lone surrogates included, and gives one line without control or bidirectional characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+from urllib.parse import quote
+
+from pkadvisor.report.page import clean
+
+# The agents of GitHub and Azure obey these wherever they stand in a line of a log, in either case.
+_COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
+_ESCAPED_IN_JSON = re.compile(
+    "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_MARKDOWN = re.compile(r"[\\`*_{}\[\]()|~$!#]")
+_BLOCK = re.compile(r"^(\d{0,9})([-+=.])")  # what begins a list or a line below a heading
+_REFERENCE = re.compile(r"(?i)([@#](?=\w)|://|\bwww\.|\bGH-(?=\d))")
+_BREAK = "\u200b"  # zero width: it takes the meaning from a mention, a reference and a bare link, and shows nothing
+
+
+def one_line(text: str) -> str:
+    """Control characters, line ends and bidirectional marks as escapes; no command of a build agent survives."""
+    return _COMMAND.sub(r"#\\x23", clean(text))
+
+
+def log_line(line: str) -> str:
+    """A line of a page as it may stand in the log of a build: ``::`` at its beginning is a command on GitHub."""
+    line = _COMMAND.sub(r"#\\x23", line)
+    bare = line.lstrip()
+    return f"{line[: len(line) - len(bare)]}\\x3a{bare[1:]}" if bare.startswith("::") else line
+
+
+def json_text(document: Any, *, indent: int | None = 2) -> str:
+    """JSON that is UTF-8 whatever its texts are, shows nothing to a terminal and says nothing to a build agent."""
+    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False)
+    text = _ESCAPED_IN_JSON.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return text.replace("##", "#\\u0023") + "\n"  # two such signs stand only within texts
+
+
+def uri(path: str) -> str:
+    """A path with forward slashes as a relative reference: percent-encoded, no leading ``./``, never a scheme."""
+    path = path.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    while path.startswith("./"):
+        path = path[2:].lstrip("/")
+    return quote(path, safe="/~-._")
+
+
+def github_data(text: str) -> str:
+    """The message of a workflow command."""
+    return one_line(text).replace("%", "%25")
+
+
+def github_property(text: str) -> str:
+    """The value of a property of a workflow command."""
+    return github_data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def azure_data(text: str) -> str:
+    """The message of a logging command of Azure Pipelines, whose percent sign is ``%AZP25``."""
+    return one_line(text).replace("%", "%AZP25")
+
+
+def azure_property(text: str) -> str:
+    """The value of a property of a logging command."""
+    return azure_data(text).replace(";", "%3B").replace("]", "%5D")
+
+
+def markdown(text: str) -> str:
+    """Prose in Markdown: nothing in it is markup, a mention, a reference or a link, also within a table."""
+    text = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", one_line(text).strip()))
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", text)
+
+
+def code(text: str, *, in_table: bool = False) -> str:
+    """A key, a path or a filter in Markdown, as it is: nothing within a code span has a meaning."""
+    text = one_line(text).replace("<!--", "<!\\x2d-")  # a marker that somebody else may look for
+    if not text.strip():
+        return "(empty)"
+    fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
+    text = text.replace("|", "\\|") if in_table else text
+    pad = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
+    return f"{fence}{pad}{text}{pad}{fence}"
+
+
+def html(text: str) -> str:
+    """Text within an HTML element of Markdown."""
+    text = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", text)

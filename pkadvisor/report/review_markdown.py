@@ -1,0 +1,185 @@
+"""A review as Markdown for the comment of a pull request and the summary of a build.
+
+The first line is a marker by which a workflow finds the comment that it made before. Everything from a design or from
+data is escaped. GitHub takes comments of 65,536 characters and drops larger ones: the text ends before that and says
+what is missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from pkadvisor.report import review_words as words
+from pkadvisor.report.escapes import code, html, markdown, one_line
+from pkadvisor.report.page import percent, plural
+
+CHARACTERS_MAX = 60_000
+_RESERVED = 400
+"""Characters kept for the sentence that says what was cut."""
+_LONG = 1_500
+"""Characters of one text in a finding; a key has at most 1,024."""
+
+
+def render_markdown(document: dict[str, Any], paths: Mapping[str, str], *, if_changed: float | None = None) -> str:
+    """The text. ``if_changed``: a share; where every number moved by less, nothing is new, worse or fixed and the gate
+    passed, the text only says so, under a second marker."""
+    start = f"<!-- pkadvisor:{_stem(document)} -->\n"
+    if if_changed is not None and unchanged(document, if_changed):
+        said = (
+            f"Nothing changed: every number moved by less than {percent(if_changed)}, and no finding is new or fixed."
+        )
+        return f"{start}<!-- pkadvisor:unchanged -->\n{said}\n"
+    text, left, room = [start], dict[str, int](), CHARACTERS_MAX - _RESERVED - len(start)
+    for kind, block in _blocks(document, paths):
+        if len(block) > room or left:
+            left[kind] = left.get(kind, 0) + 1
+            continue
+        text.append(block)
+        room -= len(block)
+    if left:
+        cut = ", ".join(plural(count, kind) for kind, count in left.items())
+        text.append(
+            f"\n\n_Left out here: {cut}. A text holds {CHARACTERS_MAX:,} characters; JSON and SARIF hold all._\n"
+        )
+    return "".join(text)
+
+
+def _stem(document: dict[str, Any]) -> str:
+    """The name of the design in the marker, which must not end the comment early."""
+    stems = {PurePosixPath(design["design"]).stem for design in document["designs"]}
+    name = stems.pop() if len(stems) == 1 else "review"
+    return re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name)).strip("-") or "review"
+
+
+def unchanged(document: dict[str, Any], share: float) -> bool:
+    """Whether a comparison shows nothing worth a word: all designs are compared, and all moves are below a share."""
+    if document["outcome"] != "passed" or not document["designs"]:
+        return False
+    if document["summary"]["new"] or document["summary"]["worse"]:
+        return False
+    return all(design["diff"] is not None and _quiet(design["diff"], share) for design in document["designs"])
+
+
+def _quiet(diff: dict[str, Any], share: float) -> bool:
+    if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]):
+        return False
+    if words.moved_queries(diff):
+        return False
+    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
+        return False
+    metrics = [metric for _, group in words.metric_groups(diff) for metric in group]
+    return all(_small(metric["before"], metric["after"], share) for metric in metrics)
+
+
+def _small(before: float | None, after: float | None, share: float) -> bool:
+    if before is None or after is None:
+        return before == after
+    return before == after or abs(after - before) < share * abs(before)
+
+
+def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(what it is, its text) in the order of the page; each can be left out without harm to the others."""
+    yield "heading", f"### Partition-key review: {_verdict(document)}\n"
+    many = len(document["designs"]) > 1
+    for design, error in words.unreadable(document):
+        said = f"{markdown(_short(error['what']))}. {markdown(_short(error['fix']))}".rstrip()
+        yield "unreadable design", f"\n**{code(paths.get(design, design))} cannot be reviewed**: {said}\n"
+    for design in document["designs"]:
+        if design["diff"] is not None:
+            yield from _diff(design, code(paths.get(design["design"], design["design"])) if many else "")
+    told = words.open_findings(document)
+    if told:
+        yield "heading", "\n#### Findings\n\n"
+    for name, finding in told:
+        yield "finding", _details(finding, paths.get(name, name))
+    fixed = words.fixed_findings(document)
+    if fixed:
+        yield "heading", "\n#### Fixed\n\n"
+    for _, finding in fixed:
+        subject = code(finding["subject"]["name"])
+        yield "fixed finding", f"- **{finding['rule']}** {markdown(finding['name'])}: {subject}\n"
+    hidden = words.suppressed_findings(document)
+    if hidden:
+        yield "heading", "\n#### Suppressed\n\n"
+    for name, finding in hidden:
+        place = code(f"{paths.get(name, name)}:{finding['place']['line']}")
+        reason = markdown(_short(words.until(finding)))
+        yield "suppressed finding", f"- **{finding['rule']}** {markdown(finding['name'])}, {place}: {reason}\n"
+    notes = [words.skipped_line(r, rules) for r, rules in words.skipped_rules(document).items() if words.NO_DATA in r]
+    baselined = words.in_baseline(document)
+    notes += [f"{plural(baselined, 'finding')} in the baseline"] if baselined else []
+    if notes:
+        yield "note", f"\n<sub>{html('. '.join(notes))}.</sub>\n"
+
+
+def _verdict(document: dict[str, Any]) -> str:
+    word = {"passed": "PASSED", "failed": "FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+    counts, fixed = document["summary"], len(words.fixed_findings(document))
+    changed = [f"{counts[name]} {name}" for name in ("new", "worse") if counts[name]]
+    changed += [f"{fixed} fixed"] if fixed else []
+    broken = len(words.unreadable(document))
+    told = [f"{plural(broken, 'design')} cannot be read"] if broken else []
+    told += [f"{words.counted(document)} ({', '.join(changed)})" if changed else words.counted(document)]
+    return f"{word} · {' · '.join(told)}"
+
+
+def _short(text: str) -> str:
+    """Text that is no key: only somebody who wants to fill the page writes more."""
+    return text if len(text) <= _LONG else f"{text[:_LONG]}…"
+
+
+def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    diff = design["diff"]
+    load = "the same load for both" if diff["same_load"] else "**not** under the same load"
+    heading = f"\n{f'{name}: ' if name else ''}against {code(diff['against'])}, {load}.\n"
+    yield "heading", heading
+    for note in words.diff_notes(diff):
+        yield "note", f"\n{markdown(_short(words.sentence(note[:1].upper() + note[1:])))}\n"
+    for caption, metrics in words.metric_groups(diff):
+        yield "heading", f"\n| {caption} | before | after | change | |\n|---|--:|--:|--:|---|\n"
+        for label, metric in zip(words.metric_names(metrics), metrics, strict=True):
+            yield "metric", _metric(label, metric)
+    moved = words.moved_queries(diff)
+    if moved:
+        yield "heading", "\n| query | access before | access after | |\n|---|---|---|---|\n"
+    for query in moved:
+        owner = markdown(words.owner(query))
+        cells = [markdown(str(query[side] or "none")) for side in ("access_before", "access_after")]
+        shown = f"**{cells[1]}**" if query["direction"] == "worse" else cells[1]
+        label = f"{owner} {code(query['name'], in_table=True)}".strip()
+        yield "query", f"| {label} | {cells[0]} | {shown} | {query['direction']} |\n"
+    for key in diff["keys"]:
+        for line in words.key_change(key):
+            yield "key change", f"\n{code(words.owner(key))}: {markdown(line)}\n\n"
+        for label, old, new in words.key_pairs(key):
+            yield "key change", f"- {label}: {code(old)} → {code(new)}\n"
+        for label, row in words.index_rows(key):
+            yield "key change", f"- {label}: {code(row)}\n"
+
+
+def _metric(label: str, metric: Mapping[str, Any]) -> str:
+    unit, name = metric["unit"], markdown(label)
+    before, after = (markdown(words.quantity(metric[side], unit)) for side in ("before", "after"))
+    told, change = words.metric_verdict(metric), words.metric_change(metric)
+    moved = f"{change[:1]}{markdown(change[1:])}"  # a sign begins no list within a cell
+    shown = f"**{after}**" if told.startswith("worse") else after
+    return f"| {name} | {before} | {shown} | {moved} | {markdown(told)} |\n"
+
+
+def _details(finding: dict[str, Any], path: str) -> str:
+    """One finding, folded away below its headline."""
+    place = finding["place"]
+    status = f", {finding['status']}" if finding["status"] else ""
+    where = html(f"{path}:{place['line']}")
+    head = f"<b>{finding['rule']}</b> {html(finding['name'])} ({finding['severity']}{status}), <code>{where}</code>"
+    excerpt = one_line(place["excerpt"].strip())
+    shown = f"\n\n{code(excerpt)}" if 0 < len(excerpt) <= _LONG else ""
+    items = [("Measured", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
+    items += [("Proposed", code(finding["proposal"]) if finding["proposal"] else "")]
+    items += [("Why", code(f"advisor explain {finding['rule']}"))]
+    listed = "\n".join(f"- {label}: {text}" for label, text in items if text)
+    said = markdown(_short(words.sentence(finding["message"])))
+    return f"<details><summary>{head}</summary>\n\n{said}{shown}\n\n{listed}\n\n</details>\n"

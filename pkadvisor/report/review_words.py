@@ -1,0 +1,227 @@
+"""What the formats of a review say in the same words: verdict, counts, numbers, and what a change does to keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pkadvisor.report.page import amount, percent, plural
+
+Finding = dict[str, Any]
+Document = dict[str, Any]
+SEVERITIES = ("error", "warning", "info")
+NO_DATA = "profile"
+"""A word in the reason of every rule that was not asked for want of data."""
+
+
+def is_open(finding: Finding) -> bool:
+    """Whether a finding is told: not suppressed, and not in the baseline unless it got worse."""
+    return finding["suppressed"] is None and (not finding["baselined"] or finding["status"] == "worse")
+
+
+def open_findings(document: Document) -> list[tuple[str, Finding]]:
+    """(design, finding) of all that is told, worst first, then in the order of the designs."""
+    told = [(d["design"], f) for d in document["designs"] for f in d["findings"] if is_open(f)]
+    return sorted(told, key=lambda pair: SEVERITIES.index(pair[1]["severity"]))
+
+
+def suppressed_findings(document: Document) -> list[tuple[str, Finding]]:
+    """(design, finding) of all that is suppressed."""
+    return [(d["design"], f) for d in document["designs"] for f in d["findings"] if f["suppressed"] is not None]
+
+
+def in_baseline(document: Document) -> int:
+    """How many findings are not told because they were there when the baseline was written."""
+    found = [f for d in document["designs"] for f in d["findings"] if f["suppressed"] is None]
+    return sum(not is_open(finding) for finding in found)
+
+
+def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
+    """(design, error) of each design that could not be read."""
+    return [(d["design"], d["error"]) for d in document["designs"] if d["error"] is not None]
+
+
+def fixed_findings(document: Document) -> list[tuple[str, Finding]]:
+    """(design, finding) of what was found before and is not any more."""
+    return [(d["design"], f) for d in document["designs"] if d["diff"] for f in d["diff"]["fixed"]]
+
+
+def counted(document: Document) -> str:
+    """``2 errors, 3 info``; what is none is left out."""
+    severities = [finding["severity"] for _, finding in open_findings(document)]
+    counts = {word: severities.count(word) for word in SEVERITIES}
+    told = [plural(counts[word], word) for word in ("error", "warning") if counts[word]]
+    told += [f"{counts['info']:,} info"] if counts["info"] else []
+    return ", ".join(told) or "no findings"
+
+
+def verdict(document: Document) -> str:
+    """The verdict in one line, without what it hangs on."""
+    word = {"passed": "GATE PASSED", "failed": "GATE FAILED", "unreadable": "NOT REVIEWED"}[document["outcome"]]
+    broken = len(unreadable(document))
+    lost = f"{plural(broken, 'design')} cannot be read; " if broken else ""
+    gate = document["gate"]
+    counts = "new and worse findings only" if gate["new_only"] else ""
+    return f"{word}: {lost}{counted(document)} (fail-on: {gate['fail_on']}{', ' + counts if counts else ''})"
+
+
+def compared(document: Document) -> str:
+    """``1 new, 0 worse, 2 unchanged, 1 fixed``; empty where nothing was compared."""
+    counts, fixed = document["summary"], len(fixed_findings(document))
+    if not any(d["diff"] for d in document["designs"]) and not any(
+        counts[word] for word in ("new", "worse", "unchanged")
+    ):
+        return ""
+    return f"{counts['new']} new, {counts['worse']} worse, {counts['unchanged']} unchanged, {fixed} fixed"
+
+
+def quantity(value: float | None, unit: str) -> str:
+    """A number with its unit: ``3,400 entities/s``, ``12 %`` of a share."""
+    if value is None:
+        return "unknown"
+    if unit == "share":
+        return percent(value) if value >= 0 else f"-{percent(-value)}"
+    sign, shown = ("-" if value < 0 else ""), amount(abs(value))
+    if unit in ("USD", "$", "usd"):
+        return f"{sign}${shown}"
+    if unit in ("x", "x target"):
+        return f"{sign}{shown}x"
+    return f"{sign}{shown} {unit}".rstrip()
+
+
+def numbers(finding: Finding) -> str:
+    """``3,400 entities/s; limit 2,000 entities/s (1.7x); before 900 entities/s``; empty without a number."""
+    measured, limit, unit = finding["measured"], finding["limit"], finding["unit"]
+    if measured is None:
+        return ""
+    pieces = [quantity(measured, unit)]
+    if limit is not None:
+        times = f" ({amount(measured / limit)}x)" if limit > 0 and measured >= 0 else ""
+        pieces.append(f"limit {quantity(limit, unit)}{times}")
+    if finding["before"] is not None:
+        pieces.append(f"before {quantity(finding['before'], unit)}")
+    return "; ".join(pieces)
+
+
+def owner(item: Mapping[str, Any]) -> str:
+    """The table of a metric, a query or a key, with its kind."""
+    kind = item.get("kind")
+    return f"{item.get('table') or ''}{f' ({kind})' if kind else ''}"
+
+
+def diff_notes(diff: Mapping[str, Any]) -> list[str]:
+    """What is to be known of a comparison, in sentences."""
+    told = ["the design is new: there is nothing before it"] if diff.get("new_design") else []
+    if diff["profile_changed"]:
+        told.append("the profile changed: numbers can move where the design is the same")
+    elif diff.get("load_changed"):
+        told.append("the declared load changed: numbers can move where the keys are the same")
+    told += [f"table added: {name}" for name in diff.get("tables_added") or ()]
+    told += [f"table removed: {name}" for name in diff.get("tables_removed") or ()]
+    return told + list(diff.get("notes") or ())
+
+
+def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys."""
+    groups = [("", list(diff["metrics"])), ("old keys, old and new load", list(diff.get("load_metrics") or ()))]
+    return [(heading, metrics) for heading, metrics in groups if metrics]
+
+
+def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Metrics for people: ``peak_partition_load`` is ``peak partition load``; with their tables, if there are some."""
+    many = len({owner(metric) for metric in metrics}) > 1
+    names = [str(metric["name"]).replace("_", " ") for metric in metrics]
+    return [f"{owner(m)} {name}".strip() if many else name for m, name in zip(metrics, names, strict=True)]
+
+
+def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Queries that find their entities in another way than before."""
+    return [query for query in diff["queries"] if query["access_before"] != query["access_after"]]
+
+
+def metric_change(metric: Mapping[str, Any]) -> str:
+    """``+0.96``, ``same``, ``unknown``."""
+    change = metric["change"]
+    if change is None:
+        return "unknown"
+    shown = quantity(abs(change), metric["unit"])
+    return shown if change == 0 else f"{'-' if change < 0 else '+'}{shown}"
+
+
+def metric_verdict(metric: Mapping[str, Any]) -> str:
+    """Whether it got better or worse, and whether it is over its limit."""
+    after, limit = metric["after"], metric["limit"]
+    word = str(metric["direction"])
+    return f"{word}, over {quantity(limit, metric['unit'])}" if _over(after, limit) else word
+
+
+def _over(after: float | None, limit: float | None) -> bool:
+    return after is not None and limit is not None and after > limit
+
+
+def key_change(key: Mapping[str, Any]) -> list[str]:
+    """What a change does to stored entities: lines, empty for no change."""
+    if key["class"] == "none":
+        return []
+    count = key.get("entities")
+    many = "every entity" if count is None else "1 entity" if count == 1 else f"{count:,.0f} entities"
+    told = {
+        "rewrite": f"keys changed, to be rewritten: {many}",
+        "additive": f"index rows changed, keys stay; index rows to be made for: {many}",
+        "unknown": "keys changed: whether entities must be rewritten cannot be known",
+    }
+    return [told.get(key["class"], f"keys changed: {key['class']}")]
+
+
+def key_pairs(key: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(which key, old, new) of what changed."""
+    pairs = (("PartitionKey", key.get("partition_key")), ("RowKey", key.get("row_key")))
+    return [(name, str(pair[0] or ""), str(pair[1] or "")) for name, pair in pairs if pair and pair[0] != pair[1]]
+
+
+def index_rows(key: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """(``index row added`` or ``removed``, its key)."""
+    made = [("index row added", str(row)) for row in key.get("index_rows_added") or ()]
+    return made + [("index row removed", str(row)) for row in key.get("index_rows_removed") or ()]
+
+
+def until(finding: Finding) -> str:
+    """``reason`` and the last day of a suppression."""
+    suppressed = finding["suppressed"]
+    day = suppressed["until"]
+    return f"{suppressed['reason']}{f' (until {day})' if day else ''}"
+
+
+def skipped_rules(document: Document) -> dict[str, list[str]]:
+    """Why rules were not asked, and which, over all designs."""
+    reasons: dict[str, dict[str, None]] = {}
+    for design in document["designs"]:
+        for entry in design["evaluated"]:
+            if entry["skipped"]:
+                reasons.setdefault(entry["skipped"], {})[entry["rule"]] = None
+    return {reason: list(rules) for reason, rules in reasons.items()}
+
+
+def skipped_line(reason: str, rules: list[str]) -> str:
+    """``12 rules need a profile (--profile) or data (--data)``."""
+    words = reason.removeprefix("needs ")
+    verb = ("needs " if len(rules) == 1 else "need ") if words != reason else "not asked: "
+    return f"{plural(len(rules), 'rule')} {verb}{words}"
+
+
+def error_place(error: Mapping[str, Any]) -> tuple[int, int]:
+    """Line and column in an error's ``where``; 1, 1 where it has none."""
+    found = re.search(r":(\d+)(?::(\d+))?$", str(error["where"] or ""))
+    return (max(1, int(found[1])), max(1, int(found[2] or 1))) if found else (1, 1)
+
+
+def sentence(text: str) -> str:
+    """Text that ends as a sentence does."""
+    text = text.strip()
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
+
+
+def rule_pages(document: Document) -> dict[str, dict[str, Any]]:
+    """The pages of rules by id."""
+    return {rule["id"]: rule for rule in document["rules"]}

@@ -1,0 +1,248 @@
+"""Rules and facts as pages: what a rule looks for and why, how it is fixed, how one of its findings is let pass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pkadvisor.limits import NAMES, Limits
+from pkadvisor.report.page import Page, amount
+from pkadvisor.review.evaluate import filled
+from pkadvisor.review.facts import BY_NAME, FACTS, KNOWN, LIMIT
+from pkadvisor.review.rule import OWN_WORDS, Rule, placeholders
+
+SCHEMA_VERSION = "1.0"
+_STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
+_NEEDS = {
+    "design": "a design",
+    "workload": "declared queries and writes",
+    "data": "a profile or data",
+    "diff": "a design to compare with",
+}
+
+
+def rule_json(rule: Rule, limits: Limits) -> dict[str, Any]:
+    """The whole page of a rule."""
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "aliases": list(rule.aliases),
+        "title": rule.title,
+        "severity": str(rule.severity),
+        "precision": rule.precision,
+        "scope": str(rule.scope),
+        "needs": [str(need) for need in rule.needs],
+        "tags": list(rule.tags),
+        "built_in": rule.builtin,
+        "levels": [
+            {
+                "severity": str(level.severity),
+                "when": level.when.text.strip(),
+                "plainly": "" if rule.builtin else plainly(level.when.text),
+                "message": " ".join(level.message.split()),
+            }
+            for level in rule.levels
+        ],
+        "measured": rule.measured.text if rule.measured else None,
+        "limit": rule.limit.text if rule.limit else None,
+        "unit": rule.unit,
+        "ratchet": rule.ratchet,
+        "facts": [fact_json(name, limits) for name in rule.names()],
+        "why": paragraphs(rule.why),
+        "bad": rule.bad,
+        "good": rule.good,
+        "fix": " ".join(rule.fix.split()),
+        "links": [{"title": link.title, "url": link.url} for link in rule.links],
+    }
+
+
+def fact_json(name: str, limits: Limits) -> dict[str, Any]:
+    """What a fact, or a limit of the store, is."""
+    if name.startswith(LIMIT):
+        limit = limits.of(name.removeprefix(LIMIT))
+        source = f"{limit.source}{f' ({limit.date})' if limit.date else ''}"
+        row = {"name": name, "scope": "limit", "type": "number", "unit": limit.unit, "about": source}
+        return {**row, "value": limit.value, "may_be_unknown": False}
+    if name not in BY_NAME and name.endswith(KNOWN):
+        about = f"Whether {name.removesuffix(KNOWN)} is known."
+        row = {"name": name, "scope": name.split(".")[0], "type": "bool", "unit": "", "about": about}
+        return {**row, "value": None, "may_be_unknown": False}
+    fact = BY_NAME[name]
+    return {
+        "name": name,
+        "scope": name.split(".")[0],
+        "type": str(fact.type),
+        "unit": fact.unit,
+        "about": fact.about,
+        "value": None,
+        "may_be_unknown": fact.may_be_unknown,
+    }
+
+
+def rules_document(rules: Sequence[Rule], limits: Limits) -> dict[str, Any]:
+    """All rules with their pages."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "document": "pkadvisor rules",
+        "rules": [rule_json(rule, limits) for rule in rules],
+    }
+
+
+def facts_document(limits: Limits) -> dict[str, Any]:
+    """All facts that rules may name, and the limits."""
+    names = [*(fact.name for fact in FACTS), *(f"{LIMIT}{name}" for name in NAMES)]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "document": "pkadvisor facts",
+        "facts": [fact_json(name, limits) for name in names],
+    }
+
+
+def plainly(condition: str) -> str:
+    """A condition in words; what stands in quotes stays as it is."""
+    pieces = re.split(r"('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", " ".join(condition.split()))
+    return "".join(piece if number % 2 else _words(piece) for number, piece in enumerate(pieces)).strip()
+
+
+def _words(text: str) -> str:
+    for sign, word in (("&&", "and"), ("||", "or"), ("==", "is"), ("!=", "is not"), ("<=", "≤"), (">=", "≥")):
+        text = text.replace(sign, word)
+    text = re.sub(r"\blimit\.", "", text)
+    text = re.sub(r"(?<![\w.])(\d+)\.0\b", r"\1", text)
+    text = re.sub(r"!\s*(?=[\w(])", "not ", text)
+    return re.sub(r"\bsize\(([\w.]+)\)", r"the number of \1", text)
+
+
+def paragraphs(text: str) -> str:
+    """Text whose single line ends are blanks; empty lines part its paragraphs."""
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n\s*\n", text.strip()))
+
+
+def render_rules(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The rules as a table, or as blocks where the page is too narrow for one."""
+    page = Page(width, color, ascii_only)
+    rules = document["rules"]
+    columns = {key: max((len(_cell(r, key)) for r in rules), default=0) for key in ("id", "name", "severity", "needs")}
+    room = width - sum(columns.values()) - 2 * len(columns)
+    for rule in rules:
+        if room >= 24:
+            head = "  ".join(f"{_cell(rule, key):<{size}}" for key, size in columns.items())
+            page.record(head, rule["title"], pad=len(head) + 1, indent="")
+            continue
+        page.line(f"{rule['id']} {rule['name']}  [{rule['severity']}]", _STYLES[rule["severity"]])
+        page.wrapped(rule["title"])
+        page.wrapped(f"needs: {_cell(rule, 'needs')}")
+    page.line(f"{len(rules)} rule{'' if len(rules) == 1 else 's'}")
+    return "\n".join(page.lines) + "\n"
+
+
+def _cell(rule: dict[str, Any], key: str) -> str:
+    return ", ".join(rule[key]) if isinstance(rule[key], list) else str(rule[key])
+
+
+def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The page of one rule."""
+    page = Page(width, color, ascii_only)
+    page.line(f"{rule['id']} {rule['name']}", "head")
+    page.wrapped(rule["title"], indent="")
+    if rule["aliases"]:
+        page.wrapped(f"earlier: {', '.join(rule['aliases'])}", indent="")
+    page.line()
+    page.line("When", "head")
+    for level in rule["levels"]:
+        page.line(f"  {level['severity']}", _STYLES[level["severity"]])
+        if level["plainly"]:
+            page.wrapped(level["plainly"], indent="    ")
+            page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
+    page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
+    if rule["unit"]:
+        page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))
+    page.line()
+    page.line("Why", "head")
+    for part in rule["why"].split("\n\n"):
+        page.wrapped(part)
+    for label, key in (("Bad", "bad"), ("Good", "good")):
+        if rule[key]:
+            page.line()
+            page.line(label, "head")
+            for line in rule[key].splitlines():
+                page.lines.append(f"    {page.exact(line)}".rstrip())
+    page.line()
+    page.line("Fix", "head")
+    page.wrapped(_example(rule["fix"]))
+    page.line()
+    page.line("To let a finding pass", "head")
+    for line in suppression(rule["id"]).splitlines():
+        page.lines.append(f"    {page.exact(line)}")
+    if rule["facts"]:
+        page.line()
+        page.line("Facts", "head")
+        for fact in rule["facts"]:
+            _fact(page, fact)
+    if rule["links"]:
+        page.line()
+        page.line("Read on", "head")
+        for link in rule["links"]:
+            page.wrapped(link["title"])
+            if link["url"]:
+                page.lines.append(f"    {page.exact(link['url'])}")
+    return "\n".join(page.lines) + "\n"
+
+
+def suppression(rule_id: str) -> str:
+    """What to write in a design to let a finding of a rule pass."""
+    return f'# pkadvisor: ignore[{rule_id}] reason="why this may pass" until=2027-03-31'
+
+
+def _scope(rule: dict[str, Any]) -> str:
+    return str(rule["scope"]).replace("_", " ")
+
+
+def _example(message: str) -> str:
+    """A message with the names of what will stand in it."""
+    words = {name: f"<{name}>" if name in OWN_WORDS else f"<{name.split('.')[-1]}>" for name in placeholders(message)}
+    return filled(message, words)
+
+
+def _fact(page: Page, fact: dict[str, Any]) -> None:
+    unit = f" {fact['unit']}" if fact["unit"] else ""
+    if fact["value"] is not None:
+        page.line(f"  {fact['name']} = {amount(fact['value'])}{unit}")
+    else:
+        kind = fact["unit"] or fact["type"]
+        page.line(f"  {fact['name']} ({kind}{', may be unknown' if fact['may_be_unknown'] else ''})")
+    page.wrapped(fact["about"], indent="    ")
+
+
+def render_facts(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """All facts, by scope."""
+    page = Page(width, color, ascii_only)
+    scope = ""
+    for fact in document["facts"]:
+        if fact["scope"] != scope:
+            if scope:
+                page.line()
+            scope = fact["scope"]
+            page.line(scope, "head")
+        _fact(page, fact)
+    page.line()
+    page.wrapped("A fact x.y that may be unknown has x.y_known (bool) beside it. Numbers are doubles: 1.0, not 1.", "")
+    return "\n".join(page.lines) + "\n"
+
+
+def lists(rules: Sequence[Rule]) -> tuple[str, ...]:
+    """Every word by which a rule can be named."""
+    return tuple(word for rule in rules for word in (rule.id, rule.name, *rule.aliases))
+
+
+__all__ = [
+    "facts_document",
+    "lists",
+    "plainly",
+    "render_facts",
+    "render_rule",
+    "render_rules",
+    "rule_json",
+    "rules_document",
+]

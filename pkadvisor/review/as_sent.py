@@ -1,0 +1,43 @@
+"""Filters that name PartitionKey and RowKey themselves: what applications send, reviewed as it stands.
+
+Over properties, the planner writes the requests, and makes several of an ``or``. A filter over the keys is one request:
+the keys are its properties, and an ``or`` over them reads what the service reads for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pkadvisor.design.conditions import Conditions, conditions
+from pkadvisor.design.key_terms import KeysThemselves
+from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.scheme import Key, KeyScheme
+from pkadvisor.design.transforms import Field
+from pkadvisor.observe.workload import QueryClass
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import Or, conjuncts, properties
+
+KEY_NAMES = ("PartitionKey", "RowKey")
+SYSTEM_TYPES = {"PartitionKey": EdmType.STRING, "RowKey": EdmType.STRING, "Timestamp": EdmType.DATETIME}
+"""The properties that every entity has."""
+AS_SENT = KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "as sent")
+
+
+def names_keys(query: QueryClass) -> tuple[str, ...]:
+    """Those of PartitionKey and RowKey that the filter of a class names itself."""
+    return tuple(n for n in (properties(query.filter) if query.filter is not None else ()) if n in KEY_NAMES)
+
+
+def plan_as_sent(query: QueryClass, types: Mapping[str, EdmType]) -> tuple[AccessPlan, ...]:
+    """The one request that such a filter is; Timestamp and every other property are no part of the keys."""
+    return plan(query, _conditions(query), AS_SENT, {**types, **SYSTEM_TYPES}, KeysThemselves())
+
+
+def _conditions(query: QueryClass) -> Conditions:
+    """The conditions, with no choice among keys: nobody makes several requests of it."""
+    found = conditions(query.filter)
+    assert query.filter is not None
+    whole = [p for p in conjuncts(query.filter) if isinstance(p, Or) and set(properties(p)) <= set(KEY_NAMES)]
+    kept = {name: operands for name, operands in found.any_of.items() if name not in KEY_NAMES}
+    return replace(found, any_of=kept, residual=tuple(dict.fromkeys((*found.residual, *whole))))

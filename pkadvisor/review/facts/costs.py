@@ -1,0 +1,301 @@
+"""Facts of what a design costs: entities read for nothing, sizes, buckets, goals and budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.plan import Access
+from pkadvisor.design.transforms import Hash
+from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.subjects import KeyPart, Subject, TableView
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget, ClassCost
+
+SECONDS_PER_DAY = 86_400
+
+
+# --- reading for nothing ----------------------------------------------------------------------------------------------
+
+
+def _reads(view: TableView) -> list[ClassCost]:
+    """Queries that somebody waits for; none without an estimate."""
+    if not view.has_data or view.estimate is None:
+        return []
+    found = view.estimate.classes
+    return [c for c in found if c.operation is Operation.QUERY and not c.analytic and c.rate_per_s > 0]
+
+
+def _returned(cost: ClassCost) -> float:
+    """Entities asked for: a miss asks for one."""
+    return max(1.0, cost.entities_returned)
+
+
+def read_amplification(subject: Subject) -> float | None:
+    """Entities read ÷ entities returned, over all queries by their rates."""
+    found = _reads(subject.view)
+    if not found:
+        return None
+    return sum(c.rate_per_s * c.entities_read for c in found) / sum(c.rate_per_s * _returned(c) for c in found)
+
+
+def entities_read_per_s(subject: Subject) -> float | None:
+    found = _reads(subject.view)
+    return sum(c.rate_per_s * c.entities_read for c in found) if found else None
+
+
+def most_wasteful_query(subject: Subject) -> str | None:
+    """The query that reads the most entities a second beyond those that it returns."""
+    found = _reads(subject.view)
+    if not found:
+        return None
+    return max(found, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
+
+
+# --- buckets ----------------------------------------------------------------------------------------------------------
+
+
+def buckets(subject: Subject) -> float | None:
+    """Hash buckets that a part of a PartitionKey makes."""
+    place: KeyPart = subject.item
+    part = place.part
+    return float(part.count) if isinstance(part, Hash) and place.key.is_partition else None
+
+
+def buckets_needed(subject: Subject) -> float | None:
+    """The fewest buckets whose fullest one stays within its head-room at the peak of the horizon.
+
+    Unknown without data, for index rows, and where no count would do.
+    """
+    place: KeyPart = subject.item
+    part, view = place.part, subject.view
+    if not isinstance(part, Hash) or not place.key.is_partition or place.key.row or not isinstance(part.source, str):
+        return None
+    if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(part.source):
+        return None
+    from pkadvisor.design.buckets import append_buckets, partition_buckets
+    from pkadvisor.design.scheme import variable
+
+    scheme, found, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
+    needs = [partition_buckets(part.source, scheme, view.bench, found, part.count)]
+    if part is variable(scheme.main.partition)[0] and inserts:
+        other = append_buckets(part.source, scheme, view.bench, found, inserts, part.count)
+        if other is not None:
+            needs.append(other)
+        elif inserts * view.bench.horizon_factor > view.limits.headroom_warn_share * view.limits.range_entities_per_s:
+            return None  # in which order they come is not known, and one range may not take them
+    counts = [need.comfort for need in needs]
+    return float(max(c for c in counts if c is not None)) if all(c is not None for c in counts) else None
+
+
+def _fanning(subject: Subject) -> list[ClassCost]:
+    place: KeyPart = subject.item
+    return [c for c in _reads(subject.view) if c.plan is not None and c.plan.via == 0 and place.part in c.plan.fans]
+
+
+def fanning_queries(subject: Subject) -> tuple[str, ...]:
+    """With data, queries that must ask each bucket."""
+    return tuple(c.name for c in _fanning(subject))
+
+
+def needless_requests_per_s(subject: Subject) -> float | None:
+    """Requests a second that the buckets beyond those needed cost."""
+    count, needed = buckets(subject), buckets_needed(subject)
+    if count is None or needed is None:
+        return None
+    return sum(c.rate_per_s * c.requests * max(0.0, 1 - needed / count) for c in _fanning(subject))
+
+
+# --- tables and kinds -------------------------------------------------------------------------------------------------
+
+
+def entities_all(subject: Subject) -> Known | None:
+    """Entities of the table: declared, or those of complete data."""
+    view = subject.view
+    declared = view.section.declared
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None) if declared else None
+    total = (kind.entities_total if kind else None) or (declared.entities_total if declared else None)
+    if total:
+        return Known(float(total), Basis.DECLARED)
+    data = view.section.data
+    if data is None or (declared is not None and str(declared.sampling) != "complete"):
+        return None
+    return Known(float(data.rows), Basis.COUNTED)
+
+
+def query_requests_per_s(subject: Subject) -> float | None:
+    """Requests of all queries a second, mean; unknown where none is declared or logged."""
+    found = [c for c in subject.view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
+    return sum(c.rate.mean_per_s for c in found) if found else None
+
+
+def write_requests_per_s(subject: Subject) -> float:
+    """Entities that all writes change a second, mean; 0 where none is declared or logged."""
+    found = [c for c in subject.view.workload.classes if c.operation.writes]
+    return sum(c.rate.mean_per_s * c.entities_per_request for c in found)
+
+
+def _rate(view: TableView) -> float:
+    return sum(c.rate.sustained_per_s for c in view.workload.classes if not c.analytic)
+
+
+def _kinds(subject: Subject) -> Iterator[TableView]:
+    """Other kinds of the same table."""
+    section = subject.view.section
+    for view in subject.design.tables:
+        if section.kind is not None and view.section.table == section.table and view.section.kind != section.kind:
+            yield view
+
+
+def quiet_kinds(subject: Subject) -> tuple[str, ...]:
+    """Other kinds of the table with a load, that no transaction ties to this one."""
+    view = subject.view
+    declared = view.section.declared
+    if declared is None or view.section.kind is None:
+        return ()
+    kind_of = {c.name: c.kind for c in declared.workload.classes}
+    tied = {view.section.kind}
+    sets = [{str(kind_of.get(name)) for name in t.together} for t in declared.workload.transactions]
+    while more := {k for each in sets if each & tied for k in each} - tied:
+        tied |= more
+    return tuple(str(v.section.kind) for v in _kinds(subject) if v.section.kind not in tied and _rate(v) > 0)
+
+
+def kind_requests_per_s(subject: Subject) -> float | None:
+    """Requests of the kind a second at the peak; unknown for a table of one kind."""
+    return _rate(subject.view) if subject.view.section.kind is not None else None
+
+
+def quiet_requests_per_s(subject: Subject) -> float | None:
+    """Requests of the busiest of the quiet kinds a second at the peak."""
+    quiet = quiet_kinds(subject)
+    return max((_rate(v) for v in _kinds(subject) if v.section.kind in quiet), default=None)
+
+
+def kind(subject: Subject) -> str | None:
+    return subject.view.section.kind
+
+
+# --- goals and budgets ------------------------------------------------------------------------------------------------
+
+
+def latency_ms_p99(subject: Subject) -> float | None:
+    """The estimated 99th percentile; unknown without data and for analyses."""
+    query: QueryClass = subject.item
+    if not subject.view.has_data or query.analytic:
+        return None
+    found = subject.view.cost_of(query)
+    return None if found is None else found.latency_ms_p99
+
+
+def latency_goal_ms_p99(subject: Subject) -> float | None:
+    query: QueryClass = subject.item
+    return query.latency_goal_ms_p99
+
+
+def budget_bound(subject: Subject) -> float:
+    item: Budget = subject.item
+    return item.limit
+
+
+def budget_unit(subject: Subject) -> str:
+    item: Budget = subject.item
+    return item.unit
+
+
+def budget_value(subject: Subject) -> Known | None:
+    """The number that the budget bounds; without data only what the design alone tells."""
+    item: Budget = subject.item
+    view = subject.view
+    if view.has_data and view.estimate is not None and view.bench is not None:
+        from pkadvisor.design.budgets import BOUNDS
+
+        return Known(BOUNDS[item.key].value(view.estimate, view.bench), Basis.ESTIMATED)
+    if view.scheme is None:
+        return None
+    if item.key == "index_rows":
+        return Known(float(len(view.scheme.index_rows)), Basis.DECLARED)
+    if item.key == "full_scans_per_day" and view.workload.classes:
+        scans = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+        plans = [(c, view.plan_of(c)) for c in view.workload.classes]
+        rate = sum(c.rate.mean_per_s for c, plan in plans if plan is not None and plan.access in scans)
+        return Known(rate * SECONDS_PER_DAY, Basis.DERIVED)
+    return None
+
+
+def why_unchecked(subject: Subject) -> str:
+    """What it would take to check a budget that was not."""
+    view = subject.view
+    if view.scheme is None:
+        return "the design declares no keys"
+    if not view.has_data:
+        return "it takes a profile (--profile) or data (--data)"
+    return view.why_not_priced or "the table cannot be priced"
+
+
+BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "table.read_amplification",
+        NUMBER,
+        "entities read per entity returned",
+        "Entities read for one that is returned, over all queries by their rates.",
+        read_amplification,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.entities_read_per_s",
+        NUMBER,
+        "entities/s",
+        "Entities that queries read a second, mean.",
+        entities_read_per_s,
+        Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.most_wasteful_query",
+        TEXT,
+        "",
+        "The query that reads most beyond what it returns.",
+        most_wasteful_query,
+        Basis.ESTIMATED,
+    ),
+    Fact("table.entities_all", NUMBER, "entities", "Entities of the whole table.", entities_all),
+    Fact("table.query_requests_per_s", NUMBER, "requests/s", "Queries a second, mean.", query_requests_per_s),
+    Fact("table.kind", TEXT, "", "The kind of entity, in a table of several.", kind),
+    Fact("table.kind_requests_per_s", NUMBER, "requests/s", "Requests of this kind at the peak.", kind_requests_per_s),
+    Fact(
+        "table.quiet_requests_per_s",
+        NUMBER,
+        "requests/s",
+        "Requests of the busiest other kind that nothing ties to this one, at the peak.",
+        quiet_requests_per_s,
+    ),
+    sure(
+        "table.write_requests_per_s",
+        NUMBER,
+        "entities/s",
+        "Entities changed a second, mean.",
+        write_requests_per_s,
+    ),
+    sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
+    sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
+    sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
+    sure("budget.unit", TEXT, "", "Its unit.", budget_unit),
+    sure("budget.why_unchecked", TEXT, "", "What it takes to check it.", why_unchecked),
+    Fact("part.buckets", NUMBER, "buckets", "Hash buckets of a PartitionKey.", buckets),
+    Fact("part.buckets_needed", NUMBER, "buckets", "Buckets that the load needs.", buckets_needed, Basis.ESTIMATED),
+    Fact(
+        "part.needless_requests_per_s",
+        NUMBER,
+        "requests/s",
+        "Requests that buckets beyond those needed cost.",
+        needless_requests_per_s,
+        Basis.ESTIMATED,
+    ),
+    Fact("class.latency_ms_p99", NUMBER, "ms", "Estimated 99th percentile.", latency_ms_p99, Basis.ESTIMATED),
+    Fact("class.latency_goal_ms_p99", NUMBER, "ms", "The declared goal.", latency_goal_ms_p99),
+    Fact("budget.value", NUMBER, "", "The number that it bounds.", budget_value),
+)

@@ -1,0 +1,173 @@
+"""Facts of PartitionKeys: how the inserts of a moment spread over them, and what one partition of them takes."""
+
+from __future__ import annotations
+
+from pkadvisor.design.scheme import variable
+from pkadvisor.design.template import format_template
+from pkadvisor.design.transforms import Part
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most
+from pkadvisor.review.subjects import KeyText, Subject, TableView
+
+
+def _parts(subject: Subject) -> tuple[Part, ...]:
+    key: KeyText = subject.item
+    return key.parts
+
+
+def constant(subject: Subject) -> bool:
+    return not variable(_parts(subject))
+
+
+def counts_once(subject: Subject) -> bool:
+    """Whether no key before this one, in the table or another kind of it, has the same PartitionKey template."""
+    key: KeyText = subject.item
+    view = subject.view
+    if not key.is_partition or view.scheme is None:
+        return False
+    keys = [k.partition for k, _ in view.scheme.each_key()]
+    return keys.index(key.parts) == key.row and (bool(variable(key.parts)) or kinds_of(view)[0] is view)
+
+
+def _counted_fronts(parts: tuple[Part, ...], view: TableView) -> Known | None:
+    """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be."""
+    if view.bench is None or not variable(parts):
+        return None
+    from pkadvisor.design.fronts import write_fronts
+
+    found = write_fronts(parts, view.bench.population, view.limits, inserts_per_s(parts, view))
+    lasting = found.lasting(view.limits.lasting_s)
+    known = lasting is not None and found.basis in (Basis.COUNTED, Basis.DERIVED)
+    return Known(float(lasting), found.basis) if known and lasting is not None else None
+
+
+def write_fronts(subject: Subject) -> Known | None:
+    """Key ranges that the inserts of a moment reach, under this PartitionKey."""
+    return fronts_of(_parts(subject), subject.view)
+
+
+def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
+    """Counted with data; else 1 for a key that begins with a time, and what stands before the time where that is
+    certain."""
+    counted = _counted_fronts(parts, view)
+    if counted is not None:
+        return counted
+    found = clock_part(parts, view)
+    before = None if found is None else partitions_most(found[1], view)
+    return None if before is None else Known(before, Basis.DERIVED)
+
+
+def append_only(subject: Subject) -> bool:
+    """Whether the inserts of a moment go to the end (or the beginning) of a key range and stay there."""
+    return appends(_parts(subject), subject.view)
+
+
+def appends(parts: tuple[Part, ...], view: TableView) -> bool:
+    """A part follows the clock, or the data shows that later rows lie beyond all earlier ones."""
+    return bool(variable(parts)) and (clock_part(parts, view) is not None or _moves_on(parts, view))
+
+
+BEYOND = 0.95
+"""Share of the later half of the inserts that lies beyond the earlier half in key order, where a key moves on."""
+
+
+def _moves_on(parts: tuple[Part, ...], view: TableView) -> bool:
+    if _counted_fronts(parts, view) is None:
+        return False
+    import numpy as np
+
+    assert view.bench is not None
+    population = view.bench.population
+    memo = ("moves on", parts)
+    if memo not in population.memo:
+        order = population.arrival_order()
+        codes = population.key_order(variable(parts)[:1])
+        found = False
+        if order is not None and codes and not set(variable(parts)[0].properties) & set(population.hashed):
+            early, late = np.array_split(codes[0][order], 2)
+            beyond = max(float((late > early.max()).mean()), float((late < early.min()).mean()))
+            found = beyond >= BEYOND
+        population.memo[memo] = found
+    return bool(population.memo[memo])
+
+
+def rising_part(subject: Subject) -> str | None:
+    """The part of the key that moves on with the inserts."""
+    parts, view = _parts(subject), subject.view
+    if not appends(parts, view):
+        return None
+    found = clock_part(parts, view)
+    return str(found[0] if found is not None else variable(parts)[0])
+
+
+def key_inserts_per_s(subject: Subject) -> float | None:
+    """Rows inserted a second at the peak under this PartitionKey."""
+    return inserts_per_s(_parts(subject), subject.view)
+
+
+def key_load_per_s(subject: Subject) -> Known | None:
+    """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
+    hottest partition is this one."""
+    parts, view = _parts(subject), subject.view
+    found = [load for kind in kinds_of(view) if (load := load_per_s(parts, kind)) is not None]
+    if not found:
+        return None
+    hot = view.estimate.hot if view.has_data and len(kinds_of(view)) == 1 and view.estimate is not None else None
+    if hot is not None and is_one_partition(parts, hot.partition_key):
+        return Known(hot.entities_per_s, Basis.ESTIMATED)
+    return Known(sum(found), Basis.DECLARED)
+
+
+def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:
+    """Whether a PartitionKey has no variable part, and is this one."""
+    return key is not None and not variable(parts) and format_template(parts) == key
+
+
+_TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL
+
+FACTS: tuple[Fact, ...] = (
+    Fact("key.constant", _BOOL, "", "Whether the key is the same for every row.", constant, may_be_unknown=False),
+    Fact(
+        "key.counts_once",
+        _BOOL,
+        "",
+        "Whether it is a PartitionKey that no key before it has.",
+        counts_once,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "key.append_only",
+        _BOOL,
+        "",
+        "Whether the key has a part that moves on with the inserts: a time, ticks, a sequence.",
+        append_only,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    Fact("key.rising_part", _TEXT, "", "The part that moves on with the inserts.", rising_part, Basis.DERIVED),
+    Fact(
+        "key.write_fronts",
+        _NUMBER,
+        "key ranges",
+        "Key ranges that the inserts of a moment reach under this PartitionKey.",
+        write_fronts,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "key.insert_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Rows inserted or upserted a second at the peak under this PartitionKey.",
+        key_inserts_per_s,
+    ),
+    Fact(
+        "key.load_entities_per_s",
+        _NUMBER,
+        "entities/s",
+        "Entities read and written a second at the peak under this PartitionKey, at the least.",
+        key_load_per_s,
+    ),
+)

@@ -1,0 +1,332 @@
+"""Facts of time: what grows until it breaks, what is never deleted, and what deleting costs."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.scheme import variable
+from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time, time_unit
+from pkadvisor.observe.units import DAY_S, MONTH_S
+from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, Known, number
+from pkadvisor.review.facts.loads import binding_shares, partitions, partitions_closed
+from pkadvisor.review.key_loads import (
+    arrival_of,
+    clock_part,
+    declared_entities,
+    follows_clock,
+    inserted_mean_per_s,
+    rated,
+    reads_all,
+    values_most,
+)
+from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.table.edm import EdmType
+
+YEAR_S = 12 * MONTH_S
+YOUNG_S = 30 * DAY_S
+"""A rate that would have filled the table within so little time is one of a rush, not of a year."""
+_PERIOD_S = {"week": 7 * DAY_S, "month": MONTH_S, "year": YEAR_S}
+"""The periods that are called coarse."""
+_OF_PERIOD = re.compile(r".*[A-Za-z](?:19|20)\d\d(?:\d\d){0,3}")
+"""Names of tables that are of one period: Telemetry202611."""
+
+
+# -- growth --------------------------------------------------------------------------------------------------------
+
+
+def growth_of(subject: Subject) -> str | None:
+    found = subject.view.workload.growth
+    return str(found.of) if found is not None else None
+
+
+def growth_factor(subject: Subject) -> float | None:
+    """Growth over the declared horizon; unknown where none is declared."""
+    found = subject.view.workload.growth
+    return found.factor if found is not None else None
+
+
+def horizon_months(subject: Subject) -> float | None:
+    found = subject.view.workload.growth
+    return found.horizon_months if found is not None else None
+
+
+def _first_break(subject: Subject) -> tuple[float, float, str] | None:
+    """(months from now, load at the horizon ÷ target, what breaks) of what breaks first within the declared horizon."""
+    view = subject.view
+    growth = view.workload.growth
+    if growth is None:
+        return None
+    found: list[tuple[float, float, str]] = []
+    if view.has_data and view.estimate is not None:
+        for each in view.estimate.breaks:
+            months = each.months(growth)
+            if each.resource in ("entity", "partition", "range") and each.unit == "entities/s" and months:
+                found.append((months, each.load_at(growth.factor) / each.limit, each.cause))
+    elif growth.of in (GrowthOf.RATE, GrowthOf.NEW_KEYS) and growth.factor_per_month > 1:
+        for share, what in binding_shares(subject):
+            if 0 < share < 1 and share * growth.factor > 1:
+                months = -math.log(share) / math.log(growth.factor_per_month)
+                found.append((months, share * growth.factor, what))
+    return min(found, default=None)
+
+
+def months_to_break(subject: Subject) -> float | None:
+    found = _first_break(subject)
+    return found[0] if found is not None else None
+
+
+def horizon_share(subject: Subject) -> float | None:
+    found = _first_break(subject)
+    return found[1] if found is not None else None
+
+
+def breaks_first(subject: Subject) -> str | None:
+    found = _first_break(subject)
+    return found[2] if found is not None else None
+
+
+# -- partitions that fill ----------------------------------------------------------------------------------------------
+
+
+def _lasting_inserts_per_s(view: TableView) -> float | None:
+    """New entities a second over a long time; None where the declared rate can only be one of a rush."""
+    rate, held = inserted_mean_per_s(view), declared_entities(view)
+    return None if rate is None or (held is not None and held < rate * YOUNG_S) else rate
+
+
+def partition_entities_per_year(subject: Subject) -> float | None:
+    """Entities that a partition gains in a year, where nothing ever takes any away and no new partition takes over."""
+    view = subject.view
+    rate, count = _lasting_inserts_per_s(view), partitions(subject)
+    if rate is None or count is None or view.workload.retention_s is not None or not partitions_closed(subject):
+        return None
+    if any(c.operation is Operation.DELETE for c in view.workload.classes):
+        return None
+    return rate * YEAR_S / number(count)
+
+
+def scanned_whole(subject: Subject) -> str | None:
+    """The most frequent query that reads a partition whole."""
+    view = subject.view
+    found = [
+        c
+        for c in rated(view)
+        if c.operation is Operation.QUERY and (p := view.plan_of(c)) is not None and p.via == 0 and reads_all(p)
+    ]
+    return max(found, key=lambda c: c.rate.mean_per_s).name if found else None
+
+
+def coarse_period(subject: Subject) -> str | None:
+    """week, month, year where the PartitionKey divides entities by nothing finer; values where it has few of them."""
+    view = subject.view
+    parts = variable(view.scheme.main.partition) if view.scheme is not None else ()
+    periods = [p for p in parts if isinstance(p, Time)]
+    if not parts or any(not isinstance(p, Time) and values_most(p, view) is None for p in parts):
+        return None
+    if not periods:
+        return "values"
+    units = {time_unit(p.format) for p in periods}
+    return next((u for u in _PERIOD_S if u in units), None) if units <= set(_PERIOD_S) else None
+
+
+def partition_entities_at_horizon(subject: Subject) -> float | None:
+    """Entities of one partition when the declared growth is over."""
+    view, unit = subject.view, coarse_period(subject)
+    growth = view.workload.growth
+    if unit is None or growth is None or view.scheme is None:
+        return None
+    parts = variable(view.scheme.main.partition)
+    among = math.prod(values_most(p, view) or 1.0 for p in parts if not isinstance(p, Time))
+    rate = _lasting_inserts_per_s(view)
+    held = declared_entities(view) if unit == "values" else None if rate is None else rate * _PERIOD_S[unit]
+    return None if held is None else held / among * growth.factor
+
+
+# -- entities that expire --------------------------------------------------------------------------------------------
+
+
+def retention_days(subject: Subject) -> float | None:
+    found = subject.view.workload.retention_s
+    return found / DAY_S if found is not None else None
+
+
+def expiry(subject: Subject) -> str | None:
+    """How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
+    or 'scan'; None without a retention, without keys, and for a table that is of one period itself."""
+    view = subject.view
+    if view.workload.retention_s is None or view.scheme is None or _OF_PERIOD.fullmatch(view.section.table):
+        return None
+    if view.has_data and view.estimate is not None and view.estimate.retention is not None:
+        tables = view.estimate.retention.cut
+    else:
+        tables = _by_period(view.scheme.main.partition, view) or not _blind(view)
+    if tables:
+        return "tables"
+    row = variable(view.scheme.main.row)
+    return "ranges" if row and follows_clock(row[0], view) else "scan"
+
+
+def _by_period(parts: tuple[Part, ...], view: TableView) -> bool:
+    """Whether a key holds the time of arrival, at any place."""
+    return clock_part(parts, view) is not None or any(
+        isinstance(p, Time | Ticks | ReverseTicks) and p.property == arrival_of(view) for p in parts
+    )
+
+
+def _blind(view: TableView) -> list[str]:
+    """Queries that do not tell which period they are about, the first in the file first; 'none' where no property
+    holds the arrival."""
+    arrival = arrival_of(view)
+    moments = [arrival] if arrival else [n for n, edm in view.types.items() if edm is EdmType.DATETIME]
+    found = [[c.name for c in view.workload.classes if not _names(c, name)] for name in moments]
+    return min(found, key=len, default=["no class"])
+
+
+def _names(query: QueryClass, name: str) -> bool:
+    """Whether a class names a time: by its filter or by asking for the newest; inserts and analysis always do."""
+    if query.analytic or (query.filter is None and query.operation.writes):
+        return True
+    wanted = conditions(query.filter)
+    newest = query.top is not None and bool(query.order_by) and query.order_by[0].property == name
+    return name in wanted.equal or name in wanted.any_of or name in wanted.ranges or newest
+
+
+def entities_kept(subject: Subject) -> float | None:
+    """Entities in the table at a time: declared, else what arrives within the retention."""
+    view = subject.view
+    rate, kept = inserted_mean_per_s(view), view.workload.retention_s
+    return declared_entities(view) or (rate * kept if rate is not None and kept is not None else None)
+
+
+def sweep_s(subject: Subject) -> Known | None:
+    """Seconds that one scan of all rows takes, page after page."""
+    view, limits = subject.view, subject.view.limits
+    kept = entities_kept(subject)
+    if kept is None:
+        return None
+    rows = kept * (view.scheme.rows_per_entity if view.scheme else 1)
+    page_ms = limits.page_latency_ms + limits.page_entities * limits.scan_ms_per_entity
+    return Known(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
+
+
+def expired_rows_per_s(subject: Subject) -> float | None:
+    """Rows that expire a second on average, index rows included."""
+    view = subject.view
+    kept = view.workload.retention_s
+    if kept is None or view.scheme is None:
+        return None
+    held = declared_entities(view)
+    rate = _lasting_inserts_per_s(view)
+    rate = held / kept if rate is None and held is not None else rate
+    return None if rate is None else rate * view.scheme.rows_per_entity
+
+
+# -- old entities ------------------------------------------------------------------------------------------------------
+
+
+def newest_read_share(subject: Subject) -> float | None:
+    """Share of the reads that go to entities of a declared newest window."""
+    reads = [c for c in rated(subject.view) if c.operation is Operation.QUERY]
+    total = sum(c.rate.mean_per_s for c in reads)
+    if not total or not any(c.draw.by is DrawBy.NEWEST for c in reads):
+        return None
+    return sum(c.rate.mean_per_s * c.draw.share for c in reads if c.draw.by is DrawBy.NEWEST) / total
+
+
+def window_days(subject: Subject) -> float | None:
+    """The longest window that a class declares as the newest."""
+    found = [c.draw.window_s for c in rated(subject.view) if c.draw.by is DrawBy.NEWEST]
+    return max(found) / DAY_S if found else None
+
+
+def windows_kept(subject: Subject) -> float | None:
+    """How many such windows the table holds: by its retention, else by how long its entities took to arrive."""
+    view, days = subject.view, window_days(subject)
+    kept = view.workload.retention_s
+    if kept is None:
+        rate, held = inserted_mean_per_s(view), declared_entities(view)
+        kept = held / rate if rate and held else None
+    return kept / DAY_S / days if kept is not None and days else None
+
+
+_TEXT, _NUMBER = FactType.TEXT, FactType.NUMBER
+
+FACTS: tuple[Fact, ...] = (
+    Fact("table.growth_of", _TEXT, "", "What is declared to grow: new_keys, rate or rows_per_key.", growth_of),
+    Fact("table.growth_factor", _NUMBER, "times", "Declared growth over its horizon.", growth_factor),
+    Fact("table.horizon_months", _NUMBER, "months", "How far the declared growth looks ahead.", horizon_months),
+    Fact(
+        "table.months_to_break",
+        _NUMBER,
+        "months",
+        "Months until a partition or a range passes its target at the declared growth; known within its horizon alone.",
+        months_to_break,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "table.horizon_share",
+        _NUMBER,
+        "share of its target",
+        "Load at the horizon of what breaks first, in shares of its target.",
+        horizon_share,
+        Basis.DERIVED,
+    ),
+    Fact("table.breaks_first", _TEXT, "", "What passes its target first.", breaks_first, Basis.DERIVED),
+    Fact(
+        "table.partition_entities_per_year",
+        _NUMBER,
+        "entities",
+        "Entities that a partition gains in a year, where nothing is ever deleted and no new partition takes over.",
+        partition_entities_per_year,
+        Basis.DERIVED,
+    ),
+    Fact("table.scanned_whole", _TEXT, "", "The most frequent query that reads whole partitions.", scanned_whole),
+    Fact(
+        "table.coarse_period",
+        _TEXT,
+        "",
+        "week, month or year where the PartitionKey divides by nothing finer; values where it has a closed set.",
+        coarse_period,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "table.partition_entities_at_horizon",
+        _NUMBER,
+        "entities",
+        "Entities of one partition under a coarse PartitionKey when the declared growth is over.",
+        partition_entities_at_horizon,
+        Basis.DERIVED,
+    ),
+    Fact("table.retention_days", _NUMBER, "days", "How long an entity is kept.", retention_days),
+    Fact(
+        "table.expiry",
+        _TEXT,
+        "",
+        "How expired entities can go: tables (of a period, dropped whole), ranges (of rows in each partition) or scan.",
+        expiry,
+        Basis.DERIVED,
+    ),
+    Fact("table.entities_kept", _NUMBER, "entities", "Entities held at a time.", entities_kept),
+    Fact("table.sweep_s", _NUMBER, "s", "Time that one scan of all rows takes, page after page.", sweep_s),
+    Fact("table.expired_rows_per_s", _NUMBER, "rows/s", "Rows that expire a second, on average.", expired_rows_per_s),
+    Fact(
+        "table.newest_read_share",
+        _NUMBER,
+        "share",
+        "Share of the reads that go to a declared newest window.",
+        newest_read_share,
+    ),
+    Fact("table.window_days", _NUMBER, "days", "The longest window that is declared as the newest.", window_days),
+    Fact(
+        "table.windows_kept",
+        _NUMBER,
+        "windows",
+        "How many newest windows the table holds.",
+        windows_kept,
+        Basis.DERIVED,
+    ),
+)

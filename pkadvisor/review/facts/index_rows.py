@@ -1,0 +1,187 @@
+"""Facts of index rows: whether their keys tell entities apart, and who goes through them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.transforms import Each, Lower, Sequence
+from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.facts.writes import properties_of
+from pkadvisor.review.subjects import Subject
+
+if TYPE_CHECKING:
+    from pkadvisor.design.scheme import IndexRow
+
+INSERTS = (Operation.INSERT, Operation.UPSERT)
+
+
+def first_kind(subject: Subject) -> bool:
+    """Keys and index rows are those of the whole table: what is true of all kinds is told at the first."""
+    section = subject.view.section
+    return section.kind in (
+        None,
+        next(t.section.kind for t in subject.design.tables if t.section.table == section.table),
+    )
+
+
+def same_partition(subject: Subject) -> bool | None:
+    row: IndexRow = subject.item
+    scheme = subject.view.scheme
+    return None if scheme is None else scheme.same_partition(row)
+
+
+def copy(subject: Subject) -> str:
+    row: IndexRow = subject.item
+    return row.copy
+
+
+def missing_target(subject: Subject) -> tuple[str, ...]:
+    """Properties of the entity's RowKey that nothing in the index row's key tells: what makes the entity its own.
+
+    A hash, a period or a beginning tells a property only where the entity's key has the same part.
+    """
+    row: IndexRow = subject.item
+    scheme = subject.view.scheme
+    if scheme is None:
+        return ()
+    main = scheme.main.row if properties_of(scheme.main.row) else scheme.main.partition
+    own = (*scheme.main.partition, *scheme.main.row)
+    parts = (*row.key.partition, *row.key.row)
+    if any(isinstance(p, Sequence) for p in (*own, *parts)):
+        return ()
+    told = {
+        name
+        for p in parts
+        for name in p.properties
+        if not isinstance(p, Each) and (p.injective or isinstance(p, Lower) or p in own)
+    }
+    return tuple(n for n in properties_of(main) if n not in told)
+
+
+def listed_by(subject: Subject) -> tuple[str, ...]:
+    """Queries that name everything the index row's key is made of, and yet want several entities of it."""
+    row: IndexRow = subject.item
+    names = set(row.key.properties)
+    found = []
+    for query in subject.view.workload.classes:
+        if query.operation is not Operation.QUERY or query.filter is None or query.top == 1:
+            continue
+        wanted = conditions(query.filter)
+        if names and names <= wanted.equal.keys() and (query.order_by or (query.top or 1) > 1):
+            found.append(query.name)
+    return tuple(found)
+
+
+def collisions(subject: Subject) -> float | None:
+    """Entities of the data whose index row has the key of another's; unknown without data and for rows per value."""
+    view, row = subject.view, subject.item
+    if not view.has_data or view.bench is None or any(isinstance(p, Each) for p in (*row.key.partition, *row.key.row)):
+        return None
+    import numpy as np
+
+    from pkadvisor.design.class_cost import has_row
+    from pkadvisor.design.population import atoms_of
+
+    population = view.bench.population
+    assert view.scheme is not None
+    if population.surplus(atoms_of((*view.scheme.main.partition, *view.scheme.main.row))):
+        return None  # entities that share their own key share every other
+    there = has_row(row.key, row, population)[: population.rows] > 0
+    ids, _ = population.groups(atoms_of((*row.key.partition, *row.key.row)))
+    mine = ids[: population.rows][there]
+    return float(len(mine) - len(np.unique(mine)))
+
+
+def serves(subject: Subject) -> tuple[str, ...] | None:
+    """Classes for which no other key is better in every way; unknown where no query is declared or logged.
+
+    An index row belongs to all kinds of a table: what any of them asks counts.
+    """
+    row: IndexRow = subject.item
+    views = [t for t in subject.design.tables if t.section.table == subject.view.section.table]
+    classes = [(v, c) for v in views for c in v.workload.classes]
+    if not any(c.operation is Operation.QUERY for _, c in classes):
+        return None
+    found = []
+    for view, query in classes:
+        if view.scheme is None:
+            continue
+        plans = view.plans_under(query, view.scheme)
+        via = 1 + next(i for i, other in enumerate(view.scheme.index_rows) if other == row)
+        mine = [_merits(p) for p in plans if p.via == via and p.access is not Access.TABLE_SCAN]
+        others = [_merits(p) for p in plans if p.via < via]
+        if any(not any(_as_good(other, one) for other in others) for one in mine):
+            found.append(query.name)
+    return tuple(dict.fromkeys(found))
+
+
+def chosen_for(subject: Subject) -> tuple[str, ...] | None:
+    """With data, classes whose cheapest plan goes through the row; unknown where a kind of the table cannot be
+    priced."""
+    row: IndexRow = subject.item
+    views = [t for t in subject.design.tables if t.section.table == subject.view.section.table]
+    if not all(v.has_data and v.estimate is not None for v in views):
+        return None
+    found = []
+    for view in views:
+        assert view.estimate is not None and view.scheme is not None
+        via = 1 + next(i for i, other in enumerate(view.scheme.index_rows) if other == row)
+        found += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
+    return tuple(found)
+
+
+def row_writes_per_s(subject: Subject) -> float | None:
+    """Index rows that inserts alone make a second, mean."""
+    found = [c for c in subject.view.workload.classes if c.operation in INSERTS]
+    total = sum(c.rate.mean_per_s * c.entities_per_request for c in found)
+    return total if total > 0 else None
+
+
+def _merits(found: AccessPlan) -> tuple[float, ...]:
+    """What makes one way to an answer better than another, smaller being better."""
+    order = 0.0 if found.order_served else 1.0
+    asked = float(found.buckets + (found.periods is not None))
+    return (float(found.access.rank), asked, float(len(found.unserved)), order)
+
+
+def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
+    return all(a <= b for a, b in zip(other, one, strict=True))
+
+
+BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
+FACTS: tuple[Fact, ...] = (
+    sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity in its table.", first_kind),
+    Fact("index_row.same_partition", BOOL, "", "Whether it lies beside its entity.", same_partition, Basis.DERIVED),
+    sure("index_row.copy", TEXT, "", "full or pointer.", copy),
+    sure(
+        "index_row.missing_target",
+        TEXTS,
+        "",
+        "Properties of the entity's RowKey that its key lacks.",
+        missing_target,
+        basis=Basis.DERIVED,
+    ),
+    sure(
+        "index_row.listed_by",
+        TEXTS,
+        "",
+        "Queries that want several entities of one key of it.",
+        listed_by,
+        basis=Basis.DERIVED,
+    ),
+    Fact(
+        "index_row.collisions",
+        NUMBER,
+        "entities",
+        "Entities of the data whose index row has the key of another's.",
+        collisions,
+        Basis.COUNTED,
+    ),
+    Fact("index_row.serves", TEXTS, "", "Classes that it helps.", serves, Basis.DERIVED),
+    Fact("index_row.chosen_for", TEXTS, "", "Classes that are cheapest through it.", chosen_for, Basis.ESTIMATED),
+    Fact("index_row.writes_per_s", NUMBER, "rows/s", "Rows that inserts make a second, mean.", row_writes_per_s),
+)

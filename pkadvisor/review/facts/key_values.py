@@ -1,0 +1,282 @@
+"""Facts of key strings that the rows at hand tell: characters, separators, duplicates, groups. Nothing without data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.transforms import (
+    Context,
+    Each,
+    EdmType,
+    Field,
+    Hashed,
+    Literal,
+    Part,
+    Sortable,
+    TextOf,
+    Time,
+    time_unit,
+)
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.collisions import expected_in_data
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.subjects import KeyText, Subject, TableView
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.design.population import Population
+    from pkadvisor.design.scheme import Key
+
+ROWS_PER_GROUP_LEAST = 2.0
+"""Entities per group from which a sample tells groups from single entities."""
+REGULAR_FROM = 5.0
+"""Collisions that chance would make among the rows at hand, from which none at all means that arrivals are regular: at
+5 the chance of none is below 1 %."""
+
+
+def texts_of(part: Part, population: Population) -> pl.Series | None:
+    """The texts that a part writes or hashes, before any escape, row by row; None where they are hidden, or no text."""
+    if not isinstance(part, Field | TextOf | Hashed) or not part.properties:
+        return None
+    if any(not population.has(n) or n in population.hashed for n in part.properties):
+        return None
+    if any(population.types.get(n) is not EdmType.STRING for n in part.properties):
+        return None
+    memo = ("review texts", str(part))
+    if memo not in population.memo:
+        from pkadvisor.design.transforms.texts import source_expression
+
+        context = Context(population.types)
+        plain = source_expression(part.source, context) if isinstance(part, Hashed) else part.plain_expression(context)
+        frame = population.frame.head(population.rows)
+        population.memo[memo] = frame.select(plain.alias("t")).to_series()
+    found: pl.Series = population.memo[memo]
+    return found
+
+
+def lengths_differ(name: str, view: TableView) -> bool | None:
+    """Whether the texts of a String, or the digits of a whole number, differ in length; None where nobody can tell."""
+    population = view.population
+    if population is None or not population.has(name):
+        return None
+    edm = population.types.get(name)
+    if edm is EdmType.STRING:
+        sizes = population.sizes(name)
+        return abs(sizes.characters_mean - sizes.characters_max) > 1e-9
+    column = population.frame.get_column(name).head(population.rows).drop_nulls()
+    if edm is None or not edm.integer or name in population.hashed or not len(column):
+        return None
+    least, most = int(column.min()), int(column.max())  # type: ignore[arg-type]
+    return len(str(least)) != len(str(max(most, population.sizes(name).largest)))
+
+
+def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
+    """The longest key that the data allows, in UTF-16 code units."""
+    population = view.population
+    names = [(p, n) for p in parts for n in p.properties]
+    if population is None or any(not population.has(n) for _, n in names):
+        return None
+    if any(n in population.hashed and isinstance(p, TextOf | Sortable) for p, n in names):
+        return None
+    from pkadvisor.design.keyfacts import longest
+
+    return float(longest(parts, population))
+
+
+# --- characters -------------------------------------------------------------------------------------------------------
+
+
+def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series]]:
+    """The parts that write texts of the data into a key, with these texts."""
+    found = [(p, texts_of(p, population)) for p in key.parts if isinstance(p, Field | TextOf)]
+    return [(p, texts) for p, texts in found if texts is not None]
+
+
+def _escaped(subject: Subject) -> dict[str, int] | None:
+    from pkadvisor.design.key_findings import FORBIDDEN_PATTERN
+
+    key: KeyText = subject.item
+    population = subject.view.population
+    written = _written(key, population) if population is not None else []
+    if not written:
+        return None
+    counts = {str(p): int(texts.str.contains(FORBIDDEN_PATTERN).sum() or 0) for p, texts in written}
+    return {part: count for part, count in counts.items() if count}
+
+
+def entities_escaped(subject: Subject) -> float | None:
+    """Entities at hand with a value in this key that holds a forbidden character: the most of any part."""
+    found = _escaped(subject)
+    return None if found is None else float(max(found.values(), default=0))
+
+
+def escaped_parts(subject: Subject) -> tuple[str, ...] | None:
+    found = _escaped(subject)
+    return None if found is None else tuple(found)
+
+
+def _separated(subject: Subject) -> dict[str, int] | None:
+    """Entities whose values hold a text that stands between the parts, by part; those of one length are told by it."""
+    key: KeyText = subject.item
+    population = subject.view.population
+    written = _written(key, population) if population is not None else []
+    between = [
+        p.text
+        for i, p in enumerate(key.parts)
+        if isinstance(p, Literal)
+        and any(not isinstance(b, Literal) for b in key.parts[:i])
+        and any(not isinstance(a, Literal) for a in key.parts[i + 1 :])
+    ]
+    if not written or not between:
+        return None if not written else {}
+    counts = {}
+    for part, texts in written:
+        if texts.str.len_chars().n_unique() > 1:
+            counts[str(part)] = sum(int(texts.str.contains(t, literal=True).sum() or 0) for t in between)
+    return {part: count for part, count in counts.items() if count}
+
+
+def separator_parts(subject: Subject) -> tuple[str, ...] | None:
+    found = _separated(subject)
+    return None if found is None else tuple(found)
+
+
+def separator_before_end(subject: Subject) -> bool | None:
+    """Whether a part that holds the separator has another after it."""
+    found = _separated(subject)
+    key: KeyText = subject.item
+    variable = [str(p) for p in key.parts if not isinstance(p, Literal)]
+    return None if found is None else any(part in variable[:-1] for part in found)
+
+
+def entities_with_separator(subject: Subject) -> float | None:
+    found = _separated(subject)
+    return None if found is None else float(max(found.values(), default=0))
+
+
+# --- uniqueness -------------------------------------------------------------------------------------------------------
+
+
+def _key(subject: Subject) -> tuple[Key, Population] | None:
+    """The whole key of a RowKey with the rows that tell of it; None where they do not."""
+    key: KeyText = subject.item
+    view, population = subject.view, subject.view.population
+    if key.is_partition or population is None or view.scheme is None:
+        return None
+    whole = list(view.scheme.each_key())[key.row][0]
+    if any(isinstance(p, Each) for p in (*whole.partition, *whole.row)):
+        return None
+    return (whole, population) if all(population.has(n) for n in whole.properties) else None
+
+
+def duplicates(subject: Subject) -> float | None:
+    """Rows at hand whose key another row already has; of an index row also those that overwrite another row."""
+    found = _key(subject)
+    if found is None:
+        return None
+    from pkadvisor.design.keyfacts import key_surplus, rows_overwritten
+    from pkadvisor.design.population import atoms_of
+
+    key, population = found
+    if population.hashed & {*key.properties}:
+        surplus = population.surplus(atoms_of((*key.partition, *key.row)))
+    else:
+        surplus = key_surplus(key, population)
+    scheme, row = subject.view.scheme, subject.item.row
+    if not surplus and row and scheme is not None and not _has_each(scheme.each_key()):
+        surplus = rows_overwritten(scheme, row, population)
+    return float(surplus)
+
+
+def _has_each(keys: object) -> bool:
+    return any(isinstance(p, Each) for key, _ in keys for p in (*key.partition, *key.row))  # type: ignore[attr-defined]
+
+
+def duplicate_example(subject: Subject) -> str | None:
+    """A key that several entities at hand have."""
+    found = _key(subject)
+    if found is None or found[1].hashed & {*found[0].properties}:
+        return None
+    from pkadvisor.design.keyfacts import collision
+
+    keys = collision(found[0], found[1])[1]
+    return " | ".join(keys) if keys else None
+
+
+def groups_of(
+    others: tuple[Part, ...], time: Time, slot_s: float, rate_per_s: float, view: TableView
+) -> list[tuple[float, float]] | None:
+    """(how many, inserts a second of each) of the groups that share a time, where these parts make them.
+
+    None where the rows at hand do not tell: where nearly each is a group of its own, so that a sample cannot tell a
+    group from an entity, and where entities come so regularly that chance says nothing.
+    """
+    import numpy as np
+
+    population = view.population
+    names = {n for p in others for n in p.properties} | {time.property}
+    if population is None or not all(population.has(n) for n in names) or not population.rows:
+        return None
+    from pkadvisor.design.population import atoms_of
+
+    atoms = atoms_of(others)
+    counts = population.counts(atoms)
+    counts = counts[counts > 0]
+    if len(counts) * ROWS_PER_GROUP_LEAST > population.rows:
+        return None
+    size, many = np.unique(counts, return_counts=True)
+    groups = [(float(n), float(entities)) for entities, n in zip(size, many, strict=True)]
+    if not _by_chance(groups, (*atoms, ("t", time.property, time_unit(time.format))), time, slot_s, population):
+        return None
+    scale = population.groups_total(atoms) / len(counts)
+    return [(n * scale, rate_per_s * entities / population.rows / scale) for n, entities in groups]
+
+
+def _by_chance(
+    groups: list[tuple[float, float]],
+    atoms: tuple[tuple[str, ...], ...],
+    time: Time,
+    slot_s: float,
+    population: Population,
+) -> bool:
+    """Whether the rows at hand may have come at random: they share keys, or are too few to tell."""
+    if time.property in population.hashed or population.surplus(atoms):
+        return True
+    column = population.frame.get_column(time.property).head(population.rows).drop_nulls()
+    span = (column.max() - column.min()).total_seconds() if len(column) else 0.0  # type: ignore[operator,union-attr]
+    return expected_in_data(groups, span / slot_s + 1) < REGULAR_FROM
+
+
+def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, *, from_data: bool = False) -> Fact:
+    return Fact(f"key.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)  # type: ignore[arg-type]
+
+
+FACTS: tuple[Fact, ...] = (
+    _fact(
+        "entities_escaped",
+        FactType.NUMBER,
+        "entities",
+        "Entities with a value in the key that holds a character which the service refuses.",
+        entities_escaped,
+    ),
+    _fact("escaped_parts", FactType.TEXTS, "", "The parts with such values.", escaped_parts),
+    _fact(
+        "entities_with_separator",
+        FactType.NUMBER,
+        "entities",
+        "Entities with a value in the key that holds a text which separates its parts.",
+        entities_with_separator,
+    ),
+    _fact("separator_parts", FactType.TEXTS, "", "The parts with such values.", separator_parts),
+    _fact(
+        "separator_before_end",
+        FactType.BOOL,
+        "",
+        "Whether such a part has another behind it.",
+        separator_before_end,
+    ),
+    _fact("duplicates", FactType.NUMBER, "entities", "Entities whose key another entity already has.", duplicates),
+    _fact("duplicate_example", FactType.TEXT, "", "Such a key.", duplicate_example, from_data=True),
+)

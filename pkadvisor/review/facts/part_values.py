@@ -1,0 +1,188 @@
+"""Facts of the variable parts of keys that the rows at hand tell. Nothing without data."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.transforms import Each, EdmType, Pad, ReversePad
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.key_values import lengths_differ, texts_of
+from pkadvisor.review.subjects import KeyPart, Subject
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LOOKED_AT_MAX = 2_000
+"""Distinct values of which the look is judged."""
+ALIKE_SHARE = 0.5
+"""Share of the values that must look like it."""
+ARRIVALS_LEAST = 10
+"""Entities from which their order of arrival is one."""
+
+
+def _distinct(subject: Subject) -> pl.Series | None:
+    """The distinct texts that a part writes or hashes, in order; None where they are hidden, or no texts."""
+    place: KeyPart = subject.item
+    population = subject.view.population
+    texts = None if population is None else texts_of(place.part, population)
+    if texts is None or population is None:
+        return None
+    memo = ("review distinct", str(place.part))
+    if memo not in population.memo:
+        population.memo[memo] = texts.drop_nulls().unique().sort()
+    found: pl.Series = population.memo[memo]
+    return found
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+def digits_vary(subject: Subject) -> bool | None:
+    """Whether its numbers differ in digits among the rows at hand; unknown for other parts."""
+    place: KeyPart = subject.item
+    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
+    edm = subject.view.types.get(name)
+    if edm is None or not edm.numeric:
+        return None
+    return True if edm is EdmType.DOUBLE and subject.view.has_data else lengths_differ(name, subject.view)
+
+
+def digits(subject: Subject) -> float | None:
+    """The digits of the largest whole number at hand."""
+    place: KeyPart = subject.item
+    population = subject.view.population
+    name = place.part.properties[0] if isinstance(place.part, Pad | ReversePad) else ""
+    if population is None or not population.has(name) or not population.types[name].integer:
+        return None
+    return float(len(str(population.sizes(name).largest)))
+
+
+def rises_with_arrival(subject: Subject) -> bool | None:
+    """Whether each entity at hand has a greater number than the one before; unknown without an order of arrival."""
+    place: KeyPart = subject.item
+    population = subject.view.population
+    name = place.part.properties[0] if len(place.part.properties) == 1 else ""
+    if population is None or population.arrival is None or not population.has(name) or name in population.hashed:
+        return None
+    column = population.frame.get_column(name).head(population.rows).drop_nulls()
+    if not column.dtype.is_integer() or len(column) < ARRIVALS_LEAST:
+        return None
+    return bool(column.is_sorted()) and column.n_unique() == len(column)
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _variants(subject: Subject) -> pl.Series | None:
+    """The texts that another text equals but for upper and lower case."""
+    texts = _distinct(subject)
+    if texts is None:
+        return None
+    import polars as pl
+
+    frame = texts.to_frame("t").with_columns(pl.col("t").str.to_lowercase().alias("l"))
+    return frame.filter(pl.len().over("l") > 1).sort("l", "t").get_column("t")
+
+
+def case_variants(subject: Subject) -> float | None:
+    found = _variants(subject)
+    return None if found is None else float(len(found))
+
+
+def case_example(subject: Subject) -> str | None:
+    """Two such texts."""
+    found = _variants(subject)
+    return None if found is None or not len(found) else f"'{found[0][:40]}' and '{found[1][:40]}'"
+
+
+def not_normal(subject: Subject) -> float | None:
+    """Texts that are not in Unicode's composed form (NFC)."""
+    texts = _distinct(subject)
+    if texts is None:
+        return None
+    return float(sum(not unicodedata.is_normalized("NFC", t) for t in texts.to_list() if not t.isascii()))
+
+
+def beyond_ascii(subject: Subject) -> float | None:
+    texts = _distinct(subject)
+    return None if texts is None else float(texts.str.contains(r"[^\x00-\x7f]").sum())
+
+
+# --- missing ----------------------------------------------------------------------------------------------------------
+
+
+def missing_share(subject: Subject) -> float | None:
+    """The share of entities without one of its properties; a list that is empty makes no row, and is not missing."""
+    place: KeyPart = subject.item
+    population = subject.view.population
+    if population is None or isinstance(place.part, Each):
+        return None
+    shares = [1 - population.sizes(n).present for n in place.part.properties if population.has(n)]
+    return max(shares, default=None)
+
+
+# --- what the values look like ----------------------------------------------------------------------------------------
+
+_EMAIL = re.compile(r"[A-Za-z0-9._%+'-]{1,64}@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}")
+_PHONE = re.compile(r"\+[1-9][0-9](?:[ ().-]?[0-9]){6,12}")
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
+_KEYS = re.compile(
+    r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*|.*AccountKey=.+|.*[?&]sig=.+|-----BEGIN .*"
+    r"|(?:ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}|AKIA[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{10,}",
+    re.DOTALL,
+)
+
+
+def _iban(text: str) -> bool:
+    """Whether a text is an IBAN whose check digits are right."""
+    text = text.replace(" ", "")
+    if not _IBAN.fullmatch(text):
+        return False
+    return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
+
+
+def _alike(subject: Subject, looks: object) -> bool:
+    texts = _distinct(subject)
+    values = [] if texts is None else texts.head(LOOKED_AT_MAX).to_list()
+    return bool(values) and sum(bool(looks(v)) for v in values) >= ALIKE_SHARE * len(values)  # type: ignore[operator]
+
+
+def personal_values(subject: Subject) -> str | None:
+    """What most of its values look like: e-mail addresses, telephone numbers, bank accounts; empty for none of them."""
+    if _distinct(subject) is None:
+        return None
+    for what, looks in (
+        ("e-mail addresses", _EMAIL.fullmatch),
+        ("telephone numbers", _PHONE.fullmatch),
+        ("bank account numbers (IBAN)", _iban),
+    ):
+        if _alike(subject, looks):
+            return what
+    return ""
+
+
+def secret_values(subject: Subject) -> bool | None:
+    """Whether most of its values look like access tokens, access keys or connection strings."""
+    return None if _distinct(subject) is None else _alike(subject, _KEYS.fullmatch)
+
+
+def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, *, from_data: bool = False) -> Fact:
+    return Fact(f"part.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)  # type: ignore[arg-type]
+
+
+FACTS: tuple[Fact, ...] = (
+    _fact("digits_vary", FactType.BOOL, "", "Whether its numbers differ in digits.", digits_vary),
+    _fact("digits", FactType.NUMBER, "digits", "Digits of the largest number that is padded.", digits),
+    _fact("rises_with_arrival", FactType.BOOL, "", "Whether it rises from entity to entity.", rises_with_arrival),
+    _fact("case_variants", FactType.NUMBER, "values", "Values that differ from another only by case.", case_variants),
+    _fact("case_example", FactType.TEXT, "", "Two such values.", case_example, from_data=True),
+    _fact("not_normal", FactType.NUMBER, "values", "Values that are not in Unicode form NFC.", not_normal),
+    _fact("beyond_ascii", FactType.NUMBER, "values", "Values with letters beyond ASCII.", beyond_ascii),
+    _fact("missing_share", FactType.NUMBER, "share", "Share of entities that lack its property.", missing_share),
+    _fact("personal_values", FactType.TEXT, "", "What its values look like, or empty.", personal_values),
+    _fact("secret_values", FactType.BOOL, "", "Whether its values look like access keys or tokens.", secret_values),
+)

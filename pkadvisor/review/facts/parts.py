@@ -1,0 +1,358 @@
+"""Facts of the variable parts of keys: how they sort, who changes them, what they are made of."""
+
+from __future__ import annotations
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.transforms import (
+    Context,
+    Each,
+    EdmType,
+    Field,
+    Hashed,
+    Literal,
+    Pad,
+    Part,
+    Prefix,
+    Reverse,
+    ReversePad,
+    Sequence,
+    Sortable,
+    TextOf,
+    Time,
+)
+from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.review import names
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts import part_values
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.properties import sensitivity
+from pkadvisor.review.subjects import KeyPart, Subject
+
+PREFIX_TELLS_FROM = 4
+"""Characters from which the beginning of a text still points at its owner: assumed."""
+HASH_TELLS_FROM = 16**6
+"""Values of a hash from which it stands for one text rather than for many: assumed."""
+
+
+def part_of(subject: Subject) -> Part:
+    place: KeyPart = subject.item
+    return place.part
+
+
+def function(subject: Subject) -> str:
+    return part_of(subject).function or "property"
+
+
+def properties(subject: Subject) -> tuple[str, ...]:
+    return part_of(subject).properties
+
+
+def type_(subject: Subject) -> str | None:
+    """The type of its property; unknown for parts of several, and where no type is declared."""
+    found = [subject.view.types.get(name) for name in part_of(subject).properties]
+    return str(found[0]) if len(found) == 1 and found[0] is not None else None
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+def number_unpadded(subject: Subject) -> bool | None:
+    """Whether it is a number as it is; years have four digits. Unknown where the type is."""
+    part = part_of(subject)
+    if not isinstance(part, Field):
+        return False
+    edm = subject.view.types.get(part.property)
+    if edm is None:
+        return None
+    return edm.numeric and not (edm.integer and names.year(part.property))
+
+
+def time_unsorted(subject: Subject) -> bool:
+    """Whether it is a time whose text does not run from the year down."""
+    part = part_of(subject)
+    return isinstance(part, Time) and part.order(Context(subject.view.types)) == 0
+
+
+def padded(subject: Subject) -> str | None:
+    """The part as it sorts: padded to the digits of its type, from the year down."""
+    part = part_of(subject)
+    if isinstance(part, Time):
+        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.format]
+        return f"{Time(part.property, ''.join(tokens))}" if tokens else None
+    if not isinstance(part, Field):
+        return None
+    edm = subject.view.types.get(part.property)
+    widths = {EdmType.INT32: 10, EdmType.INT64: 19}
+    if edm is EdmType.DOUBLE:
+        return str(Sortable(part.property))
+    return str(Pad(part.property, widths[edm])) if edm in widths else None
+
+
+def calendar(subject: Subject) -> bool:
+    """Whether it is a number of a calendar or clock, which varies in digits and has an order."""
+    part = part_of(subject)
+    return isinstance(part, Field) and names.calendar(part.property)
+
+
+def _through(subject: Subject) -> list[QueryClass]:
+    """The queries that are read through the row of the part's key and do not fix all of its properties.
+
+    A scan of the table is read in no order that a key could give; only its own leading part would make it a range.
+    """
+    place: KeyPart = subject.item
+    found = []
+    for query in subject.view.workload.classes:
+        plan = subject.view.plan_of(query)
+        if query.operation is not Operation.QUERY or plan is None or plan.via != place.key.row:
+            continue
+        if str(plan.access) == "table scan" and not leads_partition(subject):
+            continue
+        if not _fixed(place.part, query):
+            found.append(query)
+    return found
+
+
+def _fixed(part: Part, query: QueryClass) -> bool:
+    equal = conditions(query.filter).equal
+    return all(name in equal for name in part.properties)
+
+
+def asked_in_order(subject: Subject) -> tuple[str, ...]:
+    """Queries served by this row that want a range or an order of the part's property."""
+    wanted = set(part_of(subject).properties)
+    return tuple(
+        q.name
+        for q in _through(subject)
+        if wanted & {*conditions(q.filter).ranges} or wanted & {o.property for o in q.order_by}
+    )
+
+
+def left_open(subject: Subject) -> bool | None:
+    """Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
+
+    What stands before it must be fixed or a number too: behind an open text the order of the text decides.
+    """
+    if not any(q.operation is Operation.QUERY for q in subject.view.workload.classes):
+        return None
+    place: KeyPart = subject.item
+    before = [p for p in place.key.parts[: place.position] if not isinstance(p, Literal)]
+    for query in _through(subject):
+        plan = subject.view.plan_of(query)
+        scanned = plan is not None and str(plan.access) == "table scan"
+        if not scanned and all(_fixed(p, query) or _counts(p, subject) for p in before):
+            return True
+    return False
+
+
+def _counts(part: Part, subject: Subject) -> bool:
+    """Whether a part is a number or a time."""
+    types = {subject.view.types.get(n) for n in part.properties}
+    return all(t is not None and (t.numeric or t is EdmType.DATETIME) for t in types)
+
+
+def width(subject: Subject) -> float | None:
+    part = part_of(subject)
+    return float(part.width) if isinstance(part, Pad | ReversePad) else None
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def _as_typed(part: Part | str) -> bool:
+    """Whether a text reaches the key in the case in which it was typed."""
+    if isinstance(part, str | Field):
+        return True
+    if isinstance(part, Prefix | Reverse | Hashed):
+        return _as_typed(part.source)  # type: ignore[arg-type]
+    return isinstance(part, Each)
+
+
+def _of_text(subject: Subject) -> bool:
+    """Whether it is made of one property that may be text, in the case in which it was typed."""
+    part = part_of(subject)
+    types = {subject.view.types.get(n, EdmType.STRING) for n in part.properties}
+    return len(part.properties) == 1 and types == {EdmType.STRING} and _as_typed(part)
+
+
+def login(subject: Subject) -> bool:
+    return _of_text(subject) and names.login(part_of(subject).properties[0])
+
+
+def free_text(subject: Subject) -> bool:
+    return _of_text(subject) and names.free_text(part_of(subject).properties[0])
+
+
+def unstable_hash(subject: Subject) -> bool:
+    return any(names.unstable_hash(name) for name in part_of(subject).properties)
+
+
+# --- what it is -------------------------------------------------------------------------------------------------------
+
+
+def leads_partition(subject: Subject) -> bool:
+    """Whether it is the first variable part of a PartitionKey."""
+    place: KeyPart = subject.item
+    first = next(p for p in place.key.parts if not isinstance(p, Literal))
+    return place.key.is_partition and first == place.part
+
+
+def whole_number(subject: Subject) -> bool:
+    """Whether it is a whole number in its own order, or a number that the application gives out."""
+    part = part_of(subject)
+    if isinstance(part, Sequence):
+        return True
+    if not isinstance(part, Field | Pad | ReversePad | Sortable):
+        return False
+    edm = subject.view.types.get(part.property)
+    return edm.integer if edm is not None else isinstance(part, Pad | ReversePad)
+
+
+def counts_up(subject: Subject) -> bool:
+    """Whether it is the running number of the table's own entities, by its name."""
+    part, section = part_of(subject), subject.view.section
+    if isinstance(part, Sequence):
+        return True
+    tables = (section.table, *([section.kind] if section.kind else []))
+    return whole_number(subject) and any(names.counter_of(part.properties[0], table) for table in tables)
+
+
+def shows(subject: Subject) -> str:
+    """What a reader of the key learns of the value: ``value``, ``hash`` of it alone, or ``group`` of many values."""
+    part = part_of(subject)
+    if isinstance(part, Hashed):
+        return "hash" if part.buckets_total >= HASH_TELLS_FROM else "group"
+    source: object = part
+    while isinstance(source, TextOf):
+        if isinstance(source, Prefix) and source.count < PREFIX_TELLS_FROM:
+            return "group"
+        source = source.source if hasattr(source, "source") else None
+    if isinstance(part, Time):
+        return "value" if "dd" in part.format else "group"
+    return "value"
+
+
+_TYPES_OF_PEOPLE = (EdmType.STRING, EdmType.DATETIME, EdmType.INT32, EdmType.INT64)
+
+
+def personal_name(subject: Subject) -> bool:
+    types = subject.view.types
+    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) in _TYPES_OF_PEOPLE)
+    return any(names.personal(name) for name in found)
+
+
+def secret_name(subject: Subject) -> bool:
+    types = subject.view.types
+    found = (n for n in part_of(subject).properties if types.get(n, EdmType.STRING) is EdmType.STRING)
+    return any(names.secret(name) for name in found)
+
+
+def token_name(subject: Subject) -> bool:
+    """Whether its property is named as a token that may let its bearer in; one of the words of a text is none."""
+    part = part_of(subject)
+    types = subject.view.types
+    found = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
+    return not isinstance(part, Each) and any(names.token(name) for name in found)
+
+
+def names_a_hash(subject: Subject) -> bool:
+    return any(names.names_a_hash(name) for name in part_of(subject).properties)
+
+
+def declared_sensitive(subject: Subject) -> str:
+    """``secret`` or ``personal`` where the design says so of one of its properties, else empty."""
+    declared = sensitivity(subject.view)
+    kinds = {declared.get(name, "") for name in part_of(subject).properties}
+    return "secret" if "secret" in kinds else "personal" if "personal" in kinds else ""
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def _changing(subject: Subject) -> list[QueryClass]:
+    mine = set(part_of(subject).properties)
+    changes = (Operation.UPDATE, Operation.UPSERT)
+    return [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+
+
+def changed_by(subject: Subject) -> tuple[str, ...]:
+    return tuple(c.name for c in _changing(subject))
+
+
+def changes_per_day(subject: Subject) -> float | None:
+    found = sum(c.rate.mean_per_s * c.entities_per_request for c in _changing(subject))
+    return 86_400 * found if found > 0 else None
+
+
+def _truth(name: str, about: str, compute: object) -> Fact:
+    return Fact(f"part.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "part.function",
+        FactType.TEXT,
+        "",
+        "The function of the part (pad, time, hash, …), or property.",
+        function,
+        may_be_unknown=False,
+    ),
+    Fact("part.properties", FactType.TEXTS, "", "The properties that it reads.", properties, may_be_unknown=False),
+    Fact("part.type", FactType.TEXT, "", "The Edm type of its property.", type_),
+    Fact("part.number_unpadded", FactType.BOOL, "", "Whether it is a number without padding.", number_unpadded),
+    _truth("time_unsorted", "Whether it is a time whose text does not run from the year down.", time_unsorted),
+    Fact("part.padded", FactType.TEXT, "", "The part in a form that sorts.", padded),
+    _truth("calendar", "Whether it is named month, day, hour, minute or second.", calendar),
+    Fact(
+        "part.asked_in_order",
+        FactType.TEXTS,
+        "",
+        "Queries through this row that want a range or an order of its property.",
+        asked_in_order,
+        may_be_unknown=False,
+    ),
+    Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values in their order.", left_open),
+    Fact("part.width", FactType.NUMBER, "digits", "The digits to which it is padded.", width),
+    _truth("login", "Whether it is an e-mail address or a login in the case in which it was typed.", login),
+    _truth("free_text", "Whether it is text that people write, in the case in which it was typed.", free_text),
+    _truth("unstable_hash", "Whether its property is named as a language's own hash.", unstable_hash),
+    _truth("leads_partition", "Whether it is the first variable part of a PartitionKey.", leads_partition),
+    _truth("whole_number", "Whether it is a whole number in its own order.", whole_number),
+    _truth("counts_up", "Whether it is named as the running number of the table's entities.", counts_up),
+    Fact(
+        "part.shows",
+        FactType.TEXT,
+        "",
+        "What a reader of the key learns: the value, a hash that stands for it, or a group of many values.",
+        shows,
+        may_be_unknown=False,
+    ),
+    _truth("personal_name", "Whether its property is named as data on a person.", personal_name),
+    _truth("secret_name", "Whether its property is named as a secret.", secret_name),
+    _truth("token_name", "Whether its property is named as a token that lets its bearer in.", token_name),
+    _truth("names_a_hash", "Whether its property is named as a hash.", names_a_hash),
+    Fact(
+        "part.declared_sensitive",
+        FactType.TEXT,
+        "",
+        "secret or personal where the design says so, else empty.",
+        declared_sensitive,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "part.changed_by",
+        FactType.TEXTS,
+        "",
+        "Updates and upserts that set its property.",
+        changed_by,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "part.changes_per_day",
+        FactType.NUMBER,
+        "entities/day",
+        "Entities of which they do.",
+        changes_per_day,
+        Basis.DERIVED,
+    ),
+    *part_values.FACTS,
+)

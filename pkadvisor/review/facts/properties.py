@@ -1,0 +1,156 @@
+"""Facts of properties, and of tables as far as their properties tell: what is sensitive, what must be erasable."""
+
+from __future__ import annotations
+
+from pkadvisor.design.plan import AccessPlan
+from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
+from pkadvisor.review import names
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.subjects import Property, Subject, TableView
+
+SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+
+
+def sensitivity(view: TableView) -> dict[str, str]:
+    """``personal`` or ``secret`` by property, as the design declares it."""
+    declared = view.section.declared
+    if declared is None:
+        return {}
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    return dict(kind.sensitive if kind else declared.sensitive)
+
+
+def type_(subject: Subject) -> str:
+    item: Property = subject.item
+    return str(item.type)
+
+
+def size(subject: Subject) -> float | None:
+    item: Property = subject.item
+    return None if item.size is None else float(item.size)
+
+
+def declared_sensitive(subject: Subject) -> str:
+    return sensitivity(subject.view).get(subject.item.name, "")
+
+
+def personal_name(subject: Subject) -> bool:
+    return names.personal(subject.item.name)
+
+
+def secret_name(subject: Subject) -> bool:
+    return names.secret(subject.item.name)
+
+
+def in_key(subject: Subject) -> bool:
+    return subject.item.name in _in_keys(subject.view)
+
+
+def _in_keys(view: TableView) -> set[str]:
+    return {n for key, _ in view.scheme.each_key() for n in key.properties} if view.scheme else set()
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def sensitive_properties(subject: Subject) -> tuple[str, ...]:
+    return tuple(n for n, kind in sensitivity(subject.view).items() if kind == "personal")
+
+
+def secret_properties(subject: Subject) -> tuple[str, ...]:
+    return tuple(n for n, kind in sensitivity(subject.view).items() if kind == "secret")
+
+
+def ordinary_properties(subject: Subject) -> tuple[str, ...]:
+    """Properties that are neither sensitive nor in a key."""
+    apart = {*sensitivity(subject.view), *_in_keys(subject.view), *SYSTEM}
+    return tuple(n for n in subject.view.types if n not in apart)
+
+
+def erase_by(subject: Subject) -> str | None:
+    name: str | None = subject.view.workload.erase_by
+    return name
+
+
+def _erasing(view: TableView) -> AccessPlan | None:
+    """The best way to find everything of one value of ``erase_by``."""
+    from pkadvisor.table.odata import Comparison, Operator, Parameter
+
+    name = view.workload.erase_by
+    if name is None or view.scheme is None or (view.types and name not in view.types):
+        return None
+    filter_ = Comparison(name, Operator.EQ, Parameter(name, view.types.get(name)))
+    plans = view.plans_under(QueryClass("erasure", Operation.QUERY, filter_, Rate(0.0, 0.0)), view.scheme)
+    return plans[0] if plans else None
+
+
+def erasure_scans(subject: Subject) -> bool | None:
+    """Whether finding everything of one value of ``erase_by`` reads a run of partitions or the table; unknown where
+    nothing must be erasable. With data what it determines counts too (a customer's tenant)."""
+    estimate = subject.view.estimate
+    if estimate is not None and estimate.erasure is not None:
+        return estimate.erasure.scans
+    found = _erasing(subject.view)
+    return None if found is None else str(found.access) in ("partition-range scan", "table scan")
+
+
+def erasure_access(subject: Subject) -> str | None:
+    found = _erasing(subject.view)
+    return None if found is None else str(found.access)
+
+
+def erasure_requests(subject: Subject) -> float | None:
+    """Requests to find and delete everything of one value, on average."""
+    estimate = subject.view.estimate
+    return None if estimate is None or estimate.erasure is None else estimate.erasure.requests
+
+
+def _texts(name: str, about: str, compute: object) -> Fact:
+    return Fact(f"table.{name}", FactType.TEXTS, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact("property.type", FactType.TEXT, "", "Its Edm type.", type_, may_be_unknown=False),
+    Fact("property.size", FactType.NUMBER, "bytes or characters", "Its declared mean size.", size),
+    Fact(
+        "property.declared_sensitive",
+        FactType.TEXT,
+        "",
+        "secret or personal where the design says so, else empty.",
+        declared_sensitive,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "property.personal_name",
+        FactType.BOOL,
+        "",
+        "Whether it is named as data on a person.",
+        personal_name,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "property.secret_name", FactType.BOOL, "", "Whether it is named as a secret.", secret_name, may_be_unknown=False
+    ),
+    Fact("property.in_key", FactType.BOOL, "", "Whether a key is made of it.", in_key, may_be_unknown=False),
+    _texts("sensitive_properties", "Properties declared personal.", sensitive_properties),
+    _texts("secret_properties", "Properties declared secret.", secret_properties),
+    _texts("ordinary_properties", "Properties neither sensitive nor in a key.", ordinary_properties),
+    Fact("table.erase_by", FactType.TEXT, "", "The property by which entities must be erasable.", erase_by),
+    Fact(
+        "table.erasure_scans",
+        FactType.BOOL,
+        "",
+        "Whether finding everything to erase reads a run of partitions or the table.",
+        erasure_scans,
+    ),
+    Fact("table.erasure_access", FactType.TEXT, "", "How everything to erase is found.", erasure_access),
+    Fact(
+        "table.erasure_requests",
+        FactType.NUMBER,
+        "requests",
+        "Requests to find and delete everything of one value, on average.",
+        erasure_requests,
+        Basis.ESTIMATED,
+    ),
+)

@@ -1,0 +1,177 @@
+"""Facts of sizes: how large entities and their properties are, as declared or as measured."""
+
+from __future__ import annotations
+
+from pkadvisor.design.plan import Access
+from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.subjects import Property, Subject, TableView
+from pkadvisor.table.edm import STORED_BYTES, EdmType
+
+LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+JSON_BYTES = 6
+"""Quotes, colon, comma and the shortest value of a property in a request."""
+
+
+def declared_sizes(view: TableView) -> dict[str, int]:
+    """Declared mean sizes by property: characters of texts, bytes of binaries."""
+    declared = view.section.declared
+    if declared is None:
+        return {}
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    return dict(kind.sizes if kind is not None else declared.sizes)
+
+
+def lengths(view: TableView) -> dict[str, tuple[float, Basis]]:
+    """Mean characters or bytes of a value by property, over all rows: declared, else measured; others are left out."""
+    found: dict[str, tuple[float, Basis]] = {}
+    data = view.section.data
+    for each in data.properties if data is not None else ():
+        edm = each.column.edm
+        if data is not None and edm in (EdmType.STRING, EdmType.BINARY):
+            per_row = each.characters / max(1, data.rows)
+            found[each.column.name] = (per_row / (2 if edm is EdmType.BINARY else 1), Basis.COUNTED)
+    return {**found, **{name: (float(size), Basis.DECLARED) for name, size in declared_sizes(view).items()}}
+
+
+def names(view: TableView) -> tuple[str, ...]:
+    """Properties of an entity beside the service's own."""
+    return tuple(n for n in dict.fromkeys((*view.types, *declared_sizes(view))) if n not in SYSTEM)
+
+
+def request_bytes(view: TableView) -> Known | None:
+    """The least bytes of one entity in a request: a character takes one byte at least, a binary four for three.
+
+    Unknown where neither the design nor the data gives a size.
+    """
+    found = lengths(view)
+    if not found:
+        return None
+    total = 0.0
+    for name in names(view):
+        size = found.get(name, (0.0, Basis.UNKNOWN))[0]
+        total += len(name) + JSON_BYTES + size * (4 / 3 if view.types.get(name) is EdmType.BINARY else 1)
+    return Known(total, _basis(found))
+
+
+def entity_bytes(view: TableView) -> Known | None:
+    """Stored bytes of one entity without its keys (capacity formula of 2010): the largest of the data, or the mean of
+    declared sizes where that is more. Unknown where nobody gives a size."""
+    found = lengths(view)
+    if not found:
+        return None
+    total = 0.0
+    for name in names(view):
+        edm = view.types.get(name, EdmType.STRING)
+        size = found.get(name, (0.0, Basis.UNKNOWN))[0]
+        total += 8 + 2 * len(name) + STORED_BYTES[edm] + size * (2 if edm is EdmType.STRING else 1)
+    if view.has_data and view.bench is not None and view.scheme is not None:
+        from pkadvisor.design.upkeep import largest_bytes
+
+        largest = largest_bytes(view.scheme, view.bench)
+        if largest > total:
+            return Known(largest, Basis.COUNTED)
+    return Known(total, _basis(found))
+
+
+def _basis(found: dict[str, tuple[float, Basis]]) -> Basis:
+    return Basis.DECLARED if any(basis is Basis.DECLARED for _, basis in found.values()) else Basis.COUNTED
+
+
+def entity_bytes_most(subject: Subject) -> Known | None:
+    return entity_bytes(subject.view)
+
+
+def properties(subject: Subject) -> Known | None:
+    """Properties of one entity with those of the service: as declared, or with data those of the fullest row."""
+    view = subject.view
+    declared = names(view)
+    if not declared:
+        return None
+    data = view.section.data
+    if data is None or len(declared) + len(SYSTEM) <= view.limits.properties * view.limits.headroom_share:
+        basis = Basis.DECLARED if data is None else Basis.COUNTED
+        return Known(float(len(declared) + len(SYSTEM)), basis)
+    import polars as pl
+
+    columns = [pl.col(n).is_not_null() for n in data.types if n not in SYSTEM and n in data.sample.columns]
+    fullest = data.sample.select(pl.sum_horizontal(columns).max()).item() if columns else None
+    return None if fullest is None else Known(float(fullest) + len(SYSTEM), Basis.COUNTED)
+
+
+def fullness(subject: Subject) -> float | None:
+    """Bytes or properties of an entity in shares of what the service stores, whichever is more."""
+    limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
+    shares = [
+        float(found.value) / limit  # type: ignore[arg-type]
+        for found, limit in ((size, limits.entity_bytes), (count, limits.properties))
+        if found is not None
+    ]
+    return max(shares, default=None)
+
+
+def property_bytes(subject: Subject) -> Known | None:
+    """Mean characters or bytes of a value, declared or measured."""
+    item: Property = subject.item
+    found = lengths(subject.view).get(item.name)
+    return None if found is None else Known(*found)
+
+
+def listed_by(subject: Subject) -> tuple[str, ...]:
+    """Queries that list entities and neither filter nor sort by the property; analyses are none of them."""
+    item: Property = subject.item
+    view = subject.view
+    found = []
+    for query in view.workload.classes:
+        if query.operation is not Operation.QUERY or query.analytic or query.rate.mean_per_s <= 0 or query.top == 1:
+            continue
+        plan = view.plan_of(query)
+        if plan is None or plan.access not in LISTS or item.name in _named(query):
+            continue
+        found.append(query.name)
+    return tuple(found)
+
+
+def copies(subject: Subject) -> float | None:
+    """Index rows that hold the property once more; unknown where there are none."""
+    scheme = subject.view.scheme
+    count = sum(row.copy == "full" for row in scheme.index_rows) if scheme is not None else 0
+    return float(count) if count else None
+
+
+def page_entities(subject: Subject) -> float | None:
+    """Entities that one page can hold with such a value in each."""
+    size, limits = property_bytes(subject), subject.view.limits
+    if size is None or not size.value:
+        return None
+    return float(min(limits.page_entities, int(limits.page_bytes / float(size.value))))  # type: ignore[arg-type]
+
+
+def _named(query: QueryClass) -> set[str]:
+    from pkadvisor.design.conditions import conditions
+
+    filtered = conditions(query.filter).properties if query.filter is not None else ()
+    return {*filtered, *(o.property for o in query.order_by)}
+
+
+BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
+FACTS: tuple[Fact, ...] = (
+    Fact("table.entity_bytes", NUMBER, "bytes", "Stored bytes of an entity without its keys.", entity_bytes_most),
+    Fact("table.properties", NUMBER, "properties", "Properties of an entity, the service's own too.", properties),
+    Fact(
+        "table.entity_fullness",
+        NUMBER,
+        "share",
+        "Bytes or properties of an entity, whichever is nearer to what the service stores.",
+        fullness,
+        Basis.DERIVED,
+    ),
+    Fact("property.bytes", NUMBER, "bytes", "Mean characters or bytes of a value.", property_bytes),
+    Fact("property.copies", NUMBER, "rows", "Full index rows that hold it once more.", copies),
+    Fact(
+        "property.page_entities", NUMBER, "entities", "Entities that one page can hold.", page_entities, Basis.DERIVED
+    ),
+    sure("property.listed_by", TEXTS, "", "Lists that carry it and never ask about it.", listed_by),
+)

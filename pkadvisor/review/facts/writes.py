@@ -1,0 +1,349 @@
+"""Facts of writes: group transactions, index rows, and entities that many change at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.transforms import Literal, Part, Sequence
+from pkadvisor.observe.workload import Basis, QueryClass, Transaction
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.facts.sizes import request_bytes
+from pkadvisor.review.subjects import Subject, TableView
+
+if TYPE_CHECKING:
+    pass
+
+
+def consistency_stated(subject: Subject) -> bool:
+    declared = subject.view.section.declared
+    return bool(declared is not None and declared.consistency)
+
+
+# --- transactions ---------------------------------------------------------------------------------------------------
+
+
+def required(subject: Subject) -> bool:
+    found: Transaction = subject.item
+    return found.required
+
+
+def together(subject: Subject) -> tuple[str, ...]:
+    found: Transaction = subject.item
+    return found.together
+
+
+def group_by(subject: Subject) -> tuple[str, ...]:
+    found: Transaction = subject.item
+    return found.group_by
+
+
+def open_properties(subject: Subject) -> tuple[str, ...] | None:
+    """Properties of the PartitionKey in which entities of one set may differ; with data those that its rows do not fix.
+
+    Unknown without keys, and for groups of a log, which were accepted.
+    """
+    found: Transaction = subject.item
+    scheme = subject.view.scheme
+    if scheme is None or found.logged_entities is not None:
+        return None
+    names = properties_of(p for p in scheme.main.partition if not set(p.properties) <= set(found.group_by))
+    estimate = subject.view.estimate if subject.view.has_data else None
+    outcome = next((t for t in estimate.transactions if t.name == found.name), None) if estimate else None
+    return () if outcome is not None and outcome.kept else tuple(n for n in names if n not in found.group_by)
+
+
+def one_partition(subject: Subject) -> bool | None:
+    """Whether all entities of a set have one PartitionKey; a number that counts up never is one."""
+    names = open_properties(subject)
+    scheme = subject.view.scheme
+    if names is None or scheme is None:
+        return None
+    return not names and not any(isinstance(p, Sequence) for p in scheme.main.partition)
+
+
+def written_twice(subject: Subject) -> bool | None:
+    """Whether a set is one entity that several of its writes change: what it has in common is the entity's whole
+    key."""
+    found: Transaction = subject.item
+    scheme = subject.view.scheme
+    if scheme is None:
+        return None
+    parts = (*scheme.main.partition, *scheme.main.row)
+    named = bool(scheme.main.row) and not any(isinstance(p, Sequence) for p in parts)
+    kinds = {c.kind for c in subject.view.workload.classes if c.name in found.together}
+    return named and len(found.together) > 1 and len(kinds) == 1 and set(scheme.main.properties) <= set(found.group_by)
+
+
+# --- batches --------------------------------------------------------------------------------------------------------
+
+
+def batch_entities(subject: Subject) -> Known | None:
+    """Entities of one batch: as declared, or with data those of the largest set that the write belongs to."""
+    query: QueryClass = subject.item
+    if query.entities_per_request > 1:
+        return Known(query.entities_per_request, Basis.DECLARED)
+    largest = max((n for t in _sets_of(subject) if (n := _largest_set(t, subject.view)) is not None), default=None)
+    return None if largest is None else Known(float(largest), Basis.COUNTED)
+
+
+def batch_declared(subject: Subject) -> bool:
+    query: QueryClass = subject.item
+    return query.entities_per_request > 1
+
+
+def batch_set(subject: Subject) -> str | None:
+    """The declared transaction that the write belongs to."""
+    return next((t.name for t in _sets_of(subject)), None)
+
+
+def batch_required(subject: Subject) -> bool:
+    return any(t.required for t in _sets_of(subject))
+
+
+def batch_rows(subject: Subject) -> Known | None:
+    """Rows of one batch: entities with those of their index rows that lie beside them."""
+    found = batch_entities(subject)
+    return None if found is None else Known(float(found.value) * _rows_beside(subject.view), found.basis)  # type: ignore[arg-type]
+
+
+def batch_bytes(subject: Subject) -> Known | None:
+    """Bytes of the properties in one batch, at least."""
+    rows, each = batch_rows(subject), request_bytes(subject.view)
+    if rows is None or each is None:
+        return None
+    copies = _full_beside(subject.view) / _rows_beside(subject.view)
+    return Known(float(rows.value) * copies * float(each.value), each.basis)  # type: ignore[arg-type]
+
+
+def batch_share(subject: Subject) -> float | None:
+    """Rows and bytes of a batch in shares of what one group transaction takes: the larger of the two."""
+    limits, rows, size = subject.view.limits, batch_rows(subject), batch_bytes(subject)
+    if rows is None:
+        return None
+    by_rows = float(rows.value) / limits.group_transaction_entities  # type: ignore[arg-type]
+    by_bytes = float(size.value) / limits.group_transaction_bytes if size is not None else 0.0  # type: ignore[arg-type]
+    return max(by_rows, by_bytes)
+
+
+def batch_entities_most(subject: Subject) -> float | None:
+    """Entities that one group transaction can take by their bytes; unknown without sizes."""
+    each = request_bytes(subject.view)
+    if each is None or not each.value:
+        return None
+    size = float(each.value) * _full_beside(subject.view)  # type: ignore[arg-type]
+    return float(max(1, int(subject.view.limits.group_transaction_bytes / size)))
+
+
+def batched(subject: Subject) -> bool:
+    """Whether the write is part of batches: several entities a request, or a declared transaction."""
+    return batch_declared(subject) or batch_set(subject) is not None
+
+
+def write_entity_bytes(subject: Subject) -> Known | None:
+    return request_bytes(subject.view)
+
+
+def _sets_of(subject: Subject) -> list[Transaction]:
+    """Transactions told at this write: those of which it is the first."""
+    query: QueryClass = subject.item
+    return [t for t in subject.view.workload.transactions if t.together[0] == query.name and t.logged_entities is None]
+
+
+def _largest_set(found: Transaction, view: TableView) -> int | None:
+    """Entities of the largest set in the data; unknown where it holds none of what sets have in common."""
+    if not view.has_data or view.bench is None:
+        return None
+    population = view.bench.population
+    names = [p for p in found.group_by if population.has(p)]
+    if len(names) < len(found.group_by):
+        return None
+    exact = population.exact(names)
+    counts = population.counts([("p", p) for p in names]) if exact is None else exact.sizes
+    return int(counts.max(initial=0)) or None
+
+
+def _rows_beside(view: TableView) -> int:
+    """Rows of an entity that change in one group transaction with it."""
+    scheme = view.scheme
+    return 1 if scheme is None else 1 + sum(scheme.same_partition(row) for row in scheme.index_rows)
+
+
+def _full_beside(view: TableView) -> int:
+    scheme = view.scheme
+    if scheme is None:
+        return 1
+    return 1 + sum(scheme.same_partition(row) and row.copy == "full" for row in scheme.index_rows)
+
+
+# --- contended entities ---------------------------------------------------------------------------------------------
+
+
+def read_modify_write(subject: Subject) -> bool:
+    query: QueryClass = subject.item
+    return query.read_modify_write
+
+
+def hottest_entity_per_s(subject: Subject) -> Known | None:
+    """Read-modify-writes a second of the entity that is changed most, at the peak.
+
+    Without data it is known where the key or the filter names one entity, or, as the least that it can be, where the
+    number of entities is declared.
+    """
+    query: QueryClass = subject.item
+    view = subject.view
+    if not query.read_modify_write or query.rate.mean_per_s <= 0:
+        return None
+    if view.has_data and view.bench is not None:
+        from pkadvisor.design.entity_rates import entity_rates
+
+        found = entity_rates(view.bench).get(query.name)
+        if found is not None:
+            return Known(found.hottest_per_s, Basis.ESTIMATED)
+    rate = query.rate.sustained_per_s
+    if _one_entity(query, view):
+        return Known(rate, Basis.DECLARED)
+    total = _declared_entities(view)
+    return Known(rate / total, Basis.DERIVED) if total and query.filter is not None else None
+
+
+def commits_per_s_max(subject: Subject) -> float | None:
+    """Commits of one entity a second, each after the read that follows the commit before; only for writes that read."""
+    if not read_modify_write(subject):
+        return None
+    from pkadvisor.design.contention import contention
+
+    return contention(0.0, subject.view.limits).commits_per_s_max
+
+
+def commits_per_s_comfortable(subject: Subject) -> float | None:
+    most = commits_per_s_max(subject)
+    if most is None:
+        return None
+    from pkadvisor.design.contention import COMFORTABLE_LOAD
+
+    return COMFORTABLE_LOAD * most
+
+
+def attempts_per_commit(subject: Subject) -> float | None:
+    """Unknown where no number of attempts commits them all."""
+    found = hottest_entity_per_s(subject)
+    if found is None:
+        return None
+    from pkadvisor.design.contention import contention
+
+    return contention(float(found.value), subject.view.limits).attempts_per_commit  # type: ignore[arg-type]
+
+
+def _one_entity(query: QueryClass, view: TableView) -> bool:
+    """Whether every request is for the same entity: the key has no variable part, or the filter names constants."""
+    from pkadvisor.table.odata import Parameter
+
+    scheme = view.scheme
+    if scheme is None:
+        return False
+    parts = [p for p in (*scheme.main.partition, *scheme.main.row) if not isinstance(p, Literal)]
+    equal = conditions(query.filter).equal if query.filter is not None else {}
+    names = properties_of(parts)
+    if any(isinstance(p, Sequence) for p in parts):
+        return False
+    return all(name in equal and not isinstance(equal[name], Parameter) for name in names)
+
+
+def _declared_entities(view: TableView) -> int | None:
+    declared = view.section.declared
+    if declared is None:
+        return None
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    return kind.entities_total if kind is not None else declared.entities_total
+
+
+def properties_of(parts: Iterable[Part]) -> tuple[str, ...]:
+    """The properties that parts read, each once, in order."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.properties))
+
+
+BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
+FACTS: tuple[Fact, ...] = (
+    sure(
+        "table.consistency_stated", BOOL, "", "Whether the design says how copies are kept right.", consistency_stated
+    ),
+    sure("transaction.required", BOOL, "", "Whether a design that breaks it is refused.", required),
+    sure("transaction.together", TEXTS, "", "The writes that belong together.", together),
+    sure("transaction.group_by", TEXTS, "", "What the entities of a set have in common.", group_by),
+    Fact(
+        "transaction.open_properties",
+        TEXTS,
+        "",
+        "Properties of the PartitionKey in which the entities of a set may differ.",
+        open_properties,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "transaction.one_partition",
+        BOOL,
+        "",
+        "Whether the entities of a set always share their PartitionKey.",
+        one_partition,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "transaction.written_twice",
+        BOOL,
+        "",
+        "Whether each set is a single entity that several writes change.",
+        written_twice,
+        Basis.DERIVED,
+    ),
+    sure("write.batched", BOOL, "", "Whether it is sent in group transactions.", batched),
+    Fact("write.batch_entities", NUMBER, "entities", "Entities of its largest batch.", batch_entities),
+    sure("write.batch_declared", BOOL, "", "Whether the design says how many a request has.", batch_declared),
+    sure("write.batch_required", BOOL, "", "Whether its transaction must be one batch.", batch_required),
+    Fact("write.batch_set", TEXT, "", "The transaction that it belongs to.", batch_set),
+    Fact("write.batch_rows", NUMBER, "rows", "Rows of that batch, index rows beside them included.", batch_rows),
+    Fact("write.batch_bytes", NUMBER, "bytes", "Bytes of the properties in that batch, at least.", batch_bytes),
+    Fact(
+        "write.batch_share",
+        NUMBER,
+        "share",
+        "Rows or bytes of that batch, whichever is more, in shares of one group transaction.",
+        batch_share,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "write.batch_entities_most",
+        NUMBER,
+        "entities",
+        "Entities that fit one group transaction by their bytes.",
+        batch_entities_most,
+        Basis.DERIVED,
+    ),
+    Fact("write.entity_bytes", NUMBER, "bytes", "Bytes of one entity's properties in a request.", write_entity_bytes),
+    sure("write.read_modify_write", BOOL, "", "Whether it reads, changes and writes.", read_modify_write),
+    Fact(
+        "write.hottest_entity_per_s",
+        NUMBER,
+        "updates/s",
+        "Updates a second of the entity that is changed most, at the peak.",
+        hottest_entity_per_s,
+    ),
+    Fact(
+        "write.commits_per_s_max",
+        NUMBER,
+        "commits/s",
+        "Commits that one entity can take.",
+        commits_per_s_max,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "write.commits_per_s_comfortable",
+        NUMBER,
+        "commits/s",
+        "Commits of one entity at which few attempts fail.",
+        commits_per_s_comfortable,
+        Basis.DERIVED,
+    ),
+    Fact("write.attempts_per_commit", NUMBER, "attempts", "Attempts that a commit takes.", attempts_per_commit),
+)

@@ -1,0 +1,223 @@
+"""What a design bears that is known from the file alone: which keys follow the clock, which never get new partitions,
+and what their partitions take at the least.
+
+Loads are lower bounds: a read counts as one entity unless it certainly reads more. All are at the worst moment of the
+day that the declared peaks allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.scheme import variable
+from pkadvisor.design.transforms import (
+    Concat,
+    Field,
+    Hash,
+    HashPrefix,
+    Literal,
+    Lower,
+    Pad,
+    Part,
+    Prefix,
+    ReversePad,
+    ReverseTicks,
+    Sortable,
+    Source,
+    Ticks,
+    Time,
+)
+from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.design.transforms.periods import tokens
+from pkadvisor.observe.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
+from pkadvisor.observe.workload import Operation, QueryClass, Rate
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.review.subjects import TableView
+
+INSERTS = (Operation.INSERT, Operation.UPSERT)
+_CYCLES = ("mm", "ss")
+"""Time tokens that come round within the hour: a key that begins with one spreads its writes."""
+_OTHER_MOMENTS = re.compile(
+    "birth|birthday|birthdate|born|dob|due|expiry|expires|expiration|expiring|valid|deadline|scheduled|schedule|until|"
+    "departure|checkin|checkout|appointment|effective|planned|holiday|target"
+)
+"""Words in the names of times that say nothing of when a row is written."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+# -- keys ---------------------------------------------------------------------------------------------------------
+
+
+def arrival_of(view: TableView) -> str | None:
+    """The property that is declared to hold the time of arrival; None where none is."""
+    declared = view.section.declared
+    if declared is None:
+        return None
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    found = kind.arrival if kind else declared.arrival
+    return None if found in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(found)
+
+
+def follows_clock(part: Part | Source, view: TableView) -> bool:
+    """Whether the text of a part moves on (or back) as rows are inserted, as far as the design file tells.
+
+    A time does where it is the declared arrival; where none is declared, unless its name says that it is another moment
+    (a birthday, a due date). A number does where it is declared as the arrival.
+    """
+    if isinstance(part, SequencePart):
+        return True
+    if isinstance(part, Time):
+        return tokens(part.format)[0] not in _CYCLES and _is_arrival(part.property, view)
+    if isinstance(part, Ticks | ReverseTicks):
+        return _is_arrival(part.property, view)
+    if isinstance(part, Prefix | Lower):
+        return _source_follows(part.source, view)
+    if isinstance(part, Concat):
+        first = next((item for item in part.items if not isinstance(item, Literal)), None)
+        return first is not None and not isinstance(first, Literal) and _source_follows(first, view)
+    if isinstance(part, Field | Pad | ReversePad | Sortable):
+        return _source_follows(part.property, view)
+    return False
+
+
+def _source_follows(source: Source, view: TableView) -> bool:
+    if not isinstance(source, str):
+        return follows_clock(source, view)
+    if source == arrival_of(view):
+        return True
+    return view.types.get(source) is EdmType.DATETIME and _is_arrival(source, view)
+
+
+def _is_arrival(name: str, view: TableView) -> bool:
+    arrival = arrival_of(view)
+    if arrival is not None:
+        return name == arrival
+    return not any(_OTHER_MOMENTS.fullmatch(word.lower()) for word in _WORD.findall(name))
+
+
+def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Part, ...]] | None:
+    """(the first part of a key that follows the clock, the variable parts before it); None where none does."""
+    found = variable(parts)
+    for i, part in enumerate(found):
+        if follows_clock(part, view):
+            return part, found[:i]
+    return None
+
+
+def values_most(part: Part, view: TableView) -> float | None:
+    """How many texts a part can have at the most, where that is certain: of a truth value and of a hash."""
+    if isinstance(part, Hash | HashPrefix):
+        return float(part.buckets_total)
+    if isinstance(part, Field) and view.types.get(part.property) is EdmType.BOOLEAN:
+        return 2.0
+    return None
+
+
+def partitions_most(parts: tuple[Part, ...], view: TableView) -> float | None:
+    """How many partitions a key can have at the most; None where that is not certain."""
+    each = [values_most(part, view) for part in variable(parts)]
+    return None if None in each else float(prod(n for n in each if n is not None))
+
+
+# -- loads --------------------------------------------------------------------------------------------------------
+
+
+def rated(view: TableView) -> tuple[QueryClass, ...]:
+    """Classes whose rate is known, without those for analysis."""
+    return tuple(c for c in view.workload.classes if c.rate.mean_per_s > 0 and not c.analytic)
+
+
+def kinds_of(view: TableView) -> tuple[TableView, ...]:
+    """This and the other kinds of entity in the same table, in file order."""
+    return tuple(t for t in view.design.tables if t.section.table == view.section.table)
+
+
+def together(items: Sequence[tuple[Rate, float]]) -> float:
+    """The highest sum of values that are reached at their own peaks, over the hours of the day that are declared."""
+    starts = sorted({rate.peak_at[0] for rate, _ in items if rate.peak_at is not None})
+    return max((sum(v * _share(rate, at) for rate, v in items) for at in starts or [0]), default=0.0)
+
+
+def _share(rate: Rate, minute: int) -> float:
+    """The share of its peak that a class reaches in a minute of the day."""
+    if rate.peak_at is None or rate.sustained_per_s <= 0:
+        return 1.0
+    start, stop = rate.peak_at
+    inside = start <= minute < stop if start < stop else minute >= start or minute < stop
+    return 1.0 if inside else rate.mean_per_s / rate.sustained_per_s
+
+
+def at_peak(view: TableView, values: Mapping[str, float]) -> float:
+    """The highest sum of values of classes at their peaks: by their minutes in a log, else by declared hours."""
+    if view.workload.minutes:
+        from pkadvisor.design.schedule import make_schedule
+
+        return make_schedule(view.workload.classes, view.workload.minutes).peak(values)
+    return together([(c.rate, values[c.name]) for c in view.workload.classes if c.name in values])
+
+
+def rows_under(parts: tuple[Part, ...], view: TableView) -> int:
+    """Rows that an entity has under one PartitionKey template."""
+    return sum(key.partition == parts for key, _ in view.scheme.each_key()) if view.scheme else 1
+
+
+def inserts_per_s(parts: tuple[Part, ...], view: TableView) -> float | None:
+    """Rows inserted or upserted a second at the peak under a PartitionKey template; None where no rate is known."""
+    rows = rows_under(parts, view)
+    found = {
+        c.name: rows * c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS
+    }
+    return at_peak(view, found) if found else None
+
+
+def load_per_s(parts: tuple[Part, ...], view: TableView) -> float | None:
+    """Entities a second at the peak under one PartitionKey template, at the least; None where no rate is known."""
+    if view.scheme is None or not rated(view):
+        return None
+    whole = not variable(parts)
+    return at_peak(view, {c.name: c.rate.sustained_per_s * _entities(c, parts, view, whole) for c in rated(view)})
+
+
+def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:
+    """Entities that one request of a class reads or writes under a PartitionKey template, at the least."""
+    assert view.scheme is not None
+    main = view.scheme.main.partition == parts
+    if query.operation.writes:
+        rows = int(main) if query.operation is Operation.UPDATE else rows_under(parts, view)
+        return rows * query.entities_per_request
+    plan = view.plan_of(query)
+    if plan is None:
+        return 0.0
+    key = tuple(view.scheme.each_key())[plan.via][0]
+    if key.partition != parts:
+        return 0.0
+    scanned = declared_entities(view) if whole and plan.via == 0 and reads_all(plan) else None
+    return max(1.0, scanned or 1.0)
+
+
+def reads_all(plan: AccessPlan) -> bool:
+    """Whether a plan reads whole partitions, and does not stop when it has its rows."""
+    stops = plan.top is not None and plan.order_served and not plan.unserved
+    return plan.access in (Access.PARTITION_SCAN, Access.TABLE_SCAN) and not stops
+
+
+def declared_entities(view: TableView) -> float | None:
+    """Entities of the table (or of the kind) as the design declares them."""
+    declared = view.section.declared
+    if declared is None:
+        return None
+    kind = next((k for k in declared.kinds if k.name == view.section.kind), None)
+    total = (kind.entities_total if kind else None) or (None if declared.kinds else declared.entities_total)
+    return float(total) if total else None
+
+
+def inserted_mean_per_s(view: TableView) -> float | None:
+    """New entities a second on average: inserts alone, since an upsert may replace; None where none are known."""
+    found = [c for c in rated(view) if c.operation is Operation.INSERT]
+    return sum(c.rate.mean_per_s * c.entities_per_request for c in found) if found else None

@@ -1,0 +1,193 @@
+"""What the name of a property says: whether it tells of a person, opens a door, counts up, or hashes from run to run.
+
+Names are cut into words (``customerEmail``, ``customer_email`` → customer, email); accents and case are dropped. Only
+the end of a name says what a value is: ``customerEmail`` is an e-mail address, ``emailTemplateId`` is none.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
+
+
+def _known(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_ASKS = _known("has is needs wants allow allows send use show hide verify verified count num")
+"""First words of names whose values are truths or counts."""
+_FORMS = _known("hash hashed sha sha1 sha256 md5 lower lowercase normalized normalised value text raw plain")
+"""Last words that say in which form a value is."""
+_HASHES = _known("hash hashed sha sha1 sha256 md5")
+
+_EMAIL = _known(
+    "email emailaddress emailaddr mail mailaddress mailaddr emailadresse mailadresse adressemail courriel "
+    "correo correoelectronico emailadres upn userprincipalname"
+)
+_PERSONAL = _EMAIL | _known(
+    "phone phonenumber phoneno telephone telephonenumber tel telno telnr mobilephone mobilenumber cellphone "
+    "msisdn faxnumber telefon telefonnummer telefono telefone telefoonnummer handynummer numerotelephone "
+    "celular ssn socialsecuritynumber socialsecurityno nationalid nationalinsurancenumber nino passport "
+    "passportnumber passportno passnummer reisepassnummer dni cpf bsn pesel personnummer codicefiscale "
+    "steuerid sozialversicherungsnummer driverslicense driverlicense driverlicence licenseplate licenceplate "
+    "iban creditcard creditcardnumber cardnumber bankaccountnumber kreditkarte kreditkartennummer kontonummer "
+    "birthdate dateofbirth dob birthday birthyear birthplace geburtsdatum geburtstag geburtsjahr geburtsort "
+    "fechanacimiento fechadenacimiento datenaissance datedenaissance datanascita datanascimento geboortedatum "
+    "firstname lastname surname fullname givenname familyname middlename maidenname forename personname "
+    "patientname employeename studentname vorname nachname familienname prenom nomfamille "
+    "nomdefamille apellido apellidos cognome sobrenome voornaam achternaam nombrecompleto nomecompleto address "
+    "homeaddress streetaddress postaladdress mailingaddress shippingaddress billingaddress adresse anschrift "
+    "direccion indirizzo endereco ip ipaddress ipaddr ipadresse"
+)
+_OF_MACHINES = _known(
+    "mac memory wallet contract block web url bus device server host register modbus network start base "
+    "virtual physical node token transaction hardware bluetooth ble dns gateway vm pod destination dst target "
+    "sensor listen bind cluster subnet service storage site home page blob api"
+)
+"""Words before ``address`` and ``ip`` that make them those of a machine."""
+_SECRET = _known(
+    "password passwd pwd passphrase passwort kennwort motdepasse contrasena senha wachtwoord secret apikey "
+    "accesskey secretkey privatekey accountkey sharedkey signingkey encryptionkey sas sastoken sasurl "
+    "sharedaccesssignature connectionstring connstring connstr credential credentials accesstoken refreshtoken "
+    "authtoken bearertoken apitoken sessiontoken resettoken securitytoken jwt otp cvv cvc"
+)
+_OTHER_TOKENS = _known(
+    "continuation page paging next sync change delta concurrency cancellation word search text index lexical term nft "
+    "push device csrf xsrf lock fencing"
+)
+_UNSTABLE = _known("hashcode gethashcode objecthash objecthashcode identityhashcode identityhash pyhash pythonhash")
+_LOGIN = _EMAIL | _known("login loginname username benutzername signin screenname")
+_FREE_TEXT = _known(
+    "title subject comment comments description message note notes remark remarks body freetext betreff titel "
+    "beschreibung kommentar nachricht bemerkung titre commentaire titulo descripcion comentario"
+)
+_YEAR = _known("year jahr annee anno jaar yyyy")
+_CALENDAR = _known("month day hour minute second monat tag stunde sekunde mois jour heure mes dia hora mese giorno ora")
+_COUNTERS = _known(
+    "id seq sequence sequenceno sequencenumber serial serialno autoid identity rowid rownumber rownum "
+    "autonumber counter number no nr"
+)
+_NOW = _known(
+    "ts timestamp time datetime created createdat createdon creationtime inserted insertedat posted postedat "
+    "booked bookedat logged loggedat eventtime eventts received receivedat occurred occurredat arrived "
+    "arrivedat recorded recordedat reported reportedat registeredat registered now utcnow"
+)
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case, without accents."""
+    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    return tuple(w.lower() for w in _WORD.findall("".join(c for c in plain if not unicodedata.combining(c))))
+
+
+def _ends(found: Iterable[str], known: frozenset[str]) -> tuple[str, ...] | None:
+    """The words before the longest known end of a name; None where it ends in none."""
+    every = tuple(found)
+    for i in range(len(every)):
+        if "".join(every[i:]) in known:
+            return every[:i]
+    return None
+
+
+def _bare(name: str) -> tuple[str, ...]:
+    """The words of a name without numbers and forms at its end."""
+    found = words(name)
+    while len(found) > 1 and (found[-1].isdigit() or found[-1] in _FORMS):
+        found = found[:-1]
+    return found
+
+
+def personal(name: str) -> bool:
+    """Whether values so named tell of a person: e-mail, telephone, identity, bank, birth, full names, addresses."""
+    found = _bare(name)
+    before = _ends(found, _PERSONAL)
+    if before is None or found[0] in _ASKS:
+        return False
+    machine = "".join(found).endswith(("address", "ip", "addr")) and bool(set(found) & _OF_MACHINES)
+    return not machine or _ends(found, _PERSONAL - {"address", "ip", "ipaddress", "ipaddr"}) is not None
+
+
+def names_a_hash(name: str) -> bool:
+    """Whether a name says that its values are hashes: ``emailHash``."""
+    found = words(name)
+    return bool(set(found[1:]) & _HASHES)
+
+
+def secret(name: str) -> bool:
+    """Whether values so named open a door: passwords, access keys, tokens of a session, connection strings."""
+    found = words(name)
+    if not found or found[0] in _ASKS or names_a_hash(name):
+        return False
+    return _ends(_bare(name), _SECRET) is not None
+
+
+def token(name: str) -> bool:
+    """Whether values so named may let their bearer in; not the tokens of pages, locks and words."""
+    found = _bare(name)
+    return bool(found) and found[-1] == "token" and not {*found} & (_ASKS | _OTHER_TOKENS) and not names_a_hash(name)
+
+
+def unstable_hash(name: str) -> bool:
+    """Whether a name is that of a language's own hash, which other processes compute otherwise."""
+    return _ends(words(name), _UNSTABLE) is not None
+
+
+def login(name: str) -> bool:
+    """Whether people type such values in any case: e-mail addresses and names to sign in."""
+    found = _bare(name)
+    return bool(found) and found[0] not in _ASKS and _ends(found, _LOGIN) is not None
+
+
+def free_text(name: str) -> bool:
+    """Whether values so named are what people write."""
+    found = words(name)
+    return bool(found) and found[0] not in _ASKS and found[-1] in _FREE_TEXT
+
+
+def year(name: str) -> bool:
+    """Whether values so named are years, which have four digits."""
+    found = words(name)
+    return bool(found) and found[-1] in _YEAR
+
+
+def calendar(name: str) -> bool:
+    """Whether values so named are months, days, hours, minutes or seconds: ordered numbers of one or two digits."""
+    found = words(name)
+    return bool(found) and found[-1] in _CALENDAR
+
+
+def counter_of(name: str, table: str) -> bool:
+    """Whether a number so named is the running number of the table's own entities: ``id``, ``orderId`` in Orders."""
+    found = words(name)
+    if _ends(found, _COUNTERS) == ():
+        return True
+    if len(found) < 2 or found[-1] not in ("id", "no", "nr", "number", "num", "seq"):
+        return False
+    own, of = "".join(words(table)), "".join(found[:-1])
+    return own in (of, of + "s", of + "es", of[:-1] + "ies" if of.endswith("y") else of)
+
+
+def moment_of_arrival(name: str) -> bool:
+    """Whether a time so named is that at which an entity comes."""
+    return _ends(words(name), _NOW) == () or "".join(words(name)) in _NOW
+
+
+__all__ = [
+    "calendar",
+    "counter_of",
+    "free_text",
+    "login",
+    "moment_of_arrival",
+    "names_a_hash",
+    "personal",
+    "secret",
+    "token",
+    "unstable_hash",
+    "words",
+    "year",
+]

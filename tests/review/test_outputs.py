@@ -1,0 +1,426 @@
+"""Every format of a review, read back by somebody else's reader: nothing is lost, nothing is promised and not kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+from jsonschema import Draft4Validator
+from junitparser import Failure, JUnitXml, Skipped
+
+from pkadvisor.report.annotations import render_azure, render_github, render_gitlab
+from pkadvisor.report.junit import render_junit
+from pkadvisor.report.review_markdown import CHARACTERS_MAX, render_markdown
+from pkadvisor.report.review_page import render_concise, render_review
+from pkadvisor.report.review_words import open_findings
+from pkadvisor.report.sarif import RESULTS_MAX, SENTENCE_MAX, render_sarif
+from tests.review import support
+from tests.review.documents import (
+    NAME,
+    Document,
+    broken,
+    complaints,
+    copy,
+    design,
+    diff,
+    document,
+    everything,
+    finding,
+    hot,
+    metric,
+    page_of_rule,
+    rendered,
+    suppressed,
+    text,
+    worsened,
+)
+
+HERE = Path(__file__).parent
+SMALL = """
+schema: 1
+tables:
+  Orders:
+    partition_key: "{tenantId}/{year}"
+    row_key: "{orderId}"
+    queries:
+      - {name: by-status, filter: "status eq '{status}'", rate: 5/s}
+"""
+
+
+@cache
+def standard() -> Draft4Validator:
+    """The schema of OASIS; ``standard/README.md`` says where it is from."""
+    return Draft4Validator(json.loads((HERE / "standard" / "sarif-schema-2.1.0.json").read_bytes()))
+
+
+def sarif(found: Document, paths: dict[str, str] | None = None) -> dict[str, Any]:
+    """The run of a valid log."""
+    log = json.loads(render_sarif(found, paths or {}))
+    assert [f"{e.json_path}: {e.message[:200]}" for e in standard().iter_errors(log)] == []
+    run: dict[str, Any] = log["runs"][0]
+    return run
+
+
+# --- the document
+
+
+def test_documents_keep_to_the_schema(tmp_path: Path) -> None:
+    made = support.document(SMALL, tmp_path)
+    assert made["designs"][0]["findings"]
+    assert complaints(made) == []
+    assert complaints(everything()) == []
+
+
+def test_a_damaged_document_breaks_the_schema() -> None:
+    found = copy(everything())
+    found["designs"][0]["findings"][0]["surprise"] = 1
+    found["designs"][0]["findings"][0]["place"]["line"] = 0
+    found["designs"][0]["diff"]["metrics"][0]["direction"] = "up"
+    del found["summary"]
+    assert len(complaints(found)) == 4
+
+
+# --- SARIF
+
+
+def test_sarif_is_valid_and_holds_what_consumers_need() -> None:
+    run = sarif(everything())
+    first = run["results"][0]
+    assert first["ruleId"] == run["tool"]["driver"]["rules"][first["ruleIndex"]]["id"]
+    assert first["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": NAME, "uriBaseId": "%SRCROOT%"}
+    region = first["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 4, "startColumn": 9, "endLine": 4, "endColumn": 27}
+    assert first["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] == "tables.Orders.queries.{day}"
+    assert first["partialFingerprints"].keys() == {"primaryLocationLineHash", "pkadvisorFinding/v1"}
+    assert first["properties"]["measured"] == 3400.0
+    assert first["properties"]["limit"] == 2000.0
+    assert first["properties"]["unit"] == "entities/s"
+    assert [r.get("baselineState") for r in run["results"]] == ["new", "updated", "unchanged", "unchanged"]
+    assert [s["justification"] for r in run["results"] for s in r.get("suppressions", ())] == [
+        "a nightly export (until 2027-03-31)"
+    ]
+    assert run["automationDetails"]["id"].endswith("/")
+
+
+def test_a_design_that_cannot_be_read_is_a_notification_and_no_success() -> None:
+    (invocation,) = sarif(everything())["invocations"]
+    assert not invocation["executionSuccessful"]
+    assert invocation["exitCode"] == 2
+    (told,) = invocation["toolConfigurationNotifications"]
+    assert told["locations"][0]["physicalLocation"]["region"] == {"startLine": 3, "startColumn": 5}
+    assert "partitionkey" in told["message"]["text"]
+
+
+def test_a_review_without_findings_says_in_sarif_that_it_ran() -> None:
+    run = sarif(document(design()))
+    assert run["results"] == []
+    (invocation,) = run["invocations"]
+    assert invocation["executionSuccessful"]
+    assert invocation["exitCode"] == 0
+    assert "GATE PASSED" in invocation["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_rules_in_sarif_stay_within_the_bounds_of_github() -> None:
+    long = page_of_rule(why="because " * 900, title="t" * 3000, tags=[f"t{i}" for i in range(40)])
+    (rule,) = sarif(document(design(finding()), rules=[long]))["tool"]["driver"]["rules"]
+    assert len(rule["shortDescription"]["text"]) <= 1024
+    assert len(rule["fullDescription"]["text"]) <= 1024
+    assert len(rule["properties"]["tags"]) <= 20
+    assert "security-severity" not in rule["properties"]
+    assert rule["properties"]["problem.severity"] == "error"
+    assert rule["properties"]["precision"] == "high"
+    assert rule["defaultConfiguration"] == {"level": "error"}
+    assert rule["helpUri"].startswith("https://")
+    assert "because because" in rule["help"]["text"]
+    assert "```yaml" in rule["help"]["markdown"]
+
+
+@pytest.mark.parametrize("length", [10, 118, 119, 120, 121, 500])
+def test_the_first_sentence_of_a_result_is_short_and_the_message_whole(length: int) -> None:
+    said = "x" * length
+    message = sarif(document(design(finding(message=said))))["results"][0]["message"]["text"]
+    assert len(re.split(r"(?<=\.)\s", message)[0]) <= SENTENCE_MAX
+    assert said in message
+    assert "name the PartitionKey in the filter" in message
+
+
+@pytest.mark.parametrize("path", ["./schema/a b.yaml", "schema/ü#?%.yaml", "a:b.yaml", "./././x.yaml"])
+def test_paths_in_sarif_are_relative_references(path: str) -> None:
+    run = sarif(document(design(finding(), name="typed.yaml")), {"typed.yaml": path})
+    uri = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert not uri.startswith((".", "/"))
+    assert re.fullmatch(r"[A-Za-z0-9/._~%-]+", uri)
+    assert unquote(uri) == re.sub(r"^(\./)+", "", path)
+
+
+def test_fingerprints_survive_ten_lines_above_and_tell_findings_apart(tmp_path: Path) -> None:
+    def prints(source: str) -> list[dict[str, str]]:
+        run = sarif(support.document(source, tmp_path))
+        return [result["partialFingerprints"] for result in run["results"]]
+
+    before, after = prints(SMALL), prints("# a line\n" * 10 + SMALL)
+    assert before == after
+    assert len({p["primaryLocationLineHash"] for p in before}) == len(before) == 2
+    twice = sarif(document(design(finding(), finding())))["results"]
+    assert twice[0]["partialFingerprints"] != twice[1]["partialFingerprints"]
+
+
+# --- JUnit
+
+
+def test_junit_shows_passes_failures_skips_and_errors() -> None:
+    found = JUnitXml.fromstring(rendered(everything())["junit"].encode())
+    suites = list(found)
+    assert [suite.name for suite in suites] == [NAME, "schema/bad.yaml"]
+    results = {case.name.split()[0]: [type(r).__name__ for r in case.result] for case in suites[0]}
+    assert results == {
+        "PK301": [],
+        "PK304": [],
+        "PK104": ["Skipped"],
+        "PK103": ["Failure"],
+        "PK201": ["Failure"],
+        "PK203": [],
+        "PK202": ["Skipped"],
+    }
+    skipped = {case.name.split()[0]: r.message for case in suites[0] for r in case.result if isinstance(r, Skipped)}
+    assert skipped["PK202"] == "a nightly export (until 2027-03-31)"
+    assert "profile" in skipped["PK104"]
+    failures = [r for case in suites[0] for r in case.result if isinstance(r, Failure)]
+    assert f"{NAME}:4:9: error" in failures[0].text
+    assert (found.tests, found.failures, found.errors, found.skipped) == (8, 2, 1, 2)
+
+
+def test_junit_fails_only_what_fails_the_gate() -> None:
+    mild = finding("PK202", "warning", gating=False)
+    found = JUnitXml.fromstring(render_junit(document(design(mild)), {}))
+    (case,) = [case for case in next(iter(found)) if case.name.startswith("PK202")]
+    assert case.result == []
+    assert "reads the whole table" in case.system_out
+    assert found.failures == 0
+
+
+def test_junit_names_a_rule_that_the_gate_itself_decides() -> None:
+    made = design(finding("PK902", "warning", name="suppression-unused"))
+    made["evaluated"] = [e for e in made["evaluated"] if e["rule"] != "PK902"]
+    names = [case.name for case in next(iter(JUnitXml.fromstring(render_junit(document(made), {}))))]
+    assert "PK902 suppression-unused" in names
+
+
+# --- annotations
+
+
+def commands(page: str) -> list[tuple[str, dict[str, str], str]]:
+    """Workflow commands as the runner reads them: kind, properties, message."""
+    found = []
+    for line in page.splitlines():
+        match = re.fullmatch(r"::(\w+) ([^:]*)::(.*)", line)
+        assert match, line
+        pairs = [pair.partition("=")[::2] for pair in match[2].split(",")]
+        properties = {key: unquote(value) for key, value in pairs}
+        found.append((match[1], properties, unquote(match[3])))
+    return found
+
+
+def test_github_annotations_say_place_rule_and_message() -> None:
+    told = commands(render_github(everything(), {NAME: "sub/schema/orders.yaml"}))
+    assert [kind for kind, _, _ in told] == ["error", "error", "error"]
+    assert told[1][1] == {
+        "file": "sub/schema/orders.yaml",
+        "line": "4",
+        "col": "9",
+        "endLine": "4",
+        "endColumn": "27",
+        "title": "PK103 hot-partition-measured (new)",
+    }
+    assert "3,400 entities/s" in told[1][2]
+
+
+def test_github_gets_ten_of_a_kind_and_the_tenth_says_how_many_more() -> None:
+    many = [finding(subject=f"e{i}") for i in range(24)]
+    many += [finding("PK202", "warning", subject=f"w{i}") for i in range(10)]
+    told = commands(render_github(document(design(*many)), {}))
+    errors = [message for kind, _, message in told if kind == "error"]
+    warnings = [message for kind, _, message in told if kind == "warning"]
+    assert (len(errors), len(warnings)) == (10, 10)
+    assert errors[9].endswith("(and 14 more, see the summary)")
+    assert not any("more, see" in message for message in (*errors[:9], *warnings))
+
+
+def test_azure_logs_issues_and_escapes_as_its_agent_reads() -> None:
+    hard = finding(message="50% of ];\nx", subject="q]")
+    made = document(design(hard, finding("PK203", "info"), name="a;b].yaml"))
+    lines = render_azure(made, {}).splitlines()
+    found = re.fullmatch(r"##vso\[task\.logissue ([^\]]*)\](.*)", lines[0])
+    assert found
+    properties = dict(pair.split("=", 1) for pair in found[1].split(";"))
+    assert properties == {
+        "type": "error",
+        "sourcepath": "a%3Bb%5D.yaml",
+        "linenumber": "7",
+        "columnnumber": "9",
+        "code": "PK201",
+    }
+    assert found[2].startswith("50%AZP25 of ];\\x0ax")
+    assert lines[1].startswith("a;b].yaml:7:9: PK203 info")
+    assert lines[-1] == "GATE FAILED: 1 error, 1 info (fail-on: error)"
+
+
+def test_gitlab_gets_issues_with_fingerprints_of_their_own() -> None:
+    issues = json.loads(render_gitlab(document(design(finding(), finding(), suppressed()), broken()), {}))
+    assert len({issue["fingerprint"] for issue in issues}) == len(issues) == 3
+    assert [issue["severity"] for issue in issues] == ["blocker", "critical", "critical"]
+    assert issues[1]["location"] == {"path": NAME, "lines": {"begin": 7, "end": 7}}
+    assert issues[1]["check_name"] == "PK201"
+    assert issues[0]["location"]["lines"]["begin"] == 3
+
+
+# --- text
+
+
+def test_concise_lines_are_read_by_editors() -> None:
+    found = re.findall(r"^(.+?):(\d+):(\d+): (\S+) (error|warning|info) (.+)$", render_concise(everything()), re.M)
+    assert [(path, line, column, rule) for path, line, column, rule, _, _ in found] == [
+        ("schema/bad.yaml", "3", "5", "unreadable"),
+        (NAME, "4", "9", "PK103"),
+        (NAME, "7", "9", "PK201"),
+    ]
+
+
+def test_the_last_line_of_the_page_is_the_verdict() -> None:
+    assert text(document(design())).splitlines()[-1] == "GATE PASSED: no findings (fail-on: error)"
+    assert text(document(design(hot()))).splitlines()[-1] == "GATE FAILED: 1 error (fail-on: error)"
+    assert text(everything()).splitlines()[-1].startswith("NOT REVIEWED: 1 design cannot be read; 2 errors")
+
+
+def test_carets_stand_below_the_place() -> None:
+    lines = text(document(design(hot(excerpt='\tkey: "日{day}"', line=12)))).splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith("12 |"))
+    assert lines[row] == '12 |     key: "日{day}"'
+    assert lines[row + 1].index("^") == lines[row].index("{") + 1  # a wide character before it
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_no_key_is_cut_at_any_width(width: int, ascii_only: bool) -> None:
+    key = "{tenantId}_" + "{hash(deviceId,16):02x}_" * 40
+    told = worsened()
+    told["keys"][0] |= {"partition_key": ["{old}", key], "index_rows_added": [f"{key} / {{id}}"]}
+    made = document(design(hot(subject=key, excerpt=f"partition_key: {key}", proposal=f"{key} / x"), diff=told))
+    page = render_review(made, width=width, color=False, ascii_only=ascii_only)
+    squeezed = re.sub(r"[\s^|=]", "", page)
+    assert squeezed.count(re.sub(r"[\s^|=]", "", key)) >= 4
+    assert max(map(len, page.splitlines())) <= width
+    assert page.isascii() or not ascii_only
+
+
+def test_suppressed_findings_are_counted_or_listed_with_their_reason() -> None:
+    found = everything()
+    assert "1 finding suppressed" in text(found)
+    assert "a nightly export" not in text(found)
+    assert "a nightly export (until 2027-03-31)" in text(found, show_suppressed=True)
+
+
+def test_rules_without_data_are_one_line() -> None:
+    page = text(document(design(), design(name="b.yaml")))
+    assert page.count("profile (--profile)") == 1
+    assert "1 rule needs a profile" in page
+
+
+def test_a_finding_of_the_baseline_is_told_only_if_it_got_worse() -> None:
+    told = [f["rule"] for _, f in open_findings(everything())]
+    assert told == ["PK103", "PK201"]
+    assert "1 finding in the baseline" in text(everything())
+
+
+# --- Markdown
+
+
+def test_markdown_begins_with_its_marker_and_the_verdict() -> None:
+    page = render_markdown(document(design(hot(status="new"), diff=worsened())), {}).splitlines()
+    assert page[0] == "<!-- pkadvisor:orders -->"
+    assert page[1] == "### Partition-key review: FAILED · 1 error (1 new, 1 fixed)"
+
+
+@pytest.mark.parametrize("name", ["a--b>.yaml", "-->.yaml", "ü ü.yaml", "...yaml"])
+def test_the_marker_is_a_comment_whatever_the_file_is_called(name: str) -> None:
+    first = render_markdown(document(design(name=name)), {}).splitlines()[0]
+    assert re.fullmatch(r"<!-- pkadvisor:(?!-)(?:(?!--)[A-Za-z0-9._-])+(?<!-) -->", first)
+
+
+def test_a_change_of_the_profile_alone_is_in_the_summary() -> None:
+    share = metric("hottest partition share", 0.2, 0.4, unit="share")
+    page = render_markdown(document(design(diff=diff(profile_changed=True, load_metrics=[share]))), {})
+    assert "The profile changed" in page
+    assert "| hottest partition share | 20 % | **40 %** | +20 % | worse |" in page
+
+
+def test_small_moves_are_not_worth_a_comment() -> None:
+    def page(*found: Document, **more: Any) -> str:
+        return render_markdown(document(design(*found, diff=diff(**more))), {}, if_changed=0.02)
+
+    small = [metric("peak partition load", 1.0, 1.019)]
+    assert "<!-- pkadvisor:unchanged -->" in page(metrics=small)
+    assert page(metrics=small).startswith("<!-- pkadvisor:orders -->\n")
+    assert "unchanged -->" not in page(metrics=[metric("peak partition load", 1.0, 1.021)])
+    assert "unchanged -->" not in page(metrics=[metric("peak partition load", None, 1.0)])
+    assert "unchanged -->" not in page(metrics=small, fixed=[finding()])
+    assert "unchanged -->" not in page(finding("PK202", "warning", status="new", gating=False), metrics=small)
+    assert "unchanged -->" not in page(finding(), metrics=small), "a gate that failed is told"
+    assert "unchanged -->" not in page(metrics=small, keys=worsened()["keys"])
+    assert "unchanged -->" not in page(metrics=small, queries=worsened()["queries"])
+    nothing_compared = render_markdown(document(design()), {}, if_changed=0.02)
+    assert "unchanged -->" not in nothing_compared
+
+
+# --- all of them
+
+
+def test_ten_thousand_findings_stay_within_every_cap() -> None:
+    many = [finding(subject=f"q{i}", line=i + 1) for i in range(10_000)]
+    found = document(design(*many))
+    page = render_markdown(found, {})
+    assert len(page) <= CHARACTERS_MAX
+    shown = page.count("<details>")
+    assert shown > 50
+    assert f"Left out here: {10_000 - shown:,} findings" in page
+    assert page.count("<details>") == page.count("</details>")
+    assert len(render_github(found, {}).splitlines()) == 10
+    ElementTree.parse(io.BytesIO(render_junit(found, {})))
+    assert len(json.loads(render_gitlab(found, {}))) == 10_000
+    assert len(json.loads(render_sarif(found, {}))["runs"][0]["results"]) == 10_000
+
+
+def test_sarif_is_capped_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pkadvisor.report.sarif.RESULTS_MAX", 3)
+    many = [suppressed(subject="first"), *(finding("PK202", "info", subject=f"q{i}") for i in range(4)), finding()]
+    run = sarif(document(design(*many)))
+    assert [result["level"] for result in run["results"]] == ["error", "note", "note"]
+    assert "3 results left out" in run["invocations"][0]["toolExecutionNotifications"][-1]["message"]["text"]
+    assert RESULTS_MAX == 25_000
+
+
+def test_formats_are_the_same_bytes_each_time_and_leave_the_document_alone() -> None:
+    found = everything()
+    kept = copy(found)
+    assert rendered(found) == rendered(copy(found))
+    assert found == kept
+
+
+@pytest.mark.parametrize("name", ["text-80", "text-40", "markdown", "sarif", "junit"])
+def test_formats_of_a_small_design_are_as_kept(name: str, tmp_path: Path) -> None:
+    """PKADVISOR_GOLDEN=write makes them anew."""
+    found = everything()
+    pages = rendered(found) | {"text-80": text(found, show_suppressed=True), "text-40": text(found, 40)}
+    path = HERE / "golden" / f"everything-{name}.txt"
+    if os.environ.get("PKADVISOR_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(pages[name], encoding="utf-8")
+    assert pages[name] == path.read_text(encoding="utf-8")
