@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from pkadvisor.errors import UsageError
+from pkadvisor.review.findings import Severity
 from pkadvisor.review.suppressions import ConfiguredSuppression
 from pkadvisor.reviewer import ignores
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
@@ -275,3 +279,18 @@ def test_json_takes_no_comment_and_a_reason_is_needed(folder: Folder) -> None:
         ignores(document, "x")
     with pytest.raises(UsageError, match="needs a reason"):
         ignores(folder.review(), " ")
+
+
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*/design*.yaml"))
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda p: f"{p.parent.name}-{p.stem}")
+def test_whatever_is_found_in_a_sample_can_be_suppressed_where_it_is_shown(folder: Folder, path: Path) -> None:
+    asked: dict[str, Any] = {"select": (), "rules": (), "fail_on": Severity.INFO}
+    folder.write(DESIGN, path.read_text(encoding="utf-8"))
+    document = folder.review(**asked)
+    for _, content, _ in ignores(document, "as it is"):
+        folder.write(DESIGN, content.decode())
+    after = folder.review(**asked)
+    assert told(after) == [], "no comment is malformed, unused, or about something else"
+    assert after["summary"]["suppressed"] == sum(document["summary"][s] for s in ("error", "warning", "info")) > 0
