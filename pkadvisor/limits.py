@@ -120,7 +120,7 @@ class Limits:
         ``self`` where nothing moves. KeyError for a name that is no limit.
         """
         before = self.of(name)
-        if name in _WHOLE and name not in _MAY_BE_ZERO:
+        if name in WHOLE and name not in MAY_BE_ZERO:
             value = max(1.0, value)
         if name in _SHARES:
             value = min(1.0, value)
@@ -129,17 +129,17 @@ class Limits:
                 value = min(value, getattr(self, high))
             elif name == high:
                 value = max(value, getattr(self, low))
-        value = float(round(value)) if name in _WHOLE else value
+        value = float(round(value)) if name in WHOLE else value
         if value == before.value:
             return self
         entries = tuple(replace(entry, value=value) if entry is before else entry for entry in self.entries)
-        changed: dict[str, Any] = {name: int(value) if name in _WHOLE else value}
+        changed: dict[str, Any] = {name: int(value) if name in WHOLE else value}
         return replace(self, entries=entries, **changed)
 
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(Limits) if f.name not in ("store", "entries"))
-_WHOLE = frozenset(f.name for f in fields(Limits) if f.type == "int")
-_MAY_BE_ZERO = frozenset(
+WHOLE = frozenset(f.name for f in fields(Limits) if f.type == "int")
+MAY_BE_ZERO = frozenset(
     {
         "price_per_gb_month",
         "price_per_10k_transactions",
@@ -212,7 +212,7 @@ def _load(file: TomlFile, base: Limits | None) -> Limits:
     if missing:
         raise UsageError(f"lacks the limit '{missing[0]}'", where=str(file.path), fix="add it")
     entries = tuple(given.get(name) or known[name] for name in NAMES)
-    numbers: dict[str, Any] = {e.name: int(e.value) if e.name in _WHOLE else float(e.value) for e in entries}
+    numbers: dict[str, Any] = {e.name: int(e.value) if e.name in WHOLE else float(e.value) for e in entries}
     try:
         return Limits(store=store, entries=entries, **numbers)
     except ValueError as error:
@@ -265,10 +265,10 @@ def _checked(file: TomlFile, name: str, number: object, unit: str) -> float:
         what = f"{name} must be a number{of_unit}, not {_shown(number)}"
         raise file.error_at(name, "value", what, "write it without quotes")
     # The bound comes first: a whole number of TOML may be too large for a float.
-    if not -_NUMBER_MAX < number < _NUMBER_MAX or number < 0 or (number == 0 and name not in _MAY_BE_ZERO):
-        least = "0 or above" if name in _MAY_BE_ZERO else "above 0"
+    if not -_NUMBER_MAX < number < _NUMBER_MAX or number < 0 or (number == 0 and name not in MAY_BE_ZERO):
+        least = "0 or above" if name in MAY_BE_ZERO else "above 0"
         what = f"{name} is {_shown(number)}; it must be {least} and below 1e18{of_unit}"
         raise file.error_at(name, "value", what, "correct the value")
-    if name in _WHOLE and number != int(number):
+    if name in WHOLE and number != int(number):
         raise file.error_at(name, "value", f"{name} is {number}; it must be a whole number{of_unit}", "round it")
     return number

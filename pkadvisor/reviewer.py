@@ -99,7 +99,7 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     """
     from pkadvisor.report.review_result import build_review
 
-    known = regraded(load_rules(request.rules), request.severity)
+    known = regraded(load_rules(request.rules, cases=False), request.severity)
     limits = load_limits(*request.limits)
     _check(request, known)
     rules = chosen(known, request.select, request.ignore)

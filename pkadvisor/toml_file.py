@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +16,9 @@ FILE_BYTES_MAX = 1 << 20
 
 
 class TomlFile:
-    """A parsed TOML file; ``what`` says in messages what it holds."""
+    """A parsed TOML file; ``what`` says in messages what it holds, ``read`` takes from its text what is wanted."""
 
-    def __init__(self, path: Path, *, what: str) -> None:
+    def __init__(self, path: Path, *, what: str, read: Callable[[str], str] = str) -> None:
         import tomllib
 
         self.path = path
@@ -34,7 +35,7 @@ class TomlFile:
             text = raw.decode("utf-8-sig")
         except UnicodeDecodeError:
             raise UsageError("is not UTF-8 text", where=str(path), fix="save the file as UTF-8") from None
-        self.text = text
+        self.text = text = read(text)
         self.lines = text.split("\n")
         try:
             self.content: dict[str, Any] = tomllib.loads(text)

@@ -105,7 +105,7 @@ def test_an_empty_override_is_the_default(tmp_path: Path) -> None:
         ("schema = 2", "1:1", "schema 2"),
         ("store = 3", "1:1", "store must be a name"),
         ("a = = 3", "1:5", "is not TOML"),
-        ("[page_entities.value]\nx = 1", "1:1", "page_entities"),
+        ("[page_entities.value]\nx = 1", "1:16", "page_entities"),
     ],
 )
 def test_what_an_override_may_not_do(tmp_path: Path, text: str, where: str, says: str) -> None:

@@ -63,11 +63,12 @@ def init(
     taken = next((root / name for name in files if (root / name).is_dir()), None)
     if taken is not None:
         raise UsageError(f"{taken} is a folder", where="DIR", fix="a file of this name is needed")
-    wrote, kept = [], []
+    wrote: list[Path] = []
+    kept: list[tuple[Path, bool]] = []
     for name, text in files.items():
         path = root / name
         if path.exists() and (not force or name == PRE_COMMIT):
-            kept.append(path)
+            kept.append((path, path.read_bytes() == text.encode()))
             continue
         write_whole(path, text.encode())
         wrote.append(path)
@@ -113,15 +114,18 @@ def _above(root: Path, name: str) -> list[Path]:
     return [root / parent for parent in list(Path(name).parents)[:-1]]
 
 
-def _tell(root: Path, wrote: list[Path], kept: list[Path], source: str | None, shared: Shared) -> None:
+def _tell(root: Path, wrote: list[Path], kept: list[tuple[Path, bool]], source: str | None, shared: Shared) -> None:
     if shared.format is Format.json:
-        lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p in kept]}
+        lists = {"wrote": [p.as_posix() for p in wrote], "kept": [p.as_posix() for p, _ in kept]}
         write_text(json.dumps({"schema_version": 1, **lists}, indent=2))
     if shared.quiet:
         return
     for path in wrote:
         say(f"wrote {path}", color=shared.color)
-    for path in kept:
+    for path, same in kept:
+        if same:
+            say(f"kept {path}", color=shared.color)
+            continue
         if path.name == PRE_COMMIT:
             if "pkadvisor" not in path.read_text(encoding="utf-8", errors="replace"):
                 say(f"kept {path}; add this below its repos:", color=shared.color)

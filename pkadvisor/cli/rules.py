@@ -96,7 +96,7 @@ def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, sh
 def _loaded(folders: list[str] | None, settings: Settings) -> tuple[Rule, ...]:
     from pkadvisor.review.rule import load_rules
 
-    return load_rules(tuple(folders or settings.rules))
+    return load_rules(tuple(folders or settings.rules), cases=False)
 
 
 def _limits(settings: Settings, given: list[str] | None) -> Any:

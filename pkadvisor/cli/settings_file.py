@@ -129,7 +129,7 @@ class _Reader:
                 ConfiguredSuppression(
                     rule=texts["rule"],
                     reason=texts["reason"],
-                    path=texts.get("path", ""),
+                    path=self._path((*at, "path"), texts["path"]) if texts.get("path") else "",
                     target=texts.get("target", ""),
                     until=self._day((*at, "until"), item.get("until", "")),
                     where=where,
@@ -162,8 +162,7 @@ class _Reader:
         text = self._text(path, value)
         if not text or "\0" in text:
             raise self.error(path, "this is not a path", "name a file", at_value=True)
-        joined = os.path.normpath(os.path.join(self.folder, text))  # noqa: PTH118
-        return Path(shown_path(joined) if os.path.isabs(joined) else joined).as_posix()  # noqa: PTH117
+        return Path(shown_path(os.path.join(self.folder, text))).as_posix()  # noqa: PTH118
 
     def _words(self, key: str, review: dict[str, Any]) -> tuple[str, ...]:
         given = review.get(key, [])

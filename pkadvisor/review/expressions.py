@@ -7,10 +7,10 @@ has no value, and one that is decided without it has (``false && unknown`` is fa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 Value = bool | float | str | tuple[str, ...]
@@ -33,17 +33,32 @@ class ExpressionError(ValueError):
         self.column = column
 
 
+class _Program:
+    """What an expression is compiled to, when it is first asked for."""
+
+    __slots__ = ("_made", "_make")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make = make
+        self._made: Any = None
+
+    def get(self) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
+
+
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A compiled expression; ``names`` are the facts that it mentions, in order."""
+    """An expression; ``names`` are the facts that it mentions, in order."""
 
     text: str
     names: tuple[str, ...]
-    _compiled: Any
+    _program: _Program
 
     def value(self, facts: Mapping[str, Value]) -> bool | float | None:
         """What it is for these facts; None where it hangs on one that is missing."""
-        found = self._compiled.eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
+        found = self._program.get().eval(data={k: list(v) if isinstance(v, tuple) else v for k, v in facts.items()})
         value = found.value() if str(found.type().name()) in ("BOOL", "DOUBLE", "bool", "double") else None
         return value if isinstance(value, bool | float) else None
 
@@ -53,7 +68,14 @@ class Language:
 
     def __init__(self, types: Mapping[str, FactType]) -> None:
         self.types = dict(types)
-        self._environment = _environment(tuple(sorted(self.types.items())))
+
+    @cached_property
+    def _environment(self) -> Any:
+        return _environment(tuple(sorted(self.types.items())))
+
+    def trusted(self, text: str) -> Expression:
+        """An expression that a test has compiled: it is compiled again only when it is first asked for."""
+        return Expression(text, tuple(names_in(text, self.types)), _Program(lambda: self._environment.compile(text)))
 
     def compile(self, text: str, result: FactType) -> Expression:
         """ExpressionError where a name is unknown, types do not fit, or the result is of another type."""
@@ -66,7 +88,7 @@ class Language:
         if made != wanted:
             what = {"BOOL": "true or false", "DOUBLE": "a number"}
             raise ExpressionError(f"makes {what.get(made, made.lower())}, not {what[wanted]}", 0)
-        return Expression(text, tuple(names_in(text, self.types)), compiled)
+        return Expression(text, tuple(names_in(text, self.types)), _Program(lambda: compiled))
 
 
 @lru_cache(maxsize=64)
@@ -106,4 +128,8 @@ def _explained(message: str, text: str) -> ExpressionError:
     before = sum(len(line) + 1 for line in lines[: int(place[1]) - 1])
     what = place[3].replace("undeclared reference to", "there is no fact")
     what = re.sub(r"found no matching overload for '_?(.+?)_?' applied to '\((.*)\)'", r"'\1' does not take (\2)", what)
-    return ExpressionError(what, before + int(place[2]) - 1)
+    column = before + int(place[2]) - 1
+    if named := re.match(r"there is no fact '([^']+)'", what):
+        start = text.rfind(named[1], 0, column + len(named[1]))  # CEL points at the last dot of a name
+        column = start if start >= 0 else column
+    return ExpressionError(what, column)

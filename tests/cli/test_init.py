@@ -1,0 +1,166 @@
+"""A repository that is begun: what is written can be reviewed at once, and nothing of the user's is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from pkadvisor import __version__
+from pkadvisor.cli import starters
+from pkadvisor.cli.main import main
+from pkadvisor.resources import resource
+from tests.cli.support import Ask
+
+EVERYTHING = ("--ci", "github", "--pre-commit")
+
+
+def yaml(text: str) -> Any:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def commands_of(text: str) -> list[list[str]]:
+    """Command lines of 'advisor review' in a pipeline, joined over lines."""
+    joined = re.sub(r"(?:\\\n|\n(?=\s+--out))\s*", " ", text)
+    return [shlex.split(found) for found in re.findall(r"advisor review[^\n]*", joined)]
+
+
+def test_what_is_written_passes_a_review_at_once(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask("init", "shop", *EVERYTHING)[0] == 0
+    wrote = contents(tmp_path / "shop")
+    assert set(wrote) == {
+        "pkadvisor.toml",
+        "schema/devices.yaml",
+        ".github/workflows/schema.yml",
+        ".pre-commit-config.yaml",
+    }
+    (tmp_path / "shop" / ".git").mkdir()
+    monkeypatch.chdir(tmp_path / "shop" / "schema")
+    code, out, _ = ask_here("review", "--format", "json")
+    (design,) = json.loads(out)["designs"]
+    assert (code, design["error"], design["tables"][0]["table"]) == (0, None, "Devices")
+    assert not [f for f in design["findings"] if f["severity"] in ("error", "warning")]
+
+
+def ask_here(*words: str) -> tuple[int, str, str]:
+    import contextlib
+    import io
+
+    class Binary(io.StringIO):
+        def __init__(self) -> None:
+            super().__init__()
+            self.buffer = io.BytesIO()
+
+    with contextlib.redirect_stdout(Binary()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+        code = main([*words, "-q"])
+    return code, out.getvalue() + out.buffer.getvalue().decode(), err.getvalue()  # type: ignore[attr-defined]
+
+
+def test_run_again_it_changes_nothing_and_force_restores(ask: Ask, tmp_path: Path) -> None:
+    ask("init", ".", *EVERYTHING)
+    before = contents(tmp_path)
+    assert ask("init", ".", *EVERYTHING)[0] == 0
+    assert contents(tmp_path) == before
+    (tmp_path / "pkadvisor.toml").write_text("fail_on = 'info'\n")
+    (tmp_path / ".pre-commit-config.yaml").write_text("repos: []\n")
+    code, out, _ = ask("init", ".", *EVERYTHING, "--format", "json")
+    assert code == 0
+    assert json.loads(out)["wrote"] == []
+    assert (tmp_path / "pkadvisor.toml").read_text() == "fail_on = 'info'\n"
+    ask("init", ".", *EVERYTHING, "--force")
+    after = contents(tmp_path)
+    assert after.pop(".pre-commit-config.yaml") == b"repos: []\n"  # it holds the hooks of others
+    assert after == {name: text for name, text in before.items() if name in after}
+
+
+def test_a_hook_that_cannot_be_written_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".pre-commit-config.yaml").write_text("repos: []\n")
+    assert main(["init", "--pre-commit", "--format", "json"]) == 0
+    shown = capsys.readouterr()
+    assert "add this below its repos:" in shown.err
+    assert "id: pkadvisor-review" in shown.err
+    assert json.loads(shown.out)["kept"] == [".pre-commit-config.yaml"]
+
+
+def test_a_design_begins_with_the_properties_of_a_data_file(ask: Ask, tmp_path: Path) -> None:
+    data = tmp_path / "2024 Sensor-log.csv"
+    data.write_text("deviceId,at,value\na,2026-01-01T00:00:00Z,1.5\nb,2026-01-02T00:00:00Z,2.5\n")
+    code, _, err = ask("init", ".", "--from", data.name)
+    assert (code, err) == (0, "")
+    design = tmp_path / "schema" / "2024-sensor-log.yaml"
+    (table,) = yaml(design.read_text())["tables"].items()
+    assert table[0] == "SensorLog"
+    assert table[1]["properties"] == {"deviceId": "string", "at": "datetime", "value": "double"}
+    assert [q["rate"] for q in (*table[1]["queries"], *table[1]["writes"])] == ["10/s", "1/s"]
+    assert ask("review")[0] == 0
+    assert ask("analyze", data.name, "--design", str(design))[0] == 0
+    assert not (tmp_path / "schema" / "devices.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["footrace/registrations.csv", "documents/documents.csv"])
+def test_every_kind_of_column_makes_a_design_that_can_be_reviewed(name: str, ask: Ask) -> None:
+    assert ask("init", ".", "--from", str(resource("samples") / name))[0] == 0
+    code, out, err = ask("review", "--format", "json")
+    assert (code, err) == (0, "")
+    assert len(json.loads(out)["designs"]) == 1
+
+
+def test_no_example_beside_designs_of_the_user(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "mine.yml").write_text(starters.DESIGN)
+    assert ask("init")[0] == 0
+    assert not (tmp_path / "schema" / "devices.yaml").exists()
+
+
+def test_what_is_in_the_way_is_told_before_anything_is_written(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "is a file" in ask("init", "file")[2]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "schema").write_text("")
+    code, _, err = ask("init", "a")
+    assert (code, "a folder of this name is needed" in err) == (2, True)
+    (tmp_path / "b" / "pkadvisor.toml").mkdir(parents=True)
+    code, _, err = ask("init", "b")
+    assert (code, "a file of this name is needed" in err) == (2, True)
+    assert ask("init", "c", "--from", "missing.csv")[0] == 2
+    assert ask("init", "c", "--from", "-")[0] == 2
+    assert not contents(tmp_path / "a").keys() - {"schema"}
+    assert not (tmp_path / "c").exists()
+
+
+def test_pipelines_and_hooks_are_yaml_with_options_that_exist(ask: Ask, tmp_path: Path) -> None:
+    ask("init", ".", "--ci", "azure", "--pre-commit")
+    ask("init", ".", "--ci", "github")
+    github = (tmp_path / ".github/workflows/schema.yml").read_text()
+    azure = (tmp_path / "azure-pipelines.yml").read_text()
+    hooks = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
+    steps = yaml(github)["jobs"]["review"]["steps"]
+    assert steps[0]["with"]["fetch-depth"] == 0
+    assert "github.base_ref" not in "".join(step.get("run", "") for step in steps)  # a branch name is not to be run
+    published = [step["inputs"] for step in yaml(azure)["steps"] if step.get("task") == "PublishBuildArtifacts@1"]
+    assert [p["ArtifactName"] for p in published] == ["CodeAnalysisLogs"]
+    assert all(f"pkadvisor=={__version__}" in text for text in (github, azure))
+    own, shared = yaml((tmp_path / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"][0], yaml(hooks)[0]
+    for key in ("id", "name", "entry", "language", "files", "pass_filenames"):
+        assert own[key] == shared[key]
+    help_text = ask("review", "--help")[1]
+    lines = [*commands_of(github), *commands_of(azure), *commands_of(hooks)]
+    assert len(lines) == 3
+    options = {word for line in lines for word in line if word.startswith("--")}
+    if "--against-ref" in help_text and "sarif" in help_text:
+        assert {option for option in options if option not in help_text} == set()
+        formats = {
+            line[i + 1].partition("=")[0] for line in lines for i, w in enumerate(line) if w in ("--out", "--format")
+        }
+        assert {name for name in formats if name not in help_text} == set()
+    assert {"--format", "--against-ref", "--out"} == options
