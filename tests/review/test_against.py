@@ -181,6 +181,15 @@ def test_a_commit_is_compared_with_what_lies_in_the_folder(folder: Folder) -> No
     assert statuses(folder.review(against_ref="HEAD~1"))["ACME002 by-status"] == "new"
 
 
+def test_the_repository_of_a_hook_is_not_taken_for_that_of_the_design(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.commit()
+    monkeypatch.setenv("GIT_DIR", "elsewhere/.git")
+    monkeypatch.setenv("GIT_INDEX_FILE", "elsewhere/index")
+    assert statuses(folder.review(against_ref="main")) == {"ACME002 by-status": "unchanged"}
+
+
 def test_a_design_that_is_new_has_nothing_before_it(folder: Folder) -> None:
     folder.commit()
     folder.write("schema/sub/new.yaml", TEXT)
