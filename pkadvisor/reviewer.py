@@ -20,7 +20,7 @@ from pkadvisor.review.annotate import annotated
 from pkadvisor.review.baseline import FILE as BASELINE_FILE
 from pkadvisor.review.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
 from pkadvisor.review.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
-from pkadvisor.review.builtin import NEVER_SUPPRESSED, evaluate_builtin
+from pkadvisor.review.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
 from pkadvisor.review.changes import compared, with_statuses
 from pkadvisor.review.evaluate import DesignReview, Evaluation, evaluate
 from pkadvisor.review.findings import Finding, Severity, Status
@@ -111,6 +111,7 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     for path in request.designs:
         progress.phase(f"review {path}")
         reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
+    reviews = _with_unmatched(reviews, profile, rules)
     reviews = _with_configured(reviews, request, rules, known)
     content = None
     if baseline is not None:
@@ -183,6 +184,18 @@ def _examined(
     return suppressed(view, found, known=known, chosen=rules, configured=request.suppress, today=request.today)
 
 
+def _with_unmatched(
+    reviews: list[DesignReview], profile: ProfileDocument | None, rules: Sequence[Rule]
+) -> list[DesignReview]:
+    """The reviews with what the profile holds and none of several designs names; for one, its view knows."""
+    rule = next((r for r in rules if r.id == MISMATCH), None)
+    views = [r.view for r in reviews if r.view is not None]
+    if profile is None or rule is None or len(reviews) < 2 or len(views) != len(reviews):
+        return reviews
+    made = unmatched_tables(rule, views, tuple(dict.fromkeys(t.table for t in profile.tables if t.table)))
+    return [replace(r, evaluations=_joined(r, [f for f in made if f.design == r.name], Status.NEW)) for r in reviews]
+
+
 def _with_configured(
     reviews: list[DesignReview], request: ReviewRequest, rules: Sequence[Rule], known: Sequence[Rule]
 ) -> list[DesignReview]:
@@ -198,13 +211,13 @@ def _with_configured(
             readable[about[0].name], entry, found, chosen=rules, known=known, judged=judged, today=request.today
         )
         at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
-        reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made))
+        reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made, Status.UNCHANGED))
     return reviews
 
 
-def _joined(review: DesignReview, made: Sequence[Finding]) -> tuple[Evaluation, ...]:
-    """Evaluations with further findings of their rules; they are no doing of the change that is reviewed."""
-    status = None if review.comparison is None else Status.UNCHANGED
+def _joined(review: DesignReview, made: Sequence[Finding], status_compared: Status) -> tuple[Evaluation, ...]:
+    """Evaluations with further findings of their rules, with that status where designs are compared."""
+    status = None if review.comparison is None else status_compared
     return tuple(
         replace(e, findings=(*e.findings, *(replace(f, status=status) for f in made if f.rule == e.rule.id)))
         for e in review.evaluations
@@ -255,9 +268,12 @@ def _old_profile(
     with tempfile.TemporaryDirectory() as folder:
         files = []
         for i, (path, old) in enumerate(contents):
+            if old is None:
+                files.append(path)
+                continue
             file = Path(folder) / str(i) / Path(path).name
             file.parent.mkdir()
-            file.write_bytes(Path(path).read_bytes() if old is None else old)
+            file.write_bytes(old)
             files.append(str(file))
         try:
             return merged_profiles(files), True, ()

@@ -1,13 +1,13 @@
 """Comments of a design file, each with the entry that it is about. Text with ``#`` inside a value is no comment.
 
 At the end of a line a comment is about the outermost mapping entry or list item that starts on it; alone on its line,
-about the next entry below.
+about the next entry below. The ``name`` of an item stands for the item.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -58,18 +58,20 @@ def comments(document: Document, mention: str) -> tuple[Comment, ...]:
         before = line[:at]
         alone = not before.strip() or bool(_DASHES.fullmatch(before))
         path = _below(entries, number) if alone else _on(entries, number, len(before.rstrip()))
-        found.append(Comment(line[at:], number + 1, at + 1, alone, path))
+        found.append(Comment(line[at:], number + 1, at + 1, alone, _item(path)))
     return tuple(found)
 
 
-def takes_comment(document: Document, number: int) -> bool:
-    """Whether a comment can stand at the end of a line (from 1): not inside of a value that goes on below."""
-    if _comment_start(document.line(number) + " #", _values(document).get(number - 1, ())) is None:
-        return False
-    return not any(
-        node.style not in ("|", ">") and node.start_mark.line <= number - 1 < node.end_mark.line
-        for node in _scalars(document)
-    )
+def lines_without_comment(document: Document) -> frozenset[int]:
+    """Lines (from 1) at whose end no comment can stand: a value goes on below, or they are text of a block."""
+    found: set[int] = set()
+    for node in _scalars(document):
+        start, end = node.start_mark, node.end_mark
+        if node.style in ("|", ">"):
+            found.update(range(start.line + 2, end.line + (2 if end.column else 1)))
+        else:
+            found.update(range(start.line + 1, end.line + 1))
+    return frozenset(found)
 
 
 def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
@@ -85,7 +87,7 @@ def _values(document: Document) -> dict[int, list[tuple[int, int]]]:
         elif node.style in ("|", ">"):  # its head may have a comment; its end is behind its last line
             for line in range(start.line + 1, end.line + (1 if end.column else 0)):
                 masks.setdefault(line, []).append((0, beyond))
-    return masks
+    return {line: sorted(found) for line, found in masks.items()}
 
 
 def _scalars(document: Document) -> Iterator[ScalarNode]:
@@ -134,9 +136,16 @@ def _at(mark: object) -> tuple[int, int]:
 def _comment_start(line: str, masks: tuple[tuple[int, int], ...] | list[tuple[int, int]]) -> int | None:
     """The column of the ``#`` that begins a comment: at the start of a line or after a blank, outside of values."""
     for found in re.finditer(r"(?:^|(?<=[ \t]))#", line):
-        if not any(first <= found.start() < last for first, last in masks):
+        i = bisect_right(masks, found.start(), key=lambda m: m[0]) - 1  # values of a line do not overlap
+        if i < 0 or found.start() >= masks[i][1]:
             return found.start()
     return None
+
+
+def _item(path: Path_ | None) -> Path_ | None:
+    """The item of a list for its ``name``, by which it is shown wherever something is said about it."""
+    named = path is not None and len(path) > 1 and path[-1] == "name" and isinstance(path[-2], int)
+    return path[:-1] if named and path is not None else path
 
 
 def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
@@ -144,8 +153,8 @@ def _on(entries: tuple[Entry, ...], line: int, column: int) -> Path_ | None:
     i = bisect_left(entries, (line, 0), key=lambda e: e.start)
     if i < len(entries) and entries[i].start[0] == line:
         return entries[i].path
-    around = [e for e in entries if e.start <= (line, 0) and e.end >= (line, column)]
-    return max(around, key=lambda e: (e.start, len(e.path))).path if around else None
+    around = (entry for entry in reversed(entries[:i]) if entry.end >= (line, column))
+    return next((entry.path for entry in around), None)
 
 
 def _below(entries: tuple[Entry, ...], line: int) -> Path_ | None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    import subprocess
 
 _TIMEOUT_S = 60.0
 _OPTION = "--against-ref"
@@ -66,6 +69,8 @@ class Revision:
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """What git says; UsageError where there is no git or it does not answer."""
+    import subprocess  # only where something is compared
+
     command = ["git", "-C", str(folder), "--literal-pathspecs", *arguments]
     # A hook's own repository is not to be taken for that of the design; complaints are read in English.
     environment = {k: v for k, v in os.environ.items() if k not in _LOCAL} | {"LC_ALL": "C"}

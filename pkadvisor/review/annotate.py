@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.declaration_comments import takes_comment
+from pkadvisor.observe.declaration_comments import lines_without_comment
 from pkadvisor.observe.declaration_yaml import Document
 
 _BREAKS = re.compile("(\r\n|[\n\r\x85\u2028\u2029])")
@@ -26,12 +26,13 @@ def annotated(path: str, text: str, wanted: Mapping[int, Iterable[str]], reason:
         fix = "write it into pkadvisor.toml: [[review.suppress]] with rule, path, target and reason"
         raise UsageError("JSON has no comments, so nothing can be suppressed in it", where=path, fix=fix)
     document = Document(path, text.removeprefix("\ufeff"))
+    going_on = lines_without_comment(document)
     pieces = _BREAKS.split(text)  # text, break, text, break, …
     quoted = reason.replace("\\", "\\\\").replace('"', '\\"')
     for line in sorted(wanted, reverse=True):
         comment = f'# pkadvisor: ignore[{", ".join(sorted(set(wanted[line])))}] reason="{quoted}"'
         at = 2 * (line - 1)
-        if takes_comment(document, line):
+        if line not in going_on:
             blanks = "" if pieces[at][-2:].isspace() else "  "
             pieces[at] += blanks + comment
         else:

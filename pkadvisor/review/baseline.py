@@ -182,12 +182,19 @@ def applied(reviews: Sequence[DesignReview], baseline: Baseline, rules: Sequence
 
 
 def _marked(finding: Finding, entry: Entry | None, ratchet: bool) -> Finding:
-    if entry is None or finding.suppressed is not None or finding.rule in NEVER_SUPPRESSED:
+    """A finding as the baseline knows it. One that got worse counts again, and is not in the baseline any more.
+
+    A status that tells of an older design stays, unless the baseline says worse.
+    """
+    if finding.suppressed is not None or finding.rule in NEVER_SUPPRESSED:
         return finding
-    worse = finding.severity.rank < entry.severity.rank or (ratchet and grew(finding.measured, entry.measured))
-    if worse:
-        return replace(finding, baselined=True, status=Status.WORSE, before=entry.measured)
-    return replace(finding, baselined=True)
+    if entry is None:
+        return finding if finding.status is not None else replace(finding, status=Status.NEW)
+    if finding.severity.rank < entry.severity.rank or (ratchet and grew(finding.measured, entry.measured)):
+        return replace(finding, status=Status.WORSE, before=entry.measured)
+    if finding.status is not None:
+        return replace(finding, baselined=True)
+    return replace(finding, baselined=True, status=Status.UNCHANGED, before=entry.measured)
 
 
 def _stale(review: DesignReview, baseline: Baseline) -> list[Entry]:

@@ -112,6 +112,20 @@ def _mismatches(rule: Rule, design: DesignView) -> Iterator[Finding]:
         yield from _properties(rule, design, view)
 
 
+def unmatched_tables(rule: Rule, designs: Sequence[DesignView], profiled: Sequence[str]) -> tuple[Finding, ...]:
+    """Tables of a profile that none of several designs names, but for their spelling: at the table that was meant."""
+    names = {t.section.table.lower() for d in designs for t in d.tables}
+    without = {t.section.table: d for d in designs for t in d.tables if not t.has_data}
+    found = []
+    for other in profiled:
+        meant = next((n for n in without if other.lower() not in names and did_you_mean(other, (n,))), None)
+        if meant is not None:
+            message = f"the profile holds a table '{other}', and none '{meant}'"
+            fix = f"did you mean '{other}'? Else make the profile again (advisor profile)"
+            found.append(builtin_finding(rule, without[meant], message, path=("tables", meant), subject=other, fix=fix))
+    return tuple(found)
+
+
 def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Finding]:
     """Properties that the design names and the profile has not, or has under another type."""
     assert view.section.data is not None

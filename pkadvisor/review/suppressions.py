@@ -9,7 +9,7 @@ line, about the entry below. Rules are named, and a reason is given: there is no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -62,11 +62,9 @@ class Directive:
     wrong: str = ""
     fix: str = ""
 
-    def covers(self, finding: Finding) -> bool:
-        """Whether a finding is of one of its rules and at its entry or below."""
-        return finding.rule in self.rules and finding.document_path[: len(self.path)] == self.path
 
-
+WRONG_MOST = 100
+"""Comments that do not read, after which the rest of a file is not looked at."""
 MENTION = r"#\s*pk[-_ ]?advis[eo]r\s*(?:[:=\[(-]|(?:ignore|disable|suppress|skip|allow|noqa)\b)"
 """What a comment that means to suppress begins with, misspelt or not."""
 FORM = '# pkadvisor: ignore[PK101] reason="why this is fine"'
@@ -87,7 +85,14 @@ class MalformedError(ValueError):
 
 def directives(document: Document, rules: Sequence[Rule]) -> tuple[Directive, ...]:
     """All suppressions in the comments of a design file; ``rules`` are those that there are, asked or not."""
-    return tuple(d for comment in comments(document, MENTION) for d in _of_comment(comment, rules))
+    found, wrong = list[Directive](), 0
+    for comment in comments(document, MENTION):
+        made = tuple(_of_comment(comment, rules))
+        found += made
+        wrong += sum(bool(d.wrong) for d in made)
+        if wrong >= WRONG_MOST:
+            break
+    return tuple(found)
 
 
 def _of_comment(comment: Comment, rules: Sequence[Rule]) -> Iterator[Directive]:
@@ -180,14 +185,18 @@ def suppressed(
     """
     written = directives(design.document, known)
     valid = [d for d in written if not d.wrong and not _ended(d.until, today)]
+    by_place: dict[tuple[str, Path_], Directive] = {}
+    for directive in valid:
+        for name in directive.rules:
+            by_place.setdefault((name, directive.path), directive)
     there = [c for c in configured if not _ended(c.until, today) and _matches(c.path, design.name)]
     done = []
     for evaluation in evaluations:
         findings = tuple(
-            replace(f, suppressed=_suppression(f, design, valid, there, known)) for f in evaluation.findings
+            replace(f, suppressed=_suppression(f, design, by_place, there, known)) for f in evaluation.findings
         )
         done.append(replace(evaluation, findings=findings))
-    found = [f for e in done for f in e.findings]
+    there_are = {at for e in done for f in e.findings for at in _places(f)}
     judged = decided(evaluations, design)
     for rule in chosen:
         if rule.id == MALFORMED:
@@ -197,7 +206,7 @@ def suppressed(
                 _unused(rule, design, d, name, known)
                 for d in valid
                 for name in d.rules
-                if name in judged and not any(d.covers(f) and f.rule == name for f in found)
+                if name in judged and (name, d.path) not in there_are
             ]
             done.append(_evaluation(rule, written, unused))
         elif rule.id == EXPIRED:
@@ -284,18 +293,26 @@ def _matches(glob: str, design: str) -> bool:
 def _suppression(
     finding: Finding,
     design: DesignView,
-    written: Sequence[Directive],
+    written: Mapping[tuple[str, Path_], Directive],
     configured: Sequence[ConfiguredSuppression],
     known: Sequence[Rule],
 ) -> Suppression | None:
-    for directive in written:
-        if directive.covers(finding):
+    for at in _places(finding):
+        if at in written:
+            directive = written[at]
             where = f"{design.name}:{directive.line}"
             return Suppression(finding.rule, directive.reason, directive.until, where)
     for entry in configured:
         if configured_covers(entry, finding, known):
             return Suppression(finding.rule, entry.reason, entry.until, entry.where)
     return None
+
+
+def _places(finding: Finding) -> Iterator[tuple[str, Path_]]:
+    """Where a suppression of a finding may stand: at its value, or at anything above it, the nearest first."""
+    path = finding.document_path
+    for end in range(len(path), 0, -1):
+        yield finding.rule, path[:end]
 
 
 def _ended(until: str, today: str) -> bool:

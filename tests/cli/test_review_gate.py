@@ -1,0 +1,81 @@
+"""``advisor review`` from the command line: baselines and suppressions are written, and the day is a given."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Ask
+from tests.review.gate_support import DESIGN, RULES, TEXT
+
+FILE = ".pkadvisor-baseline.json"
+SUPPRESSED = TEXT.rstrip("\n") + '  # pkadvisor: ignore[ACME002] reason="weekly" until=2026-11-21\n'
+
+
+@pytest.fixture
+def review(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """``advisor review`` in a folder with a design in which a query scans."""
+    monkeypatch.chdir(tmp_path)
+    for name, content in {**{f"rules/{n}": t for n, t in RULES.items()}, DESIGN: TEXT}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    fixed = ("--rules", "rules", "--select", "ACME", "--select", "PK9")
+    return lambda *words: ask("review", DESIGN, *fixed, *words)
+
+
+def test_a_baseline_is_written_and_read_and_pruned(review: Ask, tmp_path: Path) -> None:
+    assert review()[0] == 1
+    code, _, errors = review("--baseline", FILE)
+    assert (code, "--write-baseline" in errors) == (2, True)
+    code, page, _ = review("--baseline", FILE, "--write-baseline")
+    assert (code, "ACME002" in page) == (0, False)
+    kept = (tmp_path / FILE).read_text(encoding="utf-8")
+    assert kept.count("ACME002") == 1
+    assert review("--baseline", FILE)[0] == 0
+    (tmp_path / DESIGN).write_text(TEXT.replace("status eq", "tenantId eq"), encoding="utf-8")
+    code, page, _ = review("--baseline", FILE)
+    assert (code, "PK904" in page) == (0, True)
+    assert (tmp_path / FILE).read_text(encoding="utf-8") == kept, "only what is asked for is written"
+    assert review("--baseline", FILE, "--prune-baseline")[0] == 0
+    assert "ACME002" not in (tmp_path / FILE).read_text(encoding="utf-8")
+    (tmp_path / FILE).write_text("{", encoding="utf-8")
+    assert review("--baseline", FILE)[0] == 3
+    assert (tmp_path / FILE).read_text(encoding="utf-8") == "{"
+
+
+def test_suppressions_are_added_and_listed(review: Ask, tmp_path: Path) -> None:
+    code, page, _ = review("--add-ignore", "one report a week")
+    assert (code, "ACME002" in page) == (0, False)
+    text = (tmp_path / DESIGN).read_text(encoding="utf-8")
+    assert text == TEXT.rstrip("\n") + '  # pkadvisor: ignore[ACME002] reason="one report a week"\n'
+    code, page, _ = review("--show-suppressed")
+    assert code == 0
+    assert "ACME002 scan  [suppressed" in page
+    assert f"one report a week, {DESIGN}:9" in page
+    assert review("--add-ignore", "again")[0] == 0
+    assert (tmp_path / DESIGN).read_text(encoding="utf-8") == text
+
+
+def test_the_day_comes_from_one_place(review: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / DESIGN).write_text(SUPPRESSED, encoding="utf-8")
+    assert review("--today", "2026-11-21")[0] == 0
+    code, page, _ = review("--today", "2026-11-22")
+    assert (code, "PK903" in page) == (1, True)
+    monkeypatch.setenv("PKADVISOR_TODAY", "2026-11-22")
+    assert review()[0] == 1
+    monkeypatch.delenv("PKADVISOR_TODAY")
+    monkeypatch.setattr("pkadvisor.cli.review.clock_day", lambda: "2026-11-22")
+    assert review()[0] == 1
+    monkeypatch.setattr("pkadvisor.cli.review.clock_day", lambda: "2026-11-21")
+    assert review()[0] == 0
+    assert review("--today", "tomorrow")[0] == 2
+
+
+def test_one_older_file_beside_the_design(review: Ask, tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text(TEXT, encoding="utf-8")
+    assert review("--against", "old.yaml")[0] == 1
+    assert review("--against", "old.yaml", "--new-only")[0] == 0
+    assert review("--against", "none.yaml")[0] == 2
+    code, _, errors = review("--against-ref", "main")
+    assert (code, "not in a git repository" in errors) == (2, True)
