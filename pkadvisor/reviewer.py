@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
+from pkadvisor.observe.declaration_yaml import decoded
 from pkadvisor.progress import Progress
 from pkadvisor.review.evaluate import DesignReview, evaluate
 from pkadvisor.review.findings import Severity
@@ -40,6 +41,14 @@ class ReviewRequest:
     fail_on: Severity | None = Severity.ERROR
     new_only: bool = False
     redact: bool = False
+    stdin: bytes = b""
+    """What the design ``-`` holds."""
+    stdin_name: str = ""
+
+
+STDIN = "-"
+STDIN_NAME = "standard-input.yaml"
+"""How a design of standard input is called where nobody names it."""
 
 
 def review(request: ReviewRequest, progress: Progress) -> dict[str, Any]:
@@ -71,9 +80,12 @@ def _reviewed(
     profile: ProfileDocument | None,
     progress: Progress,
 ) -> DesignReview:
-    name = Path(path).as_posix()
+    name, text = Path(path).as_posix(), None
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=len(request.designs) == 1)
+        if path == STDIN:
+            path = name = Path(request.stdin_name or STDIN_NAME).as_posix()
+            text = decoded(request.stdin, path)
+        view = open_design(path, text, limits, profile=profile, data=request.data, alone=len(request.designs) == 1)
         return DesignReview(name, view, evaluate(rules, view))
     except (UsageError, InputError) as error:
         return DesignReview(name, None, (), error)

@@ -13,13 +13,16 @@ from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
     redact_result,
+    say_error,
     speaks_unicode,
     wants_color,
     width_of,
     write_bytes,
     write_text,
 )
+from pkadvisor.cli.inputs import STDIN, design_files
 from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
+from pkadvisor.errors import AdvisorError
 
 EPILOG = examples(
     "advisor samples write footrace race",
@@ -38,7 +41,7 @@ class FailOn(StrEnum):
 def review(
     designs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DESIGN...", help="Design files or globs.", show_default=False),
+        typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
     ] = None,
     *,
     profile: Annotated[
@@ -65,6 +68,9 @@ def review(
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
+    stdin_name: Annotated[
+        str | None, option("--stdin-name", metavar="NAME", help="The path that the design '-' is reviewed as.")
+    ] = None,
     shared: Shared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
@@ -72,8 +78,9 @@ def review(
     from pkadvisor.reviewer import ReviewRequest
     from pkadvisor.reviewer import review as run
 
+    files = design_files(designs or ())
     request = ReviewRequest(
-        designs=tuple(designs or ()),
+        designs=files,
         profiles=tuple(profile or ()),
         data=tuple(data or ()),
         limits=tuple(limits or ()),
@@ -83,12 +90,30 @@ def review(
         fail_on=None if fail_on is FailOn.never else Severity(fail_on),
         new_only=new_only,
         redact=redact is Redact.keys,
+        stdin=read_stdin() if STDIN in files else b"",
+        stdin_name=stdin_name or "",
     )
     with listen(shared) as progress:
         document = run(request, progress)
     show(document, shared)
+    tell_errors(document, color=str(shared.color))
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])
+
+
+def read_stdin() -> bytes:
+    """Standard input as far as a design can be long, and one byte more."""
+    from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
+
+    return b"" if sys.stdin is None else sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+
+
+def tell_errors(document: dict[str, Any], *, color: str) -> None:
+    """On standard error, whatever the format: which designs could not be read, and why."""
+    for design in document["designs"]:
+        if (found := design["error"]) is not None:
+            told = AdvisorError(found["what"], where=found["where"], fix=found["fix"], excerpt=found["excerpt"])
+            say_error(told, color=color)
 
 
 def show(document: dict[str, Any], shared: Shared) -> None:
