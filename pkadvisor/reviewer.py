@@ -6,7 +6,7 @@ is told in the result; the others are reviewed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,7 @@ from pkadvisor.review.subjects import DesignView
 if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.review.fixes import Fixed, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,21 @@ def review_text(
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
+
+
+def fix_text(
+    path: str, text: str, findings: Sequence[Wanted], words: Mapping[str, Sequence[str]], request: ReviewRequest
+) -> Fixed:
+    """The text of a reviewed design with its safe edits made. Nothing is written.
+
+    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it.
+    """
+    from pkadvisor.review.fixes import fixed
+
+    limits, profile = load_limits(*request.limits), _profile(request)
+    alone = len(request.designs) == 1
+    view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
+    return fixed(view, text, findings, words)
 
 
 def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:

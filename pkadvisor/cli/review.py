@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +22,7 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.inputs import STDIN, design_files
+from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.shared import Format, Redact, Shared, examples, option, unfold
 from pkadvisor.errors import AdvisorError
 
@@ -68,6 +70,10 @@ def review(
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
+    fix: Annotated[
+        bool, option("--fix", help="Make edits that are safe as text; stored keys are never changed.")
+    ] = False,
+    diff: Annotated[bool, option("--diff", help="Show what --fix would edit, and change nothing.")] = False,
     stdin_name: Annotated[
         str | None, option("--stdin-name", metavar="NAME", help="The path that the design '-' is reviewed as.")
     ] = None,
@@ -93,9 +99,16 @@ def review(
         stdin=read_stdin() if STDIN in files else b"",
         stdin_name=stdin_name or "",
     )
+    check_fix(request, fix=fix, diff=diff, machine=shared.format is not Format.text)
     with listen(shared) as progress:
         document = run(request, progress)
-    show(document, shared)
+        if fix and not diff:
+            again = partial(run, request, progress)
+            document = fix_files(document, request, again, color=str(shared.color), quiet=shared.quiet)
+    if diff:
+        show_diff(document, request)
+    else:
+        show(document, shared)
     tell_errors(document, color=str(shared.color))
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])

@@ -24,7 +24,7 @@ FILE_BYTES_MAX = 2_000_000
 _NODES_MAX = 20_000
 """A table with twenty queries has about 300 values; ruamel.yaml reads some 20,000 a second."""
 _DEPTH_MAX = 64
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
@@ -84,7 +84,7 @@ class Document:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self._lines = _BREAK.split(text)
+        self._lines = LINE_BREAK.split(text)
         self._entries: dict[tuple[int, str], tuple[Node, Node]] = {}
         self._budget = _NODES_MAX
         self._root = self._compose(text)
@@ -114,7 +114,7 @@ class Document:
             what = f"is not YAML: {error.problem or error.context or 'cannot be read'}".splitlines()[0]
             raise self._error(line, column, 1, what, _QUOTE_HINT) from None
         except ReaderError as error:
-            before = _BREAK.split(text[: error.position])
+            before = LINE_BREAK.split(text[: error.position])
             what = f"a character YAML does not allow (U+{ord(text[error.position]):04X})"
             raise self._error(len(before) - 1, len(before[-1]), 1, what, "remove it") from None
         except (YAMLError, ValueError) as error:
@@ -266,6 +266,10 @@ class Document:
             shown = caret(_text(node), offset, width)
             return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=shown)
         return self._error(*inside, width, what, fix)
+
+    def position(self, path: Path_, offset: int) -> tuple[int, int] | None:
+        """Line and column, from 0, of a character of the text at ``path``; None where it is folded over lines."""
+        return self._inside(self._node(path)[0], offset)
 
     def _inside(self, node: Node, offset: int) -> tuple[int, int] | None:
         """Line and column (from 0) in the file of a character of a scalar; None where lines were folded."""
