@@ -179,7 +179,7 @@ class _Source:
         document = self.view.document
         first, last = document.position(path, at), document.position(path, at + width)
         if first is None or last is None or first[0] != last[0]:
-            raise _RefusedError("the key is written over several lines: write it in one")
+            raise _RefusedError("the key is folded over lines or has an anchor: write it plainly in one line")
         start, end = (self.starts[line] + column for line, column in (first, last))
         if self.text[start:end] != _template(document, path)[at : at + width]:
             raise _RefusedError("the key is written with escapes: write it plainly")
