@@ -112,6 +112,10 @@ class Document:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line, mark.column) if mark else (0, 0)
             what = f"is not YAML: {error.problem or error.context or 'cannot be read'}".splitlines()[0]
+            if "another document" in what:
+                raise self._error(
+                    line, column, 3, "holds more than one YAML document", "one file, one design"
+                ) from None
             raise self._error(line, column, 1, what, _QUOTE_HINT) from None
         except ReaderError as error:
             before = LINE_BREAK.split(text[: error.position])

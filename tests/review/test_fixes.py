@@ -1,7 +1,8 @@
-"""Edits of ``--fix``: only what is meant changes, byte for byte; a second run finds nothing to do; stored keys are kept."""
+"""Edits of ``--fix``: only what is meant changes, byte for byte; a second run is idle; stored keys are kept."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,7 @@ def test_only_the_keys_change_and_a_second_run_changes_nothing(partition_key: st
         assert placed is not None
         spans = hole_spans(placed.text)
         assert len(spans) == sum(not hasattr(p, "text") or bool(p.properties) for p in parse_template(placed.text))
-        assert all(a[1] < b[0] for a, b in zip(spans, spans[1:], strict=False))
+        assert all(a[1] < b[0] for a, b in pairwise(spans))
         names = {p.properties[0] for p in parse_template(placed.text) if p.properties and not p.function}
         assert not names & {"bib", "total"}
     again = edited(result.text)
