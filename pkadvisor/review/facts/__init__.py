@@ -6,7 +6,9 @@ every fact ``x.y`` that may be unknown there is the fact ``x.y_known``. Every li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
@@ -29,7 +31,8 @@ LIMIT = "limit."
 KNOWN = "_known"
 
 
-def types_for(scope: Scope) -> dict[str, FactType]:
+@lru_cache(maxsize=16)
+def types_for(scope: Scope) -> Mapping[str, FactType]:
     """The facts that a rule of this scope may name."""
     seen = {f"{s}." for s in visible(scope)}
     found: dict[str, FactType] = {}
@@ -38,7 +41,7 @@ def types_for(scope: Scope) -> dict[str, FactType]:
             found[fact.name] = fact.type
             if fact.may_be_unknown:
                 found[fact.name + KNOWN] = FactType.BOOL
-    return found | {f"{LIMIT}{name}": FactType.NUMBER for name in NAMES}
+    return MappingProxyType(found | {f"{LIMIT}{name}": FactType.NUMBER for name in NAMES})
 
 
 @lru_cache(maxsize=16)
