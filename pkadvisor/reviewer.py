@@ -103,7 +103,13 @@ def review_text(
 
 
 def fix_text(
-    path: str, text: str, findings: Sequence[Wanted], words: Mapping[str, Sequence[str]], request: ReviewRequest
+    path: str,
+    text: str,
+    findings: Sequence[Wanted],
+    words: Mapping[str, Sequence[str]],
+    request: ReviewRequest,
+    *,
+    compared: bool,
 ) -> Fixed:
     """The text of a reviewed design with its safe edits made. Nothing is written.
 
@@ -114,7 +120,7 @@ def fix_text(
     limits, profile = load_limits(*request.limits), _profile(request)
     alone = len(request.designs) == 1
     view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
-    return fixed(view, text, findings, words)
+    return fixed(view, text, findings, words, compared=compared)
 
 
 def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:

@@ -87,7 +87,9 @@ def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
         if design["error"] is None and findings:
             content = Path(path).read_bytes()
             text = content.decode("utf-8-sig")
-            found.append(_File(path, content, text, fix_text(path, text, _wanted(findings), words, request)))
+            compared = design["diff"] is not None
+            result = fix_text(path, text, _wanted(findings), words, request, compared=compared)
+            found.append(_File(path, content, text, result))
     return found
 
 

@@ -74,15 +74,25 @@ class _RefusedError(Exception):
     pass
 
 
-def fixed(view: DesignView, text: str, findings: Sequence[Wanted], words: Mapping[str, Sequence[str]]) -> Fixed:
-    """The text of a reviewed design with all safe edits made; ``words`` are the names of each rule beside its id."""
+def fixed(
+    view: DesignView,
+    text: str,
+    findings: Sequence[Wanted],
+    words: Mapping[str, Sequence[str]],
+    *,
+    compared: bool = False,
+) -> Fixed:
+    """The text of a reviewed design with all safe edits made; ``words`` are the names of each rule beside its id.
+
+    ``compared``: there is a design before it, whose keys are in use.
+    """
     source = _Source(view, text)
     edits, refused = dict[Edit, None](), dict[Refusal, None]()
     templates = dict[Path_, dict[tuple[int, int], str]]()
     for wanted in findings:
         try:
             if wanted.rule in (PADDING, SEPARATOR):
-                for path, at, width, put, what in _key_edits(view, wanted):
+                for path, at, width, put, what in _key_edits(view, wanted, compared):
                     edits[source.in_template(path, at, width, put, wanted.rule, what)] = None
                     templates.setdefault(path, {})[at, width] = put
         except _RefusedError as error:
@@ -102,12 +112,12 @@ def fixed(view: DesignView, text: str, findings: Sequence[Wanted], words: Mappin
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
-def _key_edits(view: DesignView, wanted: Wanted) -> Iterator[tuple[Path_, int, int, str, str]]:
+def _key_edits(view: DesignView, wanted: Wanted, compared: bool) -> Iterator[tuple[Path_, int, int, str, str]]:
     """(path of the template, offset in it, characters replaced, text instead, what is done)."""
     about = [s for s in view.subjects if s.logical == wanted.path and s.scope in (Scope.KEY, Scope.PART)]
     found = False
     for subject in about:
-        _refuse_stored(subject.view)
+        _refuse_stored(subject.view, compared)
         key = subject.above(Scope.KEY)
         item: KeyText = key.item
         spans = hole_spans(item.text)
@@ -135,6 +145,8 @@ def _key_edits(view: DesignView, wanted: Wanted) -> Iterator[tuple[Path_, int, i
     if not about:
         raise _RefusedError("the key cannot be found in the file")
     if not found and wanted.rule == PADDING:
+        if only is not None and only.part.function:
+            raise _RefusedError(f"{only.part} is no bare number: what it should be is for you to say")
         raise _RefusedError(
             "no declared int32 or int64 tells how many digits there are: declare the type of the property"
         )
@@ -142,12 +154,12 @@ def _key_edits(view: DesignView, wanted: Wanted) -> Iterator[tuple[Path_, int, i
         raise _RefusedError("its parts do not touch: which text none of them can contain is for you to say")
 
 
-def _refuse_stored(table: TableView) -> None:
+def _refuse_stored(table: TableView, compared: bool) -> None:
     """Refuse to edit keys that rows may be stored under, or that a filter spells out."""
     name, declared = table.section.table, table.declared
     if table.has_data or declared.entities_total or any(kind.entities_total for kind in declared.kinds):
         raise _RefusedError(f"{name} holds rows: other keys are a migration, never a fix")
-    if table.before is not None and table.before.scheme is not None:
+    if compared or (table.before is not None and table.before.scheme is not None):
         raise _RefusedError(f"{name} is in use with the design before: other keys are a migration, never a fix")
     content = table.design.document.content["tables"][name]
     for group in ("queries", "writes"):

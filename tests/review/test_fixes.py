@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.cli.main import main
 from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.design.template import hole_spans, parse_template
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.declaration import load_declaration
 from pkadvisor.review.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
+from pkadvisor.review.rule import load_rules
 from pkadvisor.review.subjects import DesignView, Scope
 from pkadvisor.reviewer import ReviewRequest, open_design
 
@@ -123,6 +126,8 @@ def test_keys_in_use_before_are_a_migration() -> None:
     assert edited(text).edits
     result = edited(text, before=text)
     assert not result.edits and "a migration, never a fix" in result.refused[0].why
+    view = opened(text)
+    assert not fixed(view, text, wanted(view), {}, compared=True).edits
 
 
 def test_an_alias_that_another_value_shares_is_left_alone() -> None:
@@ -180,7 +185,7 @@ def result_of(path: Path) -> dict[str, Any]:
         }
         for w in wanted(opened(text))
     ]
-    return {"rules": [], "designs": [{"error": None, "findings": found}]}
+    return {"rules": [], "designs": [{"error": None, "diff": None, "findings": found}]}
 
 
 def test_a_file_keeps_its_mark_and_its_line_ends_and_is_reviewed_again(
@@ -211,3 +216,32 @@ def test_what_cannot_be_edited_is_a_usage_error() -> None:
         check_fix(ReviewRequest(designs=("-",)), fix=True, diff=False, machine=False)
     with pytest.raises(UsageError, match="a diff is text"):
         check_fix(ReviewRequest(designs=("a.yaml",)), fix=False, diff=True, machine=True)
+
+
+def test_the_command_edits_shows_and_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("design.yaml")
+    path.write_text(design('"{city}"', '"{hash(city,16)}"'))
+    before = path.read_bytes()
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never"]) == 0
+    assert "0 edits made" in capsys.readouterr().err and path.read_bytes() == before
+    assert main(["review", "design.yaml", "--diff", "--fail-on", "never"]) == 0
+    assert capsys.readouterr().out == "" and path.read_bytes() == before
+    assert main(["review", "design.yaml", "--diff", "--format", "json"]) == 2
+
+
+@pytest.mark.skipif(PADDING not in {rule.id for rule in load_rules()}, reason="the rule is not there")
+def test_the_command_pads_a_number_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("design.yaml")
+    path.write_text(design('"{city}"', '"{bib}"'))
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never", "--format", "json"]) == 0
+    told = capsys.readouterr()
+    assert path.read_text() == design('"{city}"', '"{pad(bib,10)}"') and "1 edit made" in told.err
+    assert PADDING not in {f["rule"] for f in json.loads(told.out)["designs"][0]["findings"]}
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never"]) == 0
+    assert "0 edits made" in capsys.readouterr().err and path.read_text() == design('"{city}"', '"{pad(bib,10)}"')
