@@ -6,14 +6,14 @@ is told in the result; the others are reviewed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
-from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
+from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX, decoded
 from pkadvisor.observe.revision import Revision
 from pkadvisor.progress import Progress
 from pkadvisor.review.annotate import annotated
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.review.fixes import Fixed, Wanted
     from pkadvisor.toml_file import TomlFile
 
 PROFILE_BYTES_MAX = 50_000_000
@@ -75,6 +76,14 @@ class ReviewRequest:
     baseline: str = ""
     write_baseline: bool = False
     prune_baseline: bool = False
+    stdin: bytes = b""
+    """What the design ``-`` holds."""
+    stdin_name: str = ""
+
+
+STDIN = "-"
+STDIN_NAME = "standard-input.yaml"
+"""How a design of standard input is called where nobody names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,10 +165,13 @@ def _reviewed(
     profile: ProfileDocument | None,
     earlier: Earlier | None,
 ) -> DesignReview:
-    name = Path(path).as_posix()
+    name, text = Path(path).as_posix(), None
     alone = len(request.designs) == 1
     try:
-        view = open_design(path, None, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
+        if path == STDIN:
+            path = name = Path(request.stdin_name or STDIN_NAME).as_posix()
+            text = decoded(request.stdin, path)
+        view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
         old, notes = _old_design(earlier, path, request, limits, budgets, alone=alone)
@@ -380,6 +392,27 @@ def review_text(
     if before:
         view.compare_with(open_design(name, before, limits, data=data))
     return DesignReview(name, view, evaluate(rules, view, compared=bool(before)))
+
+
+def fix_text(
+    path: str,
+    text: str,
+    findings: Sequence[Wanted],
+    words: Mapping[str, Sequence[str]],
+    request: ReviewRequest,
+    *,
+    compared: bool,
+) -> Fixed:
+    """The text of a reviewed design with its safe edits made. Nothing is written.
+
+    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it.
+    """
+    from pkadvisor.review.fixes import fixed
+
+    limits, profile = load_limits(*request.limits), _profile(request)
+    alone = len(request.designs) == 1
+    view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
+    return fixed(view, text, findings, words, compared=compared)
 
 
 def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from pkadvisor.errors import UsageError
+from pkadvisor.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -158,6 +158,18 @@ def say(text: str, *, label: str = "", style: str = "", color: str = "auto", con
     from rich.text import Text
 
     (console or make_console(stream, color=colored)).print(Text.assemble((label, style), line))
+
+
+def say_error(error: AdvisorError, *, color: str = "auto") -> None:
+    """An error on standard error in one to four lines; its caret stays below its character after escaping."""
+    first, *rest = error.lines()
+    say(first, label="error: ", style="bold red", color=color)
+    if "\n" in error.excerpt:
+        source, marks = error.excerpt.split("\n")
+        column = len(marks) - len(marks.lstrip(" "))
+        rest[rest.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
+    for line in rest:
+        say(line, label="  ", color=color)
 
 
 def write_text(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,6 +125,24 @@ def settle(
     return given
 
 
+def design_files(texts: Sequence[str], *, where: str = "DESIGN") -> tuple[str, ...]:
+    """The design files that paths and globs name, each once, in the order given; ``-`` is standard input.
+
+    UsageError for an empty name, a glob that matches nothing, and a terminal as standard input. A path stays as it was
+    typed, also where no file is: the review tells that about this one design.
+    """
+    _refuse_terminal(texts, "review", "design.yaml")
+    found: dict[str, None] = {}
+    for text in texts:
+        if not text:
+            raise UsageError("an empty file name", where=where, fix="a variable in your script may be unset")
+        paths = [text] if text == STDIN else [str(path) for path in _expand(text)]
+        if not paths:
+            raise UsageError("no file matches", where=text, fix="'**' looks into folders, too")
+        found |= dict.fromkeys(paths)
+    return tuple(found)
+
+
 def check_files(*named: tuple[str, str]) -> None:
     """UsageError for the first (name, what it is) that is no file to be read."""
     for text, where in named:
@@ -180,11 +199,15 @@ def _check_stdin(given: Inputs, command: str) -> None:
     named = [path_text(text) for text in given.data] + [*given.logs, *given.profiles, *given.limits, *single]
     if named.count(STDIN) > 1:
         raise UsageError("standard input can be read once, and '-' was given several times", where=STDIN)
+    _refuse_terminal(named, command, "data.csv")
+
+
+def _refuse_terminal(named: Sequence[str], command: str, file: str) -> None:
     if STDIN in named and is_terminal(sys.stdin):
         raise UsageError(
             "'-' reads standard input, and that is this terminal",
             where=STDIN,
-            fix=f"pipe a file in, for example: advisor {command} - < data.csv",
+            fix=f"pipe a file in, for example: advisor {command} - < {file}",
         )
 
 

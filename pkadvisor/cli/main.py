@@ -61,6 +61,9 @@ def _run(arguments: list[str]) -> int:
 
     prepare_streams()
 
+    # pydantic looks through every installed package for plugins; none of ours needs one, and it takes tens of ms.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
+
     import typer.main
 
     from pkadvisor.cli.app import app
@@ -130,7 +133,7 @@ def version_text(*, machine: bool) -> str:
 
 def _explain(error: BaseException, arguments: list[str]) -> int:
     """Say on standard error what happened, in one to four lines; returns the exit code."""
-    from pkadvisor.cli.console import escape_page, say, write_text
+    from pkadvisor.cli.console import escape_page, say, say_error, write_text
 
     color, debug = _choice(arguments, "--color"), _debug_asked(arguments)
     color = color if color in ("always", "never") else "auto"
@@ -144,10 +147,7 @@ def _explain(error: BaseException, arguments: list[str]) -> int:
         return _confess(error, debug=debug, color=color)
     if debug:
         _show_traceback(error)
-    first, *excerpt_and_fix = _escaped_lines(known)
-    say(first, label="error: ", style="bold red", color=color)
-    for line in excerpt_and_fix:
-        say(line, label="  ", color=color)
+    say_error(known, color=color)
     if known.skeleton and _choice(arguments, "--format") != "json":
         # On standard output, so that  advisor analyze data.csv > design.yaml  begins a design file.
         write_text(escape_page(known.skeleton, color=False))
@@ -188,18 +188,6 @@ def _usage(error: Exception) -> UsageError:
     if hint:
         sentence = f"{sentence.rstrip('.')}; {hint}"
     return UsageError(sentence, fix=f"{path} --help lists what is possible")
-
-
-def _escaped_lines(error: AdvisorError) -> list[str]:
-    """The lines of an error as they will be printed; a caret stays below its character after escaping."""
-    from pkadvisor.cli.console import escape, redact
-
-    lines = error.lines()
-    if "\n" in error.excerpt:
-        source, marks = error.excerpt.split("\n")
-        column = len(marks) - len(marks.lstrip(" "))
-        lines[lines.index(marks)] = " " * len(escape(redact(source[:column]))) + marks.lstrip(" ")
-    return lines
 
 
 def _confess(error: BaseException, *, debug: bool, color: str) -> int:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -12,16 +17,36 @@ import typer
 from pkadvisor.cli.analyze import listen
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
-from pkadvisor.cli.console import say
+from pkadvisor.cli.console import say, say_error
+from pkadvisor.cli.inputs import STDIN, design_files
 from pkadvisor.cli.output import size_text, write_whole
+from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.review_output import deliver, settle_outputs
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
+from pkadvisor.errors import AdvisorError
 
 EPILOG = examples(
     "advisor samples write footrace race",
     "advisor review race/design.yaml --fail-on never",
     "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
 )
+
+
+FEW = 16
+"""So many designs leave less behind than it is worth to look for."""
+
+
+@contextmanager
+def without_collection(wanted: bool) -> Iterator[None]:
+    """A short run without searches for cycles: nearly all that it makes lives to its end anyway."""
+    collects = gc.isenabled()
+    if wanted:
+        gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class FailOn(StrEnum):
@@ -35,7 +60,7 @@ class FailOn(StrEnum):
 def review(
     designs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="DESIGN...", help="Design files or globs.", show_default=False),
+        typer.Argument(metavar="DESIGN...", help="Design files, globs or '-'.", show_default=False),
     ] = None,
     *,
     profile: Annotated[
@@ -111,6 +136,13 @@ def review(
     redact: Annotated[
         Redact, option("--redact", help="Hide key values in every output.", env="REDACT", show_default=True)
     ] = Redact.none,
+    fix: Annotated[
+        bool, option("--fix", help="Make edits that are safe as text; stored keys are never changed.")
+    ] = False,
+    diff: Annotated[bool, option("--diff", help="Show what --fix would edit, and change nothing.")] = False,
+    stdin_name: Annotated[
+        str | None, option("--stdin-name", metavar="NAME", help="The path that the design '-' is reviewed as.")
+    ] = None,
     out: Annotated[
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ReviewFormat)}). Repeatable."),
@@ -140,7 +172,7 @@ def review(
         settings.check_rules(load_rules(folders, cases=False))
     known = baseline or settings.baseline or ""
     threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
-    named = tuple(designs or settings.design_files())
+    named = design_files(designs) if designs else settings.design_files()
     given = tuple(profile or (() if data else settings.profile))
     inputs = [*named, *given, *(data or ()), *(limits or ()), *(path for path in (against, known) if path)]
     outputs = settle_outputs(
@@ -171,16 +203,50 @@ def review(
         baseline=known,
         write_baseline=write_baseline,
         prune_baseline=prune_baseline,
+        stdin=read_stdin() if STDIN in named else b"",
+        stdin_name=stdin_name or "",
     )
-    with listen(shared) as progress:
+    check_fix(request, fix=fix, diff=diff, machine=shared.format is not ReviewFormat.text)
+    few = len(named) <= FEW and not (request.data or request.profiles)
+    with without_collection(few), listen(shared) as progress:
         done = conduct(request, progress)
         if add_ignore and write_ignores(done.document, add_ignore, shared):
             done = conduct(request, progress)
+        document = done.document
+        if fix and not diff:
+            plain = replace(request, write_baseline=False, prune_baseline=False)
+            document = fix_files(
+                document,
+                request,
+                lambda: conduct(plain, progress).document,
+                color=str(shared.color),
+                quiet=shared.quiet,
+            )
     if done.baseline is not None:
         write_file(Path(known), done.baseline.encode(), shared)
-    deliver(done.document, outputs)
-    if done.document["exit_code"]:
-        raise typer.Exit(done.document["exit_code"])
+    if diff:
+        show_diff(document, request)
+    else:
+        deliver(document, outputs)
+    if diff or outputs.page is not ReviewFormat.text:
+        tell_errors(document, color=str(shared.color))
+    if document["exit_code"]:
+        raise typer.Exit(document["exit_code"])
+
+
+def read_stdin() -> bytes:
+    """Standard input as far as a design can be long, and one byte more."""
+    from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
+
+    return b"" if sys.stdin is None else sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
+
+
+def tell_errors(document: dict[str, Any], *, color: str) -> None:
+    """On standard error, whatever the format: which designs could not be read, and why."""
+    for design in document["designs"]:
+        if (found := design["error"]) is not None:
+            told = AdvisorError(found["what"], where=found["where"], fix=found["fix"], excerpt=found["excerpt"])
+            say_error(told, color=color)
 
 
 def clock_day() -> str:

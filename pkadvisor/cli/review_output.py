@@ -88,10 +88,8 @@ def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs
         sys.stderr.flush()
     if outputs.page in (ReviewFormat.text, ReviewFormat.azure) or outputs.shared.quiet:
         return
-    from pkadvisor.report.review_words import unreadable, verdict
+    from pkadvisor.report.review_words import verdict
 
-    for design, error in unreadable(document):
-        say(f"{design} cannot be reviewed: {error['what']}", color=outputs.shared.color)
     say(verdict(document), color=outputs.shared.color)
 
 

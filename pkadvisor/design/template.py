@@ -102,6 +102,21 @@ def parse_template(source: str, *, known: Iterable[str] | None = None, where: st
     return tuple(parts)
 
 
+def hole_spans(source: str) -> tuple[tuple[int, int], ...]:
+    """(first character, the one behind the last) of each pair of braces in a template that can be read."""
+    spans, position = list[tuple[int, int]](), 0
+    while position < len(source):
+        found = _HOLE_END.match(source, position + 1) if source[position] == "{" else None
+        if source[position : position + 2] in ("{{", "}}"):
+            position += 2
+        elif found is not None:
+            spans.append((position, found.end()))
+            position = found.end()
+        else:
+            position += 1
+    return tuple(spans)
+
+
 def _literal(text: str, source: str, column: int, where: str) -> Literal:
     bad = next((c for c in text if c in FORBIDDEN), None)
     if bad is not None:

@@ -35,6 +35,8 @@ from pkadvisor.table.edm import EdmType
 
 _GROWTH_MAX = 1e9
 _NAME_MAX = 64
+_TEMPLATE_MAX = 4_096
+"""A key holds 512 characters; a template may have long names of properties in it."""
 
 
 class TableBuilder:
@@ -78,18 +80,18 @@ class TableBuilder:
     # --- the table itself -----------------------------------------------------------------------------------------
 
     def keys(self) -> tuple[Placed | None, Placed | None, tuple[IndexRowDeclaration, ...]]:
-        table, at, document = self.table, self.at, self.document
+        table, at = self.table, self.at
         given, lacking = ("partition_key", "row_key") if table.row_key is None else ("row_key", "partition_key")
         if (table.partition_key is None) != (table.row_key is None):
             what = f"{given} without {lacking}"
-            raise document.error((*at, given), what, f"add {lacking} (it may be ''), or remove both", at_key=True)
+            raise self.document.error((*at, given), what, f"add {lacking} (it may be ''), or remove both", at_key=True)
         if table.index_rows and table.partition_key is None:
             what = "index_rows without the keys of the table"
-            raise document.error((*at, "index_rows"), what, "add partition_key and row_key", at_key=True)
+            raise self.document.error((*at, "index_rows"), what, "add partition_key and row_key", at_key=True)
         rows = tuple(
             IndexRowDeclaration(
                 partition_key=self.placed((*at, "index_rows", i, "partition_key"), row.partition_key),
-                row_key=document.placed((*at, "index_rows", i, "row_key"), row.row_key),
+                row_key=self.template((*at, "index_rows", i, "row_key"), row.row_key),
                 copy=row.copy_,
             )
             for i, row in enumerate(table.index_rows)
@@ -101,7 +103,13 @@ class TableBuilder:
         return (*keys, rows)
 
     def placed(self, path: Path_, text: str | None) -> Placed | None:
-        return None if text is None else self.document.placed(path, text)
+        return None if text is None else self.template(path, text)
+
+    def template(self, path: Path_, text: str) -> Placed:
+        if len(text) > _TEMPLATE_MAX:
+            what = f"a key of {len(text):,} characters; at most {_TEMPLATE_MAX:,} are read"
+            raise self.document.error(path, what, "a key of the store holds 1 KiB")
+        return self.document.placed(path, text)
 
     def kinds(self) -> tuple[KindDeclaration, ...]:
         table, at = self.table, self.at

@@ -1,7 +1,8 @@
 """YAML text → plain values whose places in the file are still known.
 
 The text is composed to ruamel.yaml's node tree (YAML 1.2, pure Python) and walked once under bounds, so that a hostile
-file costs little: at most 2 MB, 64 levels and 200,000 nodes *after* aliases are expanded. Keys are unique text.
+file costs little: at most 2 MB, 64 levels and 20,000 values, counted while they are read and again once aliases are
+expanded. Keys are unique text.
 """
 
 from __future__ import annotations
@@ -10,22 +11,27 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.errors import UsageError, caret
+from pkadvisor.errors import UsageError, caret, did_you_mean
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
 FILE_BYTES_MAX = 2_000_000
-_NODES_MAX = 200_000
+_NODES_MAX = 20_000
+"""A table with twenty queries has about 300 values; ruamel.yaml reads some 20,000 a second."""
 _DEPTH_MAX = 64
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
+LINE_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what ruamel counts as the end of a line
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
 _QUOTE_HINT = 'text with { } : # or quotes in it needs quotes around it, e.g. "{event}__{distance}"'
+
+_OTHER_DOCUMENT = re.compile(r'"document"\s*:\s*"pkadvisor (\w+)"')
+_HEAD_CHARACTERS = 400
 
 Path_ = tuple[str | int, ...]
 """The way to a value: keys and indexes from the root."""
@@ -40,12 +46,45 @@ class Placed:
     column: int
 
 
+class _TooManyError(Exception):
+    """More values than a design can have."""
+
+
+class _TooDeepError(Exception):
+    """More levels than a design can have."""
+
+
+@cache
+def _bounded_composer() -> type[Any]:
+    """ruamel.yaml's composer, which stops at the bounds; a class of its own because ruamel.yaml is imported late."""
+    from ruamel.yaml.composer import Composer
+
+    class BoundedComposer(Composer):
+        def __init__(self, loader: Any = None) -> None:
+            super().__init__(loader)
+            self.warn_double_anchors = False  # allowed in YAML 1.2, and a warning for each is no error message
+            self.left, self.level = _NODES_MAX, 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            self.left -= 1
+            if self.left < 0:
+                raise _TooManyError
+            if self.level > _DEPTH_MAX:
+                raise _TooDeepError
+            self.level += 1
+            node = super().compose_node(parent, index)
+            self.level -= 1
+            return node
+
+    return BoundedComposer
+
+
 class Document:
     """A YAML file as plain values (``content``), able to point at each of them."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self._lines = _BREAK.split(text)
+        self._lines = LINE_BREAK.split(text)
         self._entries: dict[tuple[int, str], tuple[Node, Node]] = {}
         self._budget = _NODES_MAX
         self._root = self._compose(text)
@@ -60,22 +99,38 @@ class Document:
 
         if _SURROGATE.search(text):
             raise UsageError("is not Unicode text", where=self.path, fix="save the file as UTF-8")
+        self._refuse_other_documents(text)
+        yaml = YAML(typ="rt", pure=True)
+        yaml.Composer = _bounded_composer()
         try:
-            root: Node | None = YAML(typ="rt", pure=True).compose(text)
-        except RecursionError:
+            root: Node | None = yaml.compose(text)
+        except _TooManyError:
+            raise self._too_big(f"holds more than {_NODES_MAX:,} values") from None
+        except (RecursionError, _TooDeepError):
             raise self._too_big(f"nests more than {_DEPTH_MAX} levels") from None
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             line, column = (mark.line, mark.column) if mark else (0, 0)
             what = f"is not YAML: {error.problem or error.context or 'cannot be read'}".splitlines()[0]
+            if "another document" in what:
+                raise self._error(
+                    line, column, 3, "holds more than one YAML document", "one file, one design"
+                ) from None
             raise self._error(line, column, 1, what, _QUOTE_HINT) from None
         except ReaderError as error:
-            before = _BREAK.split(text[: error.position])
+            before = LINE_BREAK.split(text[: error.position])
             what = f"a character YAML does not allow (U+{ord(text[error.position]):04X})"
             raise self._error(len(before) - 1, len(before[-1]), 1, what, "remove it") from None
         except (YAMLError, ValueError) as error:
             raise UsageError(f"is not YAML: {str(error).splitlines()[0]}", where=self.path, fix=_QUOTE_HINT) from None
         return root
+
+    def _refuse_other_documents(self, text: str) -> None:
+        """Name a document of pkadvisor that is no design, before minutes go into reading it as YAML."""
+        found = _OTHER_DOCUMENT.search(text[:_HEAD_CHARACTERS]) if text.lstrip().startswith("{") else None
+        if found is not None:
+            fix = "give it with --profile, and the design first" if found[1] == "profile" else "name the design itself"
+            raise UsageError(f"this is a {found[1]} of pkadvisor, not a design", where=self.path, fix=fix)
 
     def _plain(self, node: Node, depth: int) -> Any:
         from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
@@ -231,6 +286,10 @@ class Document:
             return UsageError(what, where=f"{self.path}:{line}:{column}", fix=fix, excerpt=shown)
         return self._error(*inside, width, what, fix)
 
+    def position(self, path: Path_, offset: int) -> tuple[int, int] | None:
+        """Line and column, from 0, of a character of the text at ``path``; None where it is folded over lines."""
+        return self._inside(self._node(path)[0], offset)
+
     def _inside(self, node: Node, offset: int) -> tuple[int, int] | None:
         """Line and column (from 0) in the file of a character of a scalar; None where lines were folded."""
         mark, value, style = node.start_mark, node.value, getattr(node, "style", None)
@@ -285,18 +344,37 @@ def read_text(path: Path) -> str:
     """The text of a design file; UsageError where it is missing, too large or not UTF-8."""
     with _reading(path), path.open("rb") as stream:
         raw = stream.read(FILE_BYTES_MAX + 1)
+    return decoded(raw, str(path))
+
+
+def decoded(raw: bytes, where: str) -> str:
+    """The bytes of a design file as text; UsageError where they are too many or not UTF-8."""
     if len(raw) > FILE_BYTES_MAX:
-        raise UsageError("is larger than 2 MB", where=str(path), fix="is it the data? a design file is a few pages")
+        raise UsageError("is larger than 2 MB", where=where, fix="is it the data? a design file is a few pages")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"is not UTF-8 (byte {error.start})", where=str(path), fix="save it as UTF-8") from None
+        raise UsageError(f"is not UTF-8 (byte {error.start})", where=where, fix="save it as UTF-8") from None
 
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
         yield
+    except FileNotFoundError:
+        raise UsageError("there is no such file", where=str(path), fix=_beside(path) or "give a YAML file") from None
+    except IsADirectoryError:
+        fix = "name its files; a quoted glob such as 'DIR/*.yaml' will do"
+        raise UsageError("this is a directory", where=str(path), fix=fix) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a path"
         raise UsageError(f"cannot read the design: {reason}", where=str(path), fix="give a YAML file") from None
+
+
+def _beside(path: Path) -> str:
+    """``did you mean …`` from the names beside a missing file."""
+    try:
+        names = sorted(entry.name for entry in path.parent.iterdir())[:1000]
+    except (OSError, ValueError):
+        return ""
+    return did_you_mean(path.name, names)

@@ -501,8 +501,9 @@ def test_unreadable_files(tmp_path: Path) -> None:
     utf16.write_bytes("schema: 1".encode("utf-16"))
     with pytest.raises(UsageError, match="not UTF-8"):
         load_declaration(utf16)
-    for path in (tmp_path, tmp_path / "missing.yaml", Path("a\0b")):
-        with pytest.raises(UsageError, match="cannot read"):
+    unreadable = {tmp_path: "directory", tmp_path / "missing.yaml": "no such file", Path("a\0b"): "cannot read"}
+    for path, what in unreadable.items():
+        with pytest.raises(UsageError, match=what):
             load_declaration(path)
 
 

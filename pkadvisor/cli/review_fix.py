@@ -1,0 +1,109 @@
+"""``advisor review --fix``: safe edits of the design files, and ``--diff``, which only shows them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.cli.console import escape_page, say, write_text
+from pkadvisor.cli.inputs import STDIN
+from pkadvisor.cli.output import write_whole
+from pkadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.review.fixes import Fixed
+    from pkadvisor.reviewer import ReviewRequest
+
+_BOM = b"\xef\xbb\xbf"
+_ROUNDS = 3
+"""An edit may bring up the next finding, as a padding brings up a separator; more than that is no progress."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    content: bytes
+    before: str
+    result: Fixed
+
+
+def check_fix(request: ReviewRequest, *, fix: bool, diff: bool, machine: bool) -> None:
+    """UsageError for a command line on which nothing could be edited."""
+    option = "--fix" if fix else "--diff"
+    if (fix or diff) and STDIN in request.designs:
+        raise UsageError("standard input cannot be edited", where=option, fix="name the design file")
+    if diff and machine:
+        raise UsageError("a diff is text", where="--diff", fix="leave out --format")
+
+
+def fix_files(
+    document: dict[str, Any], request: ReviewRequest, run: Callable[[], dict[str, Any]], *, color: str, quiet: bool
+) -> dict[str, Any]:
+    """The designs with their edits written, and the review of what they are then."""
+    done, refused = 0, dict[tuple[str, int, str, str], None]()
+    for _ in range(_ROUNDS):
+        files = _edited(document, request)
+        refused = {(f.path, r.line, r.rule, r.why): None for f in files for r in f.result.refused}
+        changed = [f for f in files if f.result.edits]
+        if not changed:
+            break
+        for file in changed:
+            bom = _BOM if file.content.startswith(_BOM) else b""
+            write_whole(Path(file.path), bom + file.result.text.encode())
+            done += len(file.result.edits)
+            for edit in file.result.edits if not quiet else ():
+                say(f"fixed {Path(file.path).as_posix()}:{edit.line}: {edit.rule}: {edit.what}", color=color)
+        document = run()
+    if not quiet:
+        for path, line, rule, why in refused:
+            say(f"not fixed {Path(path).as_posix()}:{line}: {rule}: {why}", color=color)
+        say(f"{done} {'edit' if done == 1 else 'edits'} made", color=color)
+    return document
+
+
+def show_diff(document: dict[str, Any], request: ReviewRequest) -> None:
+    """What ``--fix`` would write first, as a unified diff on standard output; nothing is written."""
+    pages = []
+    for file in _edited(document, request):
+        name = Path(file.path).as_posix()
+        old, new = file.before.splitlines(keepends=True), file.result.text.splitlines(keepends=True)
+        for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
+            pages.append(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n")
+    if pages:
+        write_text(escape_page("".join(pages).replace("\r\n", "\n"), color=False))
+
+
+def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
+    from pkadvisor.review.fixes import FIXABLE
+    from pkadvisor.reviewer import fix_text
+
+    words = {rule["id"]: (rule["name"], *rule["aliases"]) for rule in document["rules"]}
+    found = []
+    for path, design in zip(request.designs, document["designs"], strict=True):
+        findings = [f for f in design["findings"] if f["rule"] in FIXABLE and f["suppressed"] is None]
+        if design["error"] is None and findings:
+            content = Path(path).read_bytes()
+            text = content.decode("utf-8-sig")
+            compared = design["diff"] is not None
+            result = fix_text(path, text, _wanted(findings), words, request, compared=compared)
+            found.append(_File(path, content, text, result))
+    return found
+
+
+def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:
+    from pkadvisor.review.fixes import Wanted
+
+    return [
+        Wanted(
+            f["rule"],
+            f["subject"]["path"],
+            f["subject"]["name"],
+            f["place"]["line"],
+            f["place"]["column"],
+            f["place"]["end_column"],
+        )
+        for f in findings
+    ]

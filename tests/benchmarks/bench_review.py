@@ -1,0 +1,82 @@
+"""``advisor review`` as a process, without data: one design, 200 designs, and files that are made to take long.
+
+usage: bench_review.py [ROUNDS] [FOLDER]
+
+Prints one JSON object: medians and maxima of seconds, peak memory, and the ratio to an empty Python process. The goals:
+one design within 0.6 s, 200 designs within 10 s, a file that cannot be a design refused within 2 s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+HOSTILE = {
+    "many-values": "x: [" + "1," * 950_000 + "1]",
+    "many-keys": "x: {" + "a: 1, " * 300_000 + "}",
+    "many-anchors": "x:\n" + "  - &a b\n" * 190_000,
+    "deep": "[" * 1_900_000,
+    "long-key": 'schema: 1\ntables:\n  Abc:\n    partition_key: "' + "{a}" * 600_000 + '"\n    row_key: ""\n',
+    "comments": "# as people write\n" * 105_000,
+    "blank": "schema: 1\ntables:\n  Abc:\n" + "\n" * 1_900_000,
+    "aliases": "a: &a 1\nb: [" + "*a," * 600_000 + "1]",
+}
+
+
+def run(arguments: list[str]) -> tuple[float, float, int]:
+    """(seconds, peak MB, exit code) of a Python process."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    return time.perf_counter() - start, usage.ru_maxrss / 1000, os.waitstatus_to_exitcode(status)
+
+
+def measured(name: str, arguments: list[str], rounds: int, empty_s: float) -> dict[str, object]:
+    runs = [run(["-m", "pkadvisor", "review", *arguments]) for _ in range(rounds)]
+    median = statistics.median(r[0] for r in runs)
+    return {
+        "name": name,
+        "rounds": rounds,
+        "seconds_median": round(median, 3),
+        "seconds_max": round(max(r[0] for r in runs), 3),
+        "ratio_to_empty": round(median / empty_s, 1),
+        "peak_mb": round(max(r[1] for r in runs), 1),
+        "exit": sorted({r[2] for r in runs}),
+    }
+
+
+def main() -> None:
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 7
+    folder = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(tempfile.mkdtemp())
+    texts = [path.read_text(encoding="utf-8") for path in sorted(SAMPLES.glob("*/design*.yaml"))]
+    for i in range(200):
+        path = folder / "many" / f"{i:03d}.yaml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# design {i}\n{texts[i % len(texts)]}", encoding="utf-8")
+    for name, text in HOSTILE.items():
+        (folder / f"{name}.yaml").write_text(text, encoding="utf-8")
+    empty_s = statistics.median(run(["-c", "pass"])[0] for _ in range(max(rounds, 5)))
+    never = ["--fail-on", "never"]
+    out = [
+        measured("one design", [str(SAMPLES / "footrace" / "design.yaml"), *never], rounds, empty_s),
+        measured("200 designs", [str(folder / "many" / "*.yaml"), *never], max(1, rounds // 3), empty_s),
+        *(measured(name, [str(folder / f"{name}.yaml"), *never], 1, empty_s) for name in HOSTILE),
+    ]
+    print(json.dumps({"empty_process_s": round(empty_s, 4), "rules": _rules(), "runs": out}, indent=2))
+
+
+def _rules() -> int:
+    from pkadvisor.review.rule import load_rules
+
+    return len(load_rules())
+
+
+if __name__ == "__main__":
+    main()

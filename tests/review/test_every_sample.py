@@ -1,0 +1,79 @@
+"""Every bundled design is reviewed: alone, with its data, and with the profile that the command makes of its data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.cli.main import main
+
+SAMPLES = Path(__file__).parents[2] / "samples"
+DESIGNS = sorted(SAMPLES.glob("*/design*.yaml"))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert main([*arguments, "--quiet", "--format", "json", "--fail-on", "never"]) == 0, capsys.readouterr().err
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return document
+
+
+def places_hold(document: dict[str, Any], design: Path) -> None:
+    lines = design.read_text(encoding="utf-8").splitlines()
+    for found in document["designs"][0]["findings"]:
+        assert found["place"]["excerpt"] == lines[found["place"]["line"] - 1]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.parent.name}-{d.stem}")
+def test_a_sample_is_reviewed_alone_with_data_and_with_a_profile(
+    design: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = [str(path) for path in sorted(design.parent.glob("*.csv*"))]
+    alone = run(capsys, "review", str(design))
+    places_hold(alone, design)
+    assert not any(t["has_data"] for t in alone["designs"][0]["tables"])
+    given = [word for path in data for word in ("--data", path)]
+    with_data = run(capsys, "review", str(design), *given)
+    places_hold(with_data, design)
+    profile = tmp_path / "p.json"
+    assert main(["profile", *data, "--design", str(design), "--out", str(profile), "--quiet"]) == 0
+    capsys.readouterr()
+    with_profile = run(capsys, "review", str(design), "--profile", str(profile))
+    places_hold(with_profile, design)
+    for document in (with_data, with_profile):
+        assert all(t["has_data"] and not t["note"] for t in document["designs"][0]["tables"])
+
+
+KINDS = """\
+schema: 1
+tables:
+  Shop:
+    partition_key: "{order_id}"
+    row_key: "{customer}"
+    kinds:
+      Orders: {properties: {order_id: string, customer: string}}
+      Lines: {properties: {order_id: string, customer: string, sku: string}}
+    index_rows:
+      - {partition_key: "c_{customer}", row_key: "{order_id}", copy: pointer}
+    queries:
+      - {name: by-sku, kind: Lines, filter: "sku eq '{sku}'", rate: 40/s}
+      - {name: header, kind: Orders, filter: "customer eq '{customer}'", rate: 40/s}
+  Bare:
+    properties: {id: string}
+    queries:
+      - {name: one, filter: "id eq '{id}'", rate: 1/s}
+"""
+
+
+def test_kinds_index_rows_and_tables_without_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    design = tmp_path / "d.yaml"
+    design.write_text(KINDS)
+    document = run(capsys, "review", str(design))
+    places_hold(document, design)
+    tables = document["designs"][0]["tables"]
+    assert [(t["table"], t["kind"]) for t in tables] == [("Shop", "Orders"), ("Shop", "Lines"), ("Bare", None)]
+    assert tables[2]["partition_key"] is None and tables[2]["note"] == "the design declares no keys"
+    scans = [f for f in document["designs"][0]["findings"] if f["rule"] == "PK201"]
+    assert [(f["subject"]["name"], f["kind"], f["place"]["line"]) for f in scans] == [("by-sku", "Lines", 12)]
