@@ -140,7 +140,9 @@ def review(
         settings.check_rules(load_rules(folders, cases=False))
     known = baseline or settings.baseline or ""
     threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
-    inputs = [*(designs or ()), *(profile or ()), *(data or ()), *(limits or ())]
+    named = tuple(designs or settings.design_files())
+    given = tuple(profile or (() if data else settings.profile))
+    inputs = [*named, *given, *(data or ()), *(limits or ()), *(path for path in (against, known) if path)]
     outputs = settle_outputs(
         out,
         shared,
@@ -150,8 +152,8 @@ def review(
         if_changed=if_changed,
     )
     request = ReviewRequest(
-        designs=tuple(designs or settings.design_files()),
-        profiles=tuple(profile or (() if data else settings.profile)),
+        designs=named,
+        profiles=given,
         data=tuple(data or ()),
         limits=(*settings.limits, *(limits or ())),
         rules=folders,

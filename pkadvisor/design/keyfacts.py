@@ -166,11 +166,19 @@ def units(text: pl.Expr) -> pl.Expr:
 
 
 def _escaped(part: Part, beside: str, population: Population) -> int:
-    """The longest text of a String property as the key holds it; 0 for other parts and where values are hidden."""
+    """The longest text of a String property, or of a function of text, as the key holds it; 0 for other parts and where
+    values are hidden."""
     import polars as pl
 
     from pkadvisor.design.transforms import escape_expression
 
+    if isinstance(part, TextOf) and not population.hashed & {*part.properties}:
+        memo = ("escaped", str(part), beside)
+        if memo not in population.memo:
+            text = part.expression(Context(population.types, beside))
+            longest = population.frame.head(population.rows).select(units(text).max()).item()
+            population.memo[memo] = int(longest or 0)
+        return int(population.memo[memo])
     if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
         return 0
     memo = ("escaped", part.property, beside)

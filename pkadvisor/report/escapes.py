@@ -18,7 +18,7 @@ _ESCAPED_IN_JSON = re.compile(
     "[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 _MARKDOWN = re.compile(r"[\\`*_{}\[\]()|~$!#]")
-_BLOCK = re.compile(r"^(\d{0,9})([-+=.])")  # what begins a list or a line below a heading
+_BLOCK = re.compile(r"^(\d{0,9})([-+=.])(?=[\s=-]|$)")  # what begins a list or a line below a heading
 _REFERENCE = re.compile(r"(?i)([@#](?=\w)|://|\bwww\.|\bGH-(?=\d))")
 _BREAK = "\u200b"  # zero width: it takes the meaning from a mention, a reference and a bare link, and shows nothing
 

@@ -162,9 +162,9 @@ def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
 
 def _metric(label: str, metric: Mapping[str, Any]) -> str:
     unit, name = metric["unit"], markdown(label)
-    before, after = (markdown(words.quantity(metric[side], unit)) for side in ("before", "after"))
+    before, after = (markdown(words.metric_value(metric[side], unit)) for side in ("before", "after"))
     told, change = words.metric_verdict(metric), words.metric_change(metric)
-    moved = f"{change[:1]}{markdown(change[1:])}"  # a sign begins no list within a cell
+    moved = markdown(change)
     shown = f"**{after}**" if told.startswith("worse") else after
     return f"| {name} | {before} | {shown} | {moved} | {markdown(told)} |\n"
 

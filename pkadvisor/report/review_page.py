@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from typing import Any
 
@@ -96,10 +97,23 @@ def _plain(value: bool | float | str, unit: str) -> str:
 
 def _labelled(page: Page, bar: str, label: str, text: str, *, exact: bool = False) -> None:
     """``  = measured: text``; the text folds under itself, and nothing of it is lost."""
-    _folded(page, f"{bar}= {label + ':':<10}", text if exact else page.words(text))
+    head = f"{bar}= {label + ':':<10}"
+    if exact:
+        _folded(page, head, text)
+    else:
+        _prose(page, head, text)
+
+
+def _prose(page: Page, head: str, text: str) -> None:
+    """Prose behind a head, broken at blanks; a word that is too long is folded."""
+    room = max(12, page.width - len(head))
+    pieces = textwrap.wrap(page.words(text), room, break_on_hyphens=False) or [""]
+    page.lines.append(head + pieces[0])
+    page.lines += [" " * len(head) + piece for piece in pieces[1:]]
 
 
 def _folded(page: Page, head: str, text: str) -> None:
+    """Keys and paths behind a head, character by character where they have no blanks."""
     if len(head) + 16 > page.width:
         page.lines.append(head.rstrip())
         head = "    "
@@ -131,7 +145,7 @@ def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
         carets = "".join(("^" if marked else " ") * _cells(text) for text, marked in row).rstrip()
         if carets:
             page.lines.append(f"{page.style(bar, 'dim')} {page.style(carets, _STYLES[finding['severity']])}")
-    _folded(page, f"{' ' * (gutter + 1)}= ", page.words(finding["message"]))
+    _prose(page, f"{' ' * (gutter + 1)}= ", finding["message"])
 
 
 def _rows(cells: list[tuple[str, bool]], room: int) -> list[list[tuple[str, bool]]]:
@@ -199,7 +213,7 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
     rows = []
     for name, metric in zip(words.metric_names(metrics), metrics, strict=True):
         unit = metric["unit"]
-        values = (words.quantity(metric["before"], unit), words.quantity(metric["after"], unit))
+        values = (words.metric_value(metric["before"], unit), words.metric_value(metric["after"], unit))
         rows.append((page.exact(name), *values, words.metric_change(metric), page.words(words.metric_verdict(metric))))
     widths = [max(len(row[i]) for row in (heads, *rows)) for i in range(5)]
     styles = [_DIRECTIONS.get(str(metric["direction"]), "") for metric in metrics]
@@ -211,7 +225,8 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
     if heading:
         page.line(f"  {heading}", "dim")
     for name, before, after, change, told in rows:
-        page.record(name, f"{before} -> {after} ({change})  {told}")
+        pad = widths[0] + 1 if widths[0] + 40 <= page.width else 14
+        page.record(f"{name}:", f"{before} -> {after} ({change})  {told}", pad=pad)
 
 
 def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -196,12 +197,14 @@ def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
 
 
 def hidden_message(finding: Finding) -> str:
-    """The message without values of the data."""
+    """The message without values of the data. One or two characters are hidden only where they stand alone, for they
+    are in every word."""
+    told = [shown.value for shown in finding.facts if shown.from_data]
+    values = {text for value in told for text in (value if isinstance(value, tuple) else (str(value),)) if text}
     message = finding.message
-    for shown in finding.facts:
-        if shown.from_data:
-            for value in shown.value if isinstance(shown.value, tuple) else (str(shown.value),):
-                message = message.replace(value, HIDDEN) if value else message
+    for text in sorted(values, key=lambda v: (-len(v), v)):
+        pattern = re.escape(text) if len(text) > 2 else rf"(?<!\w){re.escape(text)}(?!\w)"
+        message = re.sub(pattern, HIDDEN, message)
     return message
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkadvisor.report.page import amount, percent, plural
+from pkadvisor.report.page import amount, milliseconds, percent, plural
 
 Finding = dict[str, Any]
 Document = dict[str, Any]
@@ -77,17 +77,29 @@ def compared(document: Document) -> str:
 
 
 def quantity(value: float | None, unit: str) -> str:
-    """A number with its unit: ``3,400 entities/s``, ``12 %`` of a share."""
+    """A number with its unit: ``3,400 entities/s``, ``12 %`` of a share, ``1.7x`` of a target."""
     if value is None:
         return "unknown"
-    if unit == "share":
-        return percent(value) if value >= 0 else f"-{percent(-value)}"
-    sign, shown = ("-" if value < 0 else ""), amount(abs(value))
-    if unit in ("USD", "$", "usd"):
-        return f"{sign}${shown}"
-    if unit in ("x", "x target"):
-        return f"{sign}{shown}x"
-    return f"{sign}{shown} {unit}".rstrip()
+    sign, size = ("-" if value < 0 else ""), abs(value)
+    if unit.split(" ")[0] == "share":
+        return f"{sign}{percent(size)}"
+    if unit.split("/")[0] in ("USD", "$"):
+        return f"{sign}${amount(size)}{unit[unit.index('/') :] if '/' in unit else ''}"
+    if unit.split(" ")[0] == "x":
+        return f"{sign}{amount(size)}x"
+    return f"{sign}{milliseconds(size)}" if unit == "ms" else f"{sign}{amount(size)} {unit}".rstrip()
+
+
+def _short(unit: str) -> bool:
+    """Whether a unit stands behind each number; a longer one stands once, behind the name."""
+    return unit == "ms" or re.split("[ /]", unit)[0] in ("share", "USD", "$", "x")
+
+
+def metric_value(value: float | None, unit: str) -> str:
+    """A number of a table, with its unit if that is a short one; requests time out long before a minute."""
+    if unit == "ms" and value is not None and value > 60_000:
+        return "> 1 min"
+    return quantity(value, unit if _short(unit) else "")
 
 
 def numbers(finding: Finding) -> str:
@@ -124,15 +136,24 @@ def diff_notes(diff: Mapping[str, Any]) -> list[str]:
 
 def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
     """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys."""
-    groups = [("", list(diff["metrics"])), ("old keys, old and new load", list(diff.get("load_metrics") or ()))]
+    moved = [metric for metric in diff.get("load_metrics") or () if metric["direction"] != "same"]
+    groups = [("", list(diff["metrics"])), ("old keys, old and new load", moved)]
     return [(heading, metrics) for heading, metrics in groups if metrics]
 
 
 def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Metrics for people: ``peak_partition_load`` is ``peak partition load``; with their tables, if there are some."""
+    """Metrics for people: ``full_scans`` is ``full scans/day``; with their tables, if there are several."""
     many = len({owner(metric) for metric in metrics}) > 1
-    names = [str(metric["name"]).replace("_", " ") for metric in metrics]
+    names = [_named(str(metric["name"]).replace("_", " "), metric["unit"]) for metric in metrics]
     return [f"{owner(m)} {name}".strip() if many else name for m, name in zip(metrics, names, strict=True)]
+
+
+def _named(name: str, unit: str) -> str:
+    """A name with a unit that is too long to stand behind each number: ``requests/s``, ``stored (bytes/entity)``."""
+    head = unit.split("/")[0]
+    if _short(unit) or not unit:
+        return name
+    return f"{name.removesuffix(head)}{unit}" if name.endswith(head) else f"{name} ({unit})"
 
 
 def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -145,15 +166,15 @@ def metric_change(metric: Mapping[str, Any]) -> str:
     change = metric["change"]
     if change is None:
         return "unknown"
-    shown = quantity(abs(change), metric["unit"])
-    return shown if change == 0 else f"{'-' if change < 0 else '+'}{shown}"
+    shown = metric_value(abs(change), metric["unit"])
+    return shown if change == 0 or shown.startswith(">") else f"{'-' if change < 0 else '+'}{shown}"
 
 
 def metric_verdict(metric: Mapping[str, Any]) -> str:
     """Whether it got better or worse, and whether it is over its limit."""
     after, limit = metric["after"], metric["limit"]
     word = str(metric["direction"])
-    return f"{word}, over {quantity(limit, metric['unit'])}" if _over(after, limit) else word
+    return f"{word}, over {metric_value(limit, metric['unit'])}" if _over(after, limit) else word
 
 
 def _over(after: float | None, limit: float | None) -> bool:

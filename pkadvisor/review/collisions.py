@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-DAY_S = 86_400.0
 SLOT_S = {
     "year": 31_556_952.0,
     "month": 2_629_746.0,
     "week": 604_800.0,
-    "day": DAY_S,
+    "day": 86_400.0,
     "hour": 3_600.0,
     "minute": 60.0,
     "second": 1.0,
@@ -25,7 +24,7 @@ def collisions_per_day(groups: Iterable[tuple[float, float]], slot_s: float) -> 
     the entities of a period of ``slot_s`` seconds do: with µ expected in a period, all but the first collide, which are
     µ - 1 + exp(-µ) (the birthday problem for arrivals at random).
     """
-    return sum(many * _taken(rate * slot_s) for many, rate in groups) * DAY_S / slot_s
+    return sum(many * _taken(rate * slot_s) for many, rate in groups) * 86_400.0 / slot_s
 
 
 def _taken(mean: float) -> float:

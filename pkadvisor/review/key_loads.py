@@ -167,21 +167,40 @@ def rows_under(parts: tuple[Part, ...], view: TableView) -> int:
     return sum(key.partition == parts for key, _ in view.scheme.each_key()) if view.scheme else 1
 
 
-def inserts_per_s(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """Rows inserted or upserted a second at the peak under a PartitionKey template; None where no rate is known."""
+def inserts_per_s(parts: tuple[Part, ...], *views: TableView) -> float | None:
+    """Rows inserted or upserted a second at the peak under a PartitionKey template, over some kinds of a table; None
+    where no rate is known."""
+    return _peak_over([(view, _inserts(parts, view)) for view in views])
+
+
+def _inserts(parts: tuple[Part, ...], view: TableView) -> dict[str, float]:
     rows = rows_under(parts, view)
-    found = {
+    return {
         c.name: rows * c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS
     }
-    return at_peak(view, found) if found else None
 
 
-def load_per_s(parts: tuple[Part, ...], view: TableView) -> float | None:
-    """Entities a second at the peak under one PartitionKey template, at the least; None where no rate is known."""
-    if view.scheme is None or not rated(view):
-        return None
+def load_per_s(parts: tuple[Part, ...], *views: TableView) -> float | None:
+    """Entities a second at the peak under one PartitionKey template, at the least, over some kinds of a table; None
+    where no rate is known."""
     whole = not variable(parts)
-    return at_peak(view, {c.name: c.rate.sustained_per_s * _entities(c, parts, view, whole) for c in rated(view)})
+    return _peak_over(
+        [
+            (view, {c.name: c.rate.sustained_per_s * _entities(c, parts, view, whole) for c in rated(view)})
+            for view in views
+            if view.scheme is not None
+        ]
+    )
+
+
+def _peak_over(found: Sequence[tuple[TableView, Mapping[str, float]]]) -> float | None:
+    """The highest sum over several kinds; where a log tells the minutes of one, each at its own peak."""
+    if not any(values for _, values in found):
+        return None
+    if len(found) == 1 or any(view.workload.minutes for view, _ in found):
+        return sum(at_peak(view, values) for view, values in found)
+    classes = [(c, values) for view, values in found for c in view.workload.classes]
+    return together([(c.rate, values[c.name]) for c, values in classes if c.name in values])
 
 
 def _entities(query: QueryClass, parts: tuple[Part, ...], view: TableView, whole: bool) -> float:

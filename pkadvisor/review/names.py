@@ -22,6 +22,8 @@ _ASKS = _known("has is needs wants allow allows send use show hide verify verifi
 """First words of names whose values are truths or counts."""
 _FORMS = _known("hash hashed sha sha1 sha256 md5 lower lowercase normalized normalised value text raw plain")
 """Last words that say in which form a value is."""
+_ONE_FORM = _known("hash hashed sha sha1 sha256 md5 lower lowercase normalized normalised canonical")
+"""Words that say that case is no matter any more."""
 _HASHES = _known("hash hashed sha sha1 sha256 md5")
 
 _EMAIL = _known(
@@ -138,9 +140,11 @@ def unstable_hash(name: str) -> bool:
 
 
 def login(name: str) -> bool:
-    """Whether people type such values in any case: e-mail addresses and names to sign in."""
+    """Whether people type such values in any case, and nobody brought them into one: e-mail addresses, logins."""
     found = _bare(name)
-    return bool(found) and found[0] not in _ASKS and _ends(found, _LOGIN) is not None
+    if not found or found[0] in _ASKS or set(words(name)) & _ONE_FORM:
+        return False
+    return _ends(found, _LOGIN) is not None
 
 
 def free_text(name: str) -> bool:

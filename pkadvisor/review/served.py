@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from pkadvisor.design.conditions import Range, conditions
 from pkadvisor.design.plan import Access, AccessPlan
@@ -42,11 +45,30 @@ from pkadvisor.table.odata import (
     properties,
 )
 
+T = TypeVar("T")
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
 PAD_DIGITS = 10
 """Digits that hold every Int32; an Int64 takes 19."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
+
+
+TRIED_MAX = 16
+"""Conditions of one filter that are looked at one by one: the service takes no longer filters."""
+
+
+def _once(found: Callable[[TableView, QueryClass], T]) -> Callable[[TableView, QueryClass], T]:
+    """The same answer for the same query, found once."""
+    kept: WeakKeyDictionary[TableView, dict[str, T]] = WeakKeyDictionary()
+
+    @wraps(found)
+    def answer(view: TableView, query: QueryClass) -> T:
+        known = kept.setdefault(view, {})
+        if query.name not in known:
+            known[query.name] = found(view, query)
+        return known[query.name]
+
+    return answer
 
 
 class Cause(StrEnum):
@@ -62,6 +84,7 @@ class Cause(StrEnum):
     NONE = "none"
 
 
+@_once
 def cause_of(view: TableView, query: QueryClass) -> Cause | None:
     """The cause; None where no plan is known."""
     plan = view.plan_of(query)
@@ -84,6 +107,7 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
 
 
+@_once
 def or_parts(view: TableView, query: QueryClass) -> tuple[bool, int, Access] | None:
     """(whether the partition is fixed all the same, parts of the ``or``, the worst access of one part asked alone).
 
@@ -93,24 +117,26 @@ def or_parts(view: TableView, query: QueryClass) -> tuple[bool, int, Access] | N
     if plan is None or query.filter is None:
         return None
     every = conjuncts(query.filter)
-    for whole in every:
+    for whole in every[:TRIED_MAX]:
         if not isinstance(whole, Or) or (set(properties(whole)) <= set(plan.choices) and not names_keys(query)):
             continue
         others = tuple(p for p in every if p is not whole)
-        alone = [_access(view, query, (*others, *conjuncts(part))) for part in whole.operands]
+        unlike = {_shape(part): part for part in whole.operands}
+        alone = [_access(view, query, (*others, *conjuncts(part))) for part in unlike.values()]
         worst = max(alone, key=lambda a: a.rank)
         if worst.rank < plan.access.rank:
-            return plan.access is Access.PARTITION_SCAN, len(alone), worst
+            return plan.access is Access.PARTITION_SCAN, len(whole.operands), worst
     return None
 
 
+@_once
 def negated(view: TableView, query: QueryClass) -> str:
     """The negated condition without which the keys would serve the filter better; empty where there is none."""
     plan = view.plan_of(query)
     if plan is None or query.filter is None:
         return ""
     every = conjuncts(query.filter)
-    for part in every:
+    for part in every[:TRIED_MAX]:
         if isinstance(part, Not):
             turned: Filter = part.operand
         elif isinstance(part, Comparison) and part.operator is Operator.NE:
@@ -121,6 +147,18 @@ def negated(view: TableView, query: QueryClass) -> str:
         if _access(view, query, (*others, *conjuncts(turned))).rank < plan.access.rank:
             return format_filter(part)
     return ""
+
+
+def _shape(filter_: Filter) -> str:
+    """A filter without its constants: what keys serve does not hang on them."""
+    match filter_:
+        case Comparison():
+            return f"{filter_.property} {filter_.operator}"
+        case Not():
+            return f"not ({_shape(filter_.operand)})"
+        case And() | Or():
+            word = "and" if isinstance(filter_, And) else "or"
+            return f"({f' {word} '.join(_shape(o) for o in filter_.operands)})"
 
 
 def _access(view: TableView, query: QueryClass, parts: tuple[Filter, ...]) -> Access:
@@ -147,6 +185,7 @@ def key_properties(view: TableView) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for key, _ in view.scheme.each_key() for n in key.properties))
 
 
+@_once
 def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
     """Properties that a query names and nobody knows.
 
@@ -175,6 +214,7 @@ def close_to(name: str, view: TableView) -> str:
     return miscased(name, view) or (found[0] if found else "")
 
 
+@_once
 def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
     """Comparisons with a constant of another type than the property's, in words."""
     types = known_properties(view)
@@ -197,6 +237,7 @@ _STAMPS = (
 """Texts of periods that people write as keys: yyyyMMddHH, yyyy-MM-dd, yyyyMM."""
 
 
+@_once
 def periods_of(view: TableView, query: QueryClass) -> float | None:
     """The partitions of time that a range of times runs over; None where the filter does not tell how many."""
     plan = view.plan_of(query)
@@ -271,10 +312,13 @@ def _stamps_between(span: Range) -> float | None:
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
+@_once
 def order_unserved(view: TableView, query: QueryClass) -> str:
     """The wanted order where the answers do not come in it, as ``created desc``; empty where they do."""
     plan = _plan_in_order(view, query)
-    if plan is None or not query.order_by or plan.order_served or (plan.access is Access.POINT and not plan.several):
+    if plan is None or not query.order_by or plan.order_served:
+        return ""
+    if plan.access is Access.POINT and (plan.back or not plan.several):  # one entity, or one of each period in order
         return ""
     return ", ".join(f"{o.property} desc" if o.descending else o.property for o in query.order_by)
 
@@ -300,6 +344,7 @@ def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
     return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
 
 
+@_once
 def turned_part(view: TableView, query: QueryClass) -> str:
     """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
     other way; empty where that alone does not help."""
@@ -345,6 +390,7 @@ def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
+@_once
 def row_key_known(view: TableView, query: QueryClass) -> str:
     """The RowKey that a filter leaves out although its PartitionKey tells it; empty where it does not."""
     plan = view.plan_of(query)

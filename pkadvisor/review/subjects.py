@@ -22,6 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
+from pkadvisor.design.key_terms import KeysThemselves
 from pkadvisor.design.plan import AccessPlan, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
@@ -58,6 +59,9 @@ class Scope(StrEnum):
     PROPERTY = "property"
     BUDGET = "budget"
 
+
+PROMISED = KeysThemselves()
+"""What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""
 
 PARENT: dict[Scope, Scope | None] = {
     Scope.DESIGN: None,
@@ -249,7 +253,7 @@ class TableView:
         if names_keys(query):
             found = plan_as_sent(query, self.types)
         else:
-            found = plan(query, conditions(query.filter), scheme, self.types)
+            found = plan(query, conditions(query.filter), scheme, self.types, PROMISED)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
 
     @cached_property

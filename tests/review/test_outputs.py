@@ -168,7 +168,7 @@ def test_fingerprints_survive_ten_lines_above_and_tell_findings_apart(tmp_path: 
 
     before, after = prints(SMALL), prints("# a line\n" * 10 + SMALL)
     assert before == after
-    assert len({p["primaryLocationLineHash"] for p in before}) == len(before) == 2
+    assert len({p["primaryLocationLineHash"] for p in before}) == len(before) >= 2
     twice = sarif(document(design(finding(), finding())))["results"]
     assert twice[0]["partialFingerprints"] != twice[1]["partialFingerprints"]
 
@@ -398,6 +398,14 @@ def test_ten_thousand_findings_stay_within_every_cap() -> None:
     assert len(json.loads(render_sarif(found, {}))["runs"][0]["results"]) == 10_000
 
 
+def test_what_was_cut_is_the_end() -> None:
+    """Nothing small slips in behind what did not fit: readers take the list for whole up to its end."""
+    long = [finding(subject=f"{i}", proposal="k" * 1024) for i in range(60)]
+    page = render_markdown(document(design(*long, finding(subject="small"))), {})
+    assert "Left out here" in page
+    assert "small" not in page
+
+
 def test_sarif_is_capped_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pkadvisor.report.sarif.RESULTS_MAX", 3)
     many = [suppressed(subject="first"), *(finding("PK202", "info", subject=f"q{i}") for i in range(4)), finding()]
@@ -424,3 +432,11 @@ def test_formats_of_a_small_design_are_as_kept(name: str, tmp_path: Path) -> Non
         path.parent.mkdir(exist_ok=True)
         path.write_text(pages[name], encoding="utf-8")
     assert pages[name] == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_colour_adds_nothing_but_colour(width: int) -> None:
+    found = everything()
+    colored = render_review(found, width=width, color=True, ascii_only=False, show_suppressed=True)
+    assert "\x1b[1;31m" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == text(found, width, show_suppressed=True)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pkadvisor.design.budgets import BOUNDS
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from pkadvisor.review.facts import FACTS
 from pkadvisor.review.findings import Finding
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.reviewer import ReviewRequest, review
@@ -320,3 +321,8 @@ print(found["summary"]["error"], sorted(m for m in sys.modules if m in ("polars"
     count, modules = done.stdout.split(" ", 1)
     assert int(count) >= 1
     assert modules.strip() == "[]"
+
+
+def test_no_two_facts_share_a_name() -> None:
+    names = [fact.name for fact in FACTS]
+    assert sorted(set(names)) == sorted(names)

@@ -132,10 +132,12 @@ def query_requests_per_s(subject: Subject) -> float | None:
     return sum(c.rate.mean_per_s for c in found) if found else None
 
 
-def write_requests_per_s(subject: Subject) -> float:
-    """Entities that all writes change a second, mean; 0 where none is declared or logged."""
+def changes_per_day(subject: Subject) -> float | None:
+    """Entities that all writes change a day, mean; unknown where none is declared or logged."""
     found = [c for c in subject.view.workload.classes if c.operation.writes]
-    return sum(c.rate.mean_per_s * c.entities_per_request for c in found)
+    if not found:
+        return None
+    return SECONDS_PER_DAY * sum(c.rate.mean_per_s * c.entities_per_request for c in found)
 
 
 def _rate(view: TableView) -> float:
@@ -273,13 +275,7 @@ FACTS: tuple[Fact, ...] = (
         "Requests of the busiest other kind that nothing ties to this one, at the peak.",
         quiet_requests_per_s,
     ),
-    sure(
-        "table.write_requests_per_s",
-        NUMBER,
-        "entities/s",
-        "Entities changed a second, mean.",
-        write_requests_per_s,
-    ),
+    Fact("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
     sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),

@@ -8,7 +8,7 @@ from pkadvisor.design.transforms import Part
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most
+from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most, rows_under
 from pkadvisor.review.subjects import KeyText, Subject, TableView
 
 
@@ -28,19 +28,26 @@ def counts_once(subject: Subject) -> bool:
     if not key.is_partition or view.scheme is None:
         return False
     keys = [k.partition for k, _ in view.scheme.each_key()]
-    return keys.index(key.parts) == key.row and (bool(variable(key.parts)) or kinds_of(view)[0] is view)
+    kinds = _at_one_end(key.parts, view) if variable(key.parts) else kinds_of(view)
+    return keys.index(key.parts) == key.row and (kinds[0] is view or view not in kinds)
 
 
-def _counted_fronts(parts: tuple[Part, ...], view: TableView) -> Known | None:
-    """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be."""
+def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = False) -> Known | None:
+    """Write fronts that are counted (or follow from the order of keys) in the data; None where they cannot be.
+
+    Those that last, or the ``least`` there are for a while.
+    """
     if view.bench is None or not variable(parts):
         return None
     from pkadvisor.design.fronts import write_fronts
 
-    found = write_fronts(parts, view.bench.population, view.limits, inserts_per_s(parts, view))
-    lasting = found.lasting(view.limits.lasting_s)
-    known = lasting is not None and found.basis in (Basis.COUNTED, Basis.DERIVED)
-    return Known(float(lasting), found.basis) if known and lasting is not None else None
+    rows = inserts_per_s(parts, view)
+    entities = rows / rows_under(parts, view) if rows else None  # as the estimate asks, so that it is counted once
+    found = write_fronts(parts, view.bench.population, view.limits, entities)
+    fronts = found.least if least else found.lasting(view.limits.lasting_s)
+    if fronts is None or found.basis not in (Basis.COUNTED, Basis.DERIVED):
+        return None
+    return Known(float(fronts), found.basis)
 
 
 def write_fronts(subject: Subject) -> Known | None:
@@ -57,6 +64,12 @@ def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
     found = clock_part(parts, view)
     before = None if found is None else partitions_most(found[1], view)
     return None if before is None else Known(before, Basis.DERIVED)
+
+
+def least_fronts(subject: Subject) -> Known | None:
+    """The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet."""
+    parts, view = _parts(subject), subject.view
+    return _counted_fronts(parts, view, least=True) or fronts_of(parts, view)
 
 
 def append_only(subject: Subject) -> bool:
@@ -103,21 +116,29 @@ def rising_part(subject: Subject) -> str | None:
 
 
 def key_inserts_per_s(subject: Subject) -> float | None:
-    """Rows inserted a second at the peak under this PartitionKey."""
-    return inserts_per_s(_parts(subject), subject.view)
+    """Rows inserted a second at the peak under this PartitionKey: of all kinds of the table that go to its end, where
+    nothing tells them apart."""
+    return inserts_per_s(_parts(subject), *_at_one_end(_parts(subject), subject.view))
+
+
+def _at_one_end(parts: tuple[Part, ...], view: TableView) -> tuple[TableView, ...]:
+    """The kinds of a table whose inserts go to the same ends of its keys; with data each is counted by itself."""
+    if view.has_data:
+        return (view,)
+    return tuple(kind for kind in kinds_of(view) if not kind.has_data and appends(parts, kind)) or (view,)
 
 
 def key_load_per_s(subject: Subject) -> Known | None:
     """Entities a second under this PartitionKey, over all kinds of the table: at the least, or the estimate's where the
     hottest partition is this one."""
     parts, view = _parts(subject), subject.view
-    found = [load for kind in kinds_of(view) if (load := load_per_s(parts, kind)) is not None]
-    if not found:
+    found = load_per_s(parts, *kinds_of(view))
+    if found is None:
         return None
     hot = view.estimate.hot if view.has_data and len(kinds_of(view)) == 1 and view.estimate is not None else None
     if hot is not None and is_one_partition(parts, hot.partition_key):
         return Known(hot.entities_per_s, Basis.ESTIMATED)
-    return Known(sum(found), Basis.DECLARED)
+    return Known(found, Basis.DECLARED)
 
 
 def is_one_partition(parts: tuple[Part, ...], key: str | None) -> bool:
@@ -154,6 +175,14 @@ FACTS: tuple[Fact, ...] = (
         "key ranges",
         "Key ranges that the inserts of a moment reach under this PartitionKey.",
         write_fronts,
+        Basis.DERIVED,
+    ),
+    Fact(
+        "key.write_fronts_least",
+        _NUMBER,
+        "key ranges",
+        "The fewest key ranges that the inserts of a moment reach, for minutes at a time.",
+        least_fronts,
         Basis.DERIVED,
     ),
     Fact(

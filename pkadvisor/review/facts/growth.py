@@ -121,8 +121,14 @@ def scanned_whole(subject: Subject) -> str | None:
 
 
 def coarse_period(subject: Subject) -> str | None:
-    """week, month, year where the PartitionKey divides entities by nothing finer; values where it has few of them."""
-    view = subject.view
+    """What the PartitionKey divides entities by, in words, where that is nothing finer than a week."""
+    unit = _coarsest(subject.view)
+    return None if unit is None else f"a {unit}" if unit in _PERIOD_S else "a closed set of values"
+
+
+def _coarsest(view: TableView) -> str | None:
+    """week, month or year where the PartitionKey divides entities by nothing finer; values where there can be no more
+    of them; None for other keys."""
     parts = variable(view.scheme.main.partition) if view.scheme is not None else ()
     periods = [p for p in parts if isinstance(p, Time)]
     if not parts or any(not isinstance(p, Time) and values_most(p, view) is None for p in parts):
@@ -135,7 +141,7 @@ def coarse_period(subject: Subject) -> str | None:
 
 def partition_entities_at_horizon(subject: Subject) -> float | None:
     """Entities of one partition when the declared growth is over."""
-    view, unit = subject.view, coarse_period(subject)
+    view, unit = subject.view, _coarsest(subject.view)
     growth = view.workload.growth
     if unit is None or growth is None or view.scheme is None:
         return None
@@ -171,9 +177,10 @@ def expiry(subject: Subject) -> str | None:
 
 
 def _by_period(parts: tuple[Part, ...], view: TableView) -> bool:
-    """Whether a key holds the time of arrival, at any place."""
+    """Whether a key holds the time of arrival, at any place; any time where nobody says which one that is."""
+    arrival = arrival_of(view)
     return clock_part(parts, view) is not None or any(
-        isinstance(p, Time | Ticks | ReverseTicks) and p.property == arrival_of(view) for p in parts
+        isinstance(p, Time | Ticks | ReverseTicks) and arrival in (None, p.property) for p in parts
     )
 
 
@@ -289,7 +296,7 @@ FACTS: tuple[Fact, ...] = (
         "table.coarse_period",
         _TEXT,
         "",
-        "week, month or year where the PartitionKey divides by nothing finer; values where it has a closed set.",
+        "What the PartitionKey divides by, where that is nothing finer than a week or a closed set of values.",
         coarse_period,
         Basis.DERIVED,
     ),

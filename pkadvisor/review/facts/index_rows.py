@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.design.transforms import Each, Lower, Sequence
-from pkadvisor.observe.workload import Basis, Operation
+from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.writes import properties_of
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.subjects import Subject, TableView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import IndexRow
+    from pkadvisor.design.scheme import IndexRow, KeyScheme
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
@@ -110,18 +112,43 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
     for view, query in classes:
         if view.scheme is None:
             continue
-        plans = view.plans_under(query, view.scheme)
-        via = 1 + next(i for i, other in enumerate(view.scheme.index_rows) if other == row)
-        mine = [_merits(p) for p in plans if p.via == via and p.access is not Access.TABLE_SCAN]
-        others = [_merits(p) for p in plans if p.via < via]
-        if any(not any(_as_good(other, one) for other in others) for one in mine):
+        via = _number(row, view.scheme)
+        if any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query))):
             found.append(query.name)
     return tuple(dict.fromkeys(found))
 
 
+def _number(row: IndexRow, scheme: KeyScheme) -> int:
+    """The number of an index row, from 1, which plans call it by."""
+    return 1 + next(i for i, other in enumerate(scheme.index_rows) if other == row)
+
+
+def _helps(via: int, query: QueryClass, view: TableView, scheme: KeyScheme) -> bool:
+    """Whether a class has a plan through a row that no key before it can equal in every way."""
+    plans = view.plans_under(query, scheme)
+    mine = [_merits(p) for p in plans if p.via == via and p.access is not Access.TABLE_SCAN]
+    others = [_merits(p) for p in plans if p.via < via]
+    return any(not any(_as_good(other, one) for other in others) for one in mine)
+
+
+def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
+    """What a class would be if each alternative of an ``or`` were asked on its own, as it should."""
+    if query.filter is None:
+        return
+    from pkadvisor.table.odata import And, Or, conjuncts
+
+    parts = tuple(conjuncts(query.filter))
+    for i, part in enumerate(parts):
+        for one in part.operands if isinstance(part, Or) else ():
+            rest = (*parts[:i], one, *parts[i + 1 :])
+            yield replace(query, filter=And(rest) if len(rest) > 1 else one)
+
+
 def chosen_for(subject: Subject) -> tuple[str, ...] | None:
-    """With data, classes whose cheapest plan goes through the row; unknown where a kind of the table cannot be
-    priced."""
+    """With data, classes whose cheapest plan goes through the row, or one of whose alternatives can.
+
+    Unknown where a kind of the table cannot be priced.
+    """
     row: IndexRow = subject.item
     views = [t for t in subject.design.tables if t.section.table == subject.view.section.table]
     if not all(v.has_data and v.estimate is not None for v in views):
@@ -129,8 +156,11 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
     found = []
     for view in views:
         assert view.estimate is not None and view.scheme is not None
-        via = 1 + next(i for i, other in enumerate(view.scheme.index_rows) if other == row)
+        via = _number(row, view.scheme)
         found += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
+        for query in view.workload.classes:
+            if any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
+                found.append(query.name)
     return tuple(found)
 
 

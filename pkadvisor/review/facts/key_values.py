@@ -39,7 +39,7 @@ REGULAR_FROM = 5.0
 def texts_of(part: Part, population: Population) -> pl.Series | None:
     """The texts that a part writes or hashes, before any escape, row by row; None where they are hidden, or no text."""
     if not isinstance(part, Field | TextOf | Hashed) or not part.properties:
-        return None
+        return None  # each: a list holds several texts
     if any(not population.has(n) or n in population.hashed for n in part.properties):
         return None
     if any(population.types.get(n) is not EdmType.STRING for n in part.properties):

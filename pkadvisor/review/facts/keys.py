@@ -31,10 +31,11 @@ from pkadvisor.design.transforms import (
     time_unit,
 )
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.review.collisions import DAY_S, SLOT_S, collisions_per_day
+from pkadvisor.review.collisions import SLOT_S, collisions_per_day
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.names import moment_of_arrival, year
 from pkadvisor.review.subjects import KeyText, Subject, TableView, texts_outside
 
@@ -213,9 +214,8 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _rate_per_s(view: TableView, *operations: Operation) -> float:
-    classes = (c for c in view.workload.classes if c.operation in operations)
-    return sum(c.rate.mean_per_s * c.entities_per_request for c in classes)
+def _rate_per_s(view: TableView, *operations: Operation) -> float | None:
+    return entities_per_s(view, (c for c in view.workload.classes if c.operation in operations))
 
 
 def coarse_time(subject: Subject) -> Time | None:
@@ -250,7 +250,7 @@ def collisions(subject: Subject) -> Known | None:
     apart; unknown without rates, and where the groups that share a time are not known."""
     time = coarse_time(subject)
     rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
-    if time is None or rate <= 0:
+    if time is None or rate is None:
         return None
     slot = SLOT_S[time_unit(time.format)]
     others = [p for p in dict.fromkeys(_variable(whole_key(subject))) if not isinstance(p, Time)]

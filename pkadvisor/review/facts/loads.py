@@ -11,23 +11,31 @@ from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import appends, fronts_of, is_one_partition
-from pkadvisor.review.key_loads import at_peak, inserts_per_s, load_per_s, partitions_most, rated, together, values_most
+from pkadvisor.review.key_loads import (
+    INSERTS,
+    at_peak,
+    inserts_per_s,
+    load_per_s,
+    partitions_most,
+    rated,
+    together,
+    values_most,
+)
 from pkadvisor.review.subjects import Subject, TableView
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import ClassCost
 
-WRITES_ROWS = (Operation.INSERT, Operation.UPSERT)
-
 
 def insert_entities_per_s(subject: Subject) -> float | None:
     """New rows a second at the peak, index rows included; unknown where no insert is declared or logged."""
-    classes = [c for c in subject.view.workload.classes if c.operation in WRITES_ROWS and c.rate.mean_per_s > 0]
-    if not classes:
-        return None
-    rows = subject.view.scheme.rows_per_entity if subject.view.scheme else 1
-    return rows * sum(c.rate.sustained_per_s * c.entities_per_request for c in classes)
+    view = subject.view
+    rows = view.scheme.rows_per_entity if view.scheme else 1
+    found = {
+        c.name: rows * c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS
+    }
+    return at_peak(view, found) if found else None
 
 
 def load_entities_per_s(subject: Subject) -> Known | None:
@@ -46,7 +54,7 @@ def least_load_entities_per_s(subject: Subject) -> float | None:
     view = subject.view
     rows = view.scheme.rows_per_entity if view.scheme else 1
     found = {
-        c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in WRITES_ROWS else 1)
+        c.name: c.rate.sustained_per_s * c.entities_per_request * (rows if c.operation in INSERTS else 1)
         for c in rated(view)
     }
     return at_peak(view, found) if found else None
@@ -91,9 +99,14 @@ def hottest_share(subject: Subject) -> Known | None:
 
 
 def hottest_key(subject: Subject) -> str | None:
-    """The PartitionKey of the hottest partition; the template where no row at hand lies in it."""
-    found = subject.view.estimate
-    return found.hot.partition_key if found is not None and found.hot is not None else None
+    """The PartitionKey of the hottest partition; the template where no row at hand lies in it. None where a profile
+    hides what keys are made of."""
+    view = subject.view
+    found = view.estimate
+    if found is None or found.hot is None or view.bench is None:
+        return None
+    made_of = {name for key, _ in found.scheme.each_key() for part in key.partition for name in part.properties}
+    return None if made_of & set(view.bench.population.hashed) else found.hot.partition_key
 
 
 def hottest_load_share(subject: Subject) -> float | None:
@@ -106,8 +119,10 @@ def hottest_load_share(subject: Subject) -> float | None:
 
 def hottest_is_constant(subject: Subject) -> bool:
     """Whether the hottest partition is that of a PartitionKey without variable parts."""
-    view, key = subject.view, hottest_key(subject)
-    return view.scheme is not None and any(is_one_partition(k.partition, key) for k, _ in view.scheme.each_key())
+    found = subject.view.estimate
+    if found is None or found.hot is None:
+        return False
+    return any(is_one_partition(key.partition, found.hot.partition_key) for key, _ in found.scheme.each_key())
 
 
 def hottest_entity_share(subject: Subject) -> float | None:
@@ -215,9 +230,7 @@ def _newest(view: TableView) -> Known | None:
         for c in rated(view)
         if c.operation is Operation.QUERY and c.draw.by is DrawBy.NEWEST and (p := view.plan_of(c)) and p.via == 0
     }
-    written = {
-        c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in WRITES_ROWS
-    }
+    written = {c.name: c.rate.sustained_per_s * c.entities_per_request for c in rated(view) if c.operation in INSERTS}
     most = view.limits.headroom_share * view.limits.range_entities_per_s
     if not read or at_peak(view, written) > most:
         return None  # the inserts alone are too many: that is for the key to say
@@ -298,7 +311,7 @@ def _requests(view: TableView, query: object) -> float:
         plan = view.plan_of(query)
         return float(max(1, plan.buckets)) if plan is not None else 1.0
     away = {key.partition for key, _ in view.scheme.each_key()} if view.scheme is not None else set()
-    return float(max(1, len(away))) if query.operation in (*WRITES_ROWS, Operation.DELETE) else 1.0
+    return float(max(1, len(away))) if query.operation in (*INSERTS, Operation.DELETE) else 1.0
 
 
 _TEXT, _NUMBER, _BOOL = FactType.TEXT, FactType.NUMBER, FactType.BOOL

@@ -25,6 +25,7 @@ from pkadvisor.review import names
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.subjects import KeyPart, Subject
 
@@ -279,8 +280,8 @@ def changed_by(subject: Subject) -> tuple[str, ...]:
 
 
 def changes_per_day(subject: Subject) -> float | None:
-    found = sum(c.rate.mean_per_s * c.entities_per_request for c in _changing(subject))
-    return 86_400 * found if found > 0 else None
+    found = entities_per_s(subject.view, _changing(subject))
+    return None if found is None else DAY_S * found
 
 
 def _truth(name: str, about: str, compute: object) -> Fact:

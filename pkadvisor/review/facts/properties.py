@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pkadvisor.design.plan import AccessPlan
+from pkadvisor.design.transforms import Literal
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review import names
 from pkadvisor.review.expressions import FactType
@@ -86,18 +87,29 @@ def _erasing(view: TableView) -> AccessPlan | None:
 
 
 def erasure_scans(subject: Subject) -> bool | None:
-    """Whether finding everything of one value of ``erase_by`` reads a run of partitions or the table; unknown where
-    nothing must be erasable. With data what it determines counts too (a customer's tenant)."""
+    """Whether finding everything of one value of ``erase_by`` reads a run of partitions, the table, or its only
+    partition; unknown where nothing must be erasable. With data what it determines counts too (a customer's tenant)."""
+    found = _erasing(subject.view)
+    if found is not None and _reads_all(found, subject.view):
+        return True
     estimate = subject.view.estimate
     if estimate is not None and estimate.erasure is not None:
         return estimate.erasure.scans
-    found = _erasing(subject.view)
     return None if found is None else str(found.access) in ("partition-range scan", "table scan")
+
+
+def _reads_all(found: AccessPlan, view: TableView) -> bool:
+    """Whether a plan reads a partition in which everything lies."""
+    assert view.scheme is not None
+    key, _ = list(view.scheme.each_key())[found.via]
+    return str(found.access) == "partition scan" and all(isinstance(p, Literal) for p in key.partition)
 
 
 def erasure_access(subject: Subject) -> str | None:
     found = _erasing(subject.view)
-    return None if found is None else str(found.access)
+    if found is None:
+        return None
+    return "scan of the only partition" if _reads_all(found, subject.view) else str(found.access)
 
 
 def erasure_requests(subject: Subject) -> float | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.scheme import variable
 from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review import served
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
@@ -59,6 +60,12 @@ def top(subject: Subject) -> float | None:
     return None if query.top is None else float(query.top)
 
 
+def stops_at(subject: Subject) -> float | None:
+    """The entities after which a request stops: its answers come in the wanted order, and nobody sorts them."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None or plan.top is None else float(plan.top)
+
+
 def cause(subject: Subject) -> str | None:
     found = served.cause_of(subject.view, subject.item)
     return None if found is None else str(found)
@@ -68,7 +75,13 @@ def filtered(subject: Subject) -> bool | None:
     """Whether rows are read that the filter then drops."""
     query: QueryClass = subject.item
     plan = subject.view.plan_of(query)
-    return None if plan is None else bool(plan.rest or plan.client)
+    return None if plan is None else _drops(plan)
+
+
+def _drops(plan: AccessPlan) -> bool:
+    """Whether a filter drops rows, and not only at both ends of a range of periods that are asked one by one."""
+    ends = {plan.periods.property} if plan.periods is not None else set[str]()
+    return any(not set(properties(f)) <= ends for f in (*plan.rest, *plan.client))
 
 
 def beside_keys(subject: Subject) -> tuple[str, ...] | None:
@@ -114,6 +127,24 @@ def periods(subject: Subject) -> float | None:
     return None if found is None else float(math.ceil(found))
 
 
+def periods_spread(subject: Subject) -> float | None:
+    """The periods where each is in several partitions."""
+    found = fan_out(subject)
+    return None if found is None or found.value == 1 else periods(subject)
+
+
+def by_period(subject: Subject) -> bool | None:
+    """Whether it asks each period of a PartitionKey apart."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.periods is not None
+
+
+def goes_back(subject: Subject) -> bool | None:
+    """Whether it asks period after period, the newest first, until it has enough."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.back
+
+
 def comparisons(subject: Subject) -> float | None:
     """Comparisons of one request as it would have to be sent."""
     query: QueryClass = subject.item
@@ -132,9 +163,16 @@ def entities_read(subject: Subject) -> Known | None:
     if cost is not None:
         return Known(cost.entities_read, Basis.ESTIMATED)
     plan, total = subject.view.plan_of(query), entities(subject)
-    if plan is None or total is None or plan.access is not Access.TABLE_SCAN or plan.top is not None:
+    if plan is None or total is None or plan.top is not None:
         return None
-    return Known(total, Basis.DERIVED)
+    whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
+    return Known(total, Basis.DERIVED) if whole else None
+
+
+def _one_partition(subject: Subject) -> bool:
+    """Whether every entity has the same PartitionKey, and each entity one row."""
+    scheme = subject.view.scheme
+    return scheme is not None and not scheme.index_rows and not variable(scheme.main.partition)
 
 
 def entities_returned(subject: Subject) -> Known | None:
@@ -186,10 +224,27 @@ def small(subject: Subject) -> bool:
     return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s
 
 
+RARE_SHARE = 0.01
+"""Reads below this share of a partition's target are no load to speak of."""
+RARE_PER_S = 1 / 3600
+
+
+def rare(subject: Subject) -> bool:
+    """Whether it comes so seldom that what it reads is no load; at most once an hour where nobody knows how much."""
+    query: QueryClass = subject.item
+    rate, read = query.rate.mean_per_s, entities_read(subject)
+    if rate <= 0:
+        return False
+    if read is None:
+        return rate <= RARE_PER_S * (1 + 1e-9)
+    assert isinstance(read.value, float)
+    return rate * read.value < RARE_SHARE * subject.view.limits.partition_entities_per_s
+
+
 def dropping(subject: Subject) -> bool | None:
     """Whether whole partitions are read for what a filter keeps of them."""
     plan = subject.view.plan_of(subject.item)
-    return None if plan is None else plan.access in served.SCANS and bool(plan.rest or plan.client)
+    return None if plan is None else plan.access in served.SCANS and _drops(plan)
 
 
 EMPTY_SHARE = 0.5
@@ -286,6 +341,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.as_sent", B, "", "Whether its filter names the keys themselves.", as_sent, may_be_unknown=False),
     Fact("query.names_row_key", B, "", "Whether its filter names RowKey itself.", names_row_key, may_be_unknown=False),
     Fact("query.top", N, "entities", "How many entities it asks for at most.", top),
+    Fact("query.stops_at", N, "entities", "Entities that end a request before all is read.", stops_at),
     Fact("query.cause", T, "", "Why the keys serve it no better: the first cause that applies, or none.", cause),
     Fact("query.filtered", B, "", "Whether entities are read that its filter then drops.", filtered),
     Fact("query.beside_keys", TS, "", "Properties of its filter that the keys leave open.", beside_keys),
@@ -295,6 +351,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
+    Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
+    Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
+    Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
     Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
     Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
@@ -302,6 +361,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
+    Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
     Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),

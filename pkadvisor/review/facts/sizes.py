@@ -11,6 +11,8 @@ from pkadvisor.table.edm import STORED_BYTES, EdmType
 
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
+VALUE_BYTES_MAX = 65_536
+"""Bytes of one String (two for a UTF-16 code unit) or Binary: 64 KiB, as the data model of the Table service says."""
 JSON_BYTES = 6
 """Quotes, colon, comma and the shortest value of a property in a request."""
 
@@ -101,12 +103,37 @@ def properties(subject: Subject) -> Known | None:
     return None if fullest is None else Known(float(fullest) + len(SYSTEM), Basis.COUNTED)
 
 
+def _largest_value(view: TableView) -> tuple[float, str, Basis] | None:
+    """Stored bytes of the largest value, its property, and where that is known from: as declared, or in the data."""
+    found = []
+    for name, size in declared_sizes(view).items():
+        factor = 2 if view.types.get(name, EdmType.STRING) is EdmType.STRING else 1
+        found.append((float(factor * size), name, Basis.DECLARED))
+    data = view.section.data
+    for each in data.properties if data is not None else ():
+        if each.column.edm in (EdmType.STRING, EdmType.BINARY) and each.column.name not in SYSTEM:
+            factor_measured = 2 if each.column.edm is EdmType.STRING else 0.5  # of a Binary, hexadecimal digits
+            found.append((factor_measured * each.characters_max, each.column.name, Basis.COUNTED))
+    return max(found, default=None)
+
+
+def largest_value_bytes(subject: Subject) -> Known | None:
+    found = _largest_value(subject.view)
+    return None if found is None else Known(found[0], found[2])
+
+
+def largest_value(subject: Subject) -> str | None:
+    found = _largest_value(subject.view)
+    return None if found is None else found[1]
+
+
 def fullness(subject: Subject) -> float | None:
-    """Bytes or properties of an entity in shares of what the service stores, whichever is more."""
+    """Bytes or properties of an entity, or bytes of a value, in shares of what the service stores: the largest."""
     limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
+    value = largest_value_bytes(subject)
     shares = [
         float(found.value) / limit  # type: ignore[arg-type]
-        for found, limit in ((size, limits.entity_bytes), (count, limits.properties))
+        for found, limit in ((size, limits.entity_bytes), (count, limits.properties), (value, VALUE_BYTES_MAX))
         if found is not None
     ]
     return max(shares, default=None)
@@ -158,13 +185,15 @@ def _named(query: QueryClass) -> set[str]:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
+    Fact("table.largest_value_bytes", NUMBER, "bytes", "Stored bytes of the largest value.", largest_value_bytes),
+    Fact("table.largest_value", TEXT, "", "The property that has it.", largest_value),
     Fact("table.entity_bytes", NUMBER, "bytes", "Stored bytes of an entity without its keys.", entity_bytes_most),
     Fact("table.properties", NUMBER, "properties", "Properties of an entity, the service's own too.", properties),
     Fact(
         "table.entity_fullness",
         NUMBER,
         "share",
-        "Bytes or properties of an entity, whichever is nearer to what the service stores.",
+        "Bytes or properties of an entity, or bytes of a value: what is nearest to what the service stores.",
         fullness,
         Basis.DERIVED,
     ),
