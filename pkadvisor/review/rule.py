@@ -17,7 +17,7 @@ from typing import Any
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
 from pkadvisor.review.expressions import Expression, ExpressionError, FactType
-from pkadvisor.review.facts import language, types_for
+from pkadvisor.review.facts import BY_NAME, KNOWN, language, types_for
 from pkadvisor.review.findings import Severity
 from pkadvisor.review.subjects import Scope
 from pkadvisor.toml_file import TomlFile
@@ -231,6 +231,7 @@ class _Reader:
             raise self.at("id", "the rule has no level", "add [[level]] with severity, when and message")
         if builtin and "level" in self.content:
             raise self.at("level", "a rule that is built in has no levels", "leave out builtin, or the levels")
+        self._check_needs(levels)
         fix = self._text("fix")
         self._check_holes(("fix",), fix, Scope(scope))
         self._check_holes(("unit",), self.content.get("unit", ""), Scope(scope))
@@ -304,6 +305,18 @@ class _Reader:
     def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
         severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
         return (Level(Severity(severity), language(scope).trusted("false"), self._text("title")),)
+
+    def _check_needs(self, levels: Sequence[Level]) -> None:
+        """A condition over what only a comparison knows is never decided without one."""
+        if str(Need.DIFF) in self.content.get("needs", ()):
+            return
+        for i, level in enumerate(levels):
+            for name in level.when.names:
+                fact = BY_NAME.get(name)
+                if fact is not None and fact.needs_diff and f"{name}{KNOWN}" not in level.when.names:
+                    what = f"'{name}' is known in a comparison only, and the rule does not need one"
+                    offset = level.when.text.find(name)
+                    raise self.file.at(("level", i, "when"), what, 'add "diff" to needs', offset=offset)
 
     def _expression(self, text: str, result: FactType, scope: Scope) -> Expression:
         return language(scope).trusted(text) if self.trusted else language(scope).compile(text, result)

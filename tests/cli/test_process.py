@@ -24,6 +24,11 @@ PAGES = [
     ["samples", "list", "--help"],
     ["samples", "write", "--help"],
     ["config", "schema", "--help"],
+    ["config", "show", "--help"],
+    ["review", "--help"],
+    ["rules", "facts", "--help"],
+    ["init", "--help"],
+    ["completion", "--help"],
 ]
 HEAVY = ("polars", "scipy", "numpy", "pydantic", "ruamel", "lark", "jinja2", "xxhash", "zstandard")
 

@@ -97,6 +97,7 @@ WRONG = [
     ('severity = "error"', "", "level]]", "the level has no severity", "", True),
     ('severity = "error"', "severity = 3", "severity = 3", "severity must be text", "", True),
     ('severity = "error"', 'severty = "error"', "severty", "unknown key 'severty'", "did you mean 'severity'?", True),
+    ("design.tables >= 9.0", "table.key_change == 'rewrite'", "table.key_change", "comparison only", '"diff"', False),
     ("https://acme", "acme", "url", "no web address", "https://", True),
     ('title = "Wiki", ', "", "{url", "a link is", "", True),
     ('needs = ["design"]', "builtin = true", "level]]", "has no levels", "", True),
@@ -107,7 +108,8 @@ WRONG = [
 def test_a_mistake_is_told_with_its_place(
     old: str, new: str, place: str, what: str, fix: str, by_schema: bool, tmp_path: Path
 ) -> None:
-    text = GOOD.replace(old, new, 1) if old != 'severity = "error"' else GOOD.replace(old, new)
+    good = GOOD.replace('scope = "design"', 'scope = "table"') if "table." in new else GOOD
+    text = good.replace(old, new, 1) if old != 'severity = "error"' else good.replace(old, new)
     assert text != GOOD
     error = failure(text, tmp_path)
     assert what in error.what

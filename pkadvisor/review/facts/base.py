@@ -43,6 +43,8 @@ class Fact:
     basis: Basis = Basis.DECLARED
     may_be_unknown: bool = True
     from_data: bool = False
+    needs_diff: bool = False
+    """Whether it is only known where a design is compared with an earlier one."""
 
     def of(self, subject: Subject) -> Known | None:
         """The value for a subject of its scope."""

@@ -85,8 +85,16 @@ FACTS: tuple[Fact, ...] = (
         "",
         "What the change does to the keys: none, additive (index rows only) or rewrite.",
         table_key_change,
+        needs_diff=True,
     ),
-    Fact("table.keys_before", FactType.TEXT, "", "PartitionKey | RowKey before the change.", keys_before),
+    Fact(
+        "table.keys_before",
+        FactType.TEXT,
+        "",
+        "PartitionKey | RowKey before the change.",
+        keys_before,
+        needs_diff=True,
+    ),
     Fact("table.keys", FactType.TEXT, "", "PartitionKey | RowKey of the design.", keys_now),
     Fact(
         "query.access_before",
@@ -94,6 +102,7 @@ FACTS: tuple[Fact, ...] = (
         "",
         "How the keys of before found the entities of the query of this name.",
         query_access_before,
+        needs_diff=True,
     ),
     Fact(
         "query.access_lost",
@@ -101,5 +110,6 @@ FACTS: tuple[Fact, ...] = (
         "steps",
         "Steps from point to row range, partition scan, partition-range scan and table scan that the query lost.",
         access_lost,
+        needs_diff=True,
     ),
 )
