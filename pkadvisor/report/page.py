@@ -77,11 +77,12 @@ def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def fold(text: str, room: int) -> list[str]:
-    """Lines of at most ``room`` characters, broken at ``and`` or blanks where there are some; nothing is lost."""
+def fold(text: str, room: int, *, conditions: bool = True) -> list[str]:
+    """Lines of at most ``room`` characters, broken at blanks where there are some; nothing is lost. A filter is broken
+    between its ``conditions`` first."""
     out: list[str] = []
     while len(text) > room:
-        cut = text.rfind(" and ", 1, room - 3)
+        cut = text.rfind(" and ", 1, room - 3) if conditions else -1
         if cut <= 0:
             cut = text.rfind(" ", 1, room + 1)
         if cut <= 0 or not text[:cut].strip():

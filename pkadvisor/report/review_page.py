@@ -28,9 +28,10 @@ def render_review(
     """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut."""
     page = Page(width, color, ascii_only)
     for design in document["designs"]:
+        told = set[str]()  # keys to take instead are those of the table: once is enough
         for finding in design["findings"]:
             if words.is_open(finding):
-                _finding(page, finding, design["design"], verbose)
+                _finding(page, finding, design["design"], verbose, told)
     for design in document["designs"]:
         if design["error"] is not None:
             _unreadable(page, design)
@@ -61,7 +62,7 @@ def _broken(document: dict[str, Any]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool) -> None:
+def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, told: set[str]) -> None:
     place = finding["place"]
     status = f", {finding['status']}" if finding["status"] else ""
     page.line(f"{finding['rule']} {finding['name']}  [{finding['severity']}{status}]", _STYLES[finding["severity"]])
@@ -84,7 +85,8 @@ def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool) ->
         _labelled(page, bar, "fix", f"{finding['fix']}   (advisor explain {finding['rule']})")
     else:
         _labelled(page, bar, "more", f"advisor explain {finding['rule']}")
-    if finding["proposal"]:
+    if finding["proposal"] and finding["proposal"] not in told:
+        told.add(finding["proposal"])
         _labelled(page, bar, "instead", finding["proposal"], exact=True)
     page.line()
 
@@ -117,7 +119,7 @@ def _folded(page: Page, head: str, text: str) -> None:
     if len(head) + 16 > page.width:
         page.lines.append(head.rstrip())
         head = "    "
-    pieces = fold(page.exact(text), max(12, page.width - len(head))) or [""]
+    pieces = fold(page.exact(text), max(12, page.width - len(head)), conditions=False) or [""]
     page.lines.append(head + pieces[0].rstrip())
     page.lines += [" " * len(head) + piece.rstrip() for piece in pieces[1:]]
 
