@@ -48,7 +48,7 @@ def list_rules(
 ) -> None:
     """List the rules of 'advisor review'; as JSON with their whole pages."""
     from pkadvisor.report.rule_page import render_rules, rules_document
-    from pkadvisor.reviewer import chosen
+    from pkadvisor.review.selection import chosen
 
     settings = settings_for(shared)
     found = chosen(_loaded(rules, settings), select or (), ())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.declaration_yaml import Document, Path_
     from pkadvisor.review.findings import Place
     from pkadvisor.review.rule import Rule
-    from pkadvisor.review.subjects import DesignView, TableView
+    from pkadvisor.review.views import DesignView, TableView
 
 MALFORMED = "PK901"
 UNUSED = "PK902"

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.review.evaluate import Evaluation
-    from pkadvisor.review.subjects import DesignView, TableView
+    from pkadvisor.review.views import DesignView, TableView
 
 RATCHET = 1.05
 """A metric that grew beyond this counts as worse."""

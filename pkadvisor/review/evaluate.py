@@ -12,7 +12,8 @@ from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Shown
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
-from pkadvisor.review.subjects import DesignView, Scope, Subject, hole_of
+from pkadvisor.review.subjects import Scope, Subject, hole_of
+from pkadvisor.review.views import DesignView
 
 if TYPE_CHECKING:
     from pkadvisor.review.changes import Comparison

@@ -18,7 +18,8 @@ from pkadvisor.design.template import hole_spans
 from pkadvisor.design.transforms import Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import LINE_BREAK, Document, Path_
-from pkadvisor.review.subjects import DesignView, KeyPart, KeyText, Scope, TableView
+from pkadvisor.review.subjects import KeyPart, KeyText, Scope
+from pkadvisor.review.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
 
 PADDING, SEPARATOR, SUPPRESSION = "PK303", "PK304", "PK902"

@@ -38,7 +38,7 @@ from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.review.subjects import TableView
+    from pkadvisor.review.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 _CYCLES = ("mm", "ss")

@@ -28,7 +28,8 @@ from pkadvisor.design.transforms import (
 from pkadvisor.design.transforms.periods import time_unit
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
-from pkadvisor.review.subjects import KeyPart, TableView
+from pkadvisor.review.subjects import KeyPart
+from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
 from pkadvisor.table.odata import (
     And,

@@ -24,7 +24,7 @@ from pkadvisor.review.findings import Finding, Place, Suppression
 if TYPE_CHECKING:
     from pkadvisor.observe.declaration_yaml import Document, Path_
     from pkadvisor.review.rule import Rule
-    from pkadvisor.review.subjects import DesignView
+    from pkadvisor.review.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,7 +158,7 @@ def test_what_cannot_be_compared(folder: Folder, more: dict[str, Any], says: str
 
 
 def test_a_file_to_compare_with_that_cannot_be_read_stops_the_run(folder: Folder) -> None:
-    with pytest.raises(UsageError, match="cannot read the design"):
+    with pytest.raises(UsageError, match="there is no such file"):
         folder.review(against="old/none.yaml")
     folder.write(OLD, "tables: [")
     with pytest.raises(UsageError) as caught:

@@ -19,7 +19,8 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.declaration import load_declaration
 from pkadvisor.review.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
 from pkadvisor.review.rule import load_rules
-from pkadvisor.review.subjects import DesignView, Scope
+from pkadvisor.review.subjects import Scope
+from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import ReviewRequest, open_design
 
 TYPES = {"bib": "int32", "total": "int64", "city": "string", "ratio": "double"}

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pkadvisor.design.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.subjects import DesignView, Scope, Subject
+from pkadvisor.review.subjects import Scope, Subject
+from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import open_design
 from pkadvisor.table.edm import EdmType
 from tests.review.support import NAME, findings

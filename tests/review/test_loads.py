@@ -18,7 +18,8 @@ from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Severity
 from pkadvisor.review.key_loads import together
 from pkadvisor.review.rule import load_rules
-from pkadvisor.review.subjects import DesignView, Scope
+from pkadvisor.review.subjects import Scope
+from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import ReviewRequest, open_design, review
 from tests.review.support import findings
 

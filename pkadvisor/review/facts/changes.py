@@ -7,7 +7,8 @@ from collections import Counter
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 
 NONE = "none"
 ADDITIVE = "additive"

@@ -10,7 +10,8 @@ from pkadvisor.design.transforms import Hash
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
-from pkadvisor.review.subjects import KeyPart, Subject, TableView
+from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.review.views import TableView
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget, ClassCost

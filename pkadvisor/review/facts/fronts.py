@@ -9,7 +9,8 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most, rows_under
-from pkadvisor.review.subjects import KeyText, Subject, TableView
+from pkadvisor.review.subjects import KeyText, Subject
+from pkadvisor.review.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:

@@ -24,7 +24,8 @@ from pkadvisor.review.key_loads import (
     reads_all,
     values_most,
 )
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import EdmType
 
 YEAR_S = 12 * MONTH_S

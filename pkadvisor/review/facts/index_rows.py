@@ -13,7 +13,8 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.writes import properties_of
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 
 if TYPE_CHECKING:
     from pkadvisor.design.scheme import IndexRow, KeyScheme

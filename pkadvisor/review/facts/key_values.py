@@ -21,7 +21,8 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.collisions import expected_in_data
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import KeyText, Subject, TableView
+from pkadvisor.review.subjects import KeyText, Subject
+from pkadvisor.review.views import TableView
 
 if TYPE_CHECKING:
     import polars as pl

@@ -37,7 +37,8 @@ from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.names import moment_of_arrival, year
-from pkadvisor.review.subjects import KeyText, Subject, TableView, texts_outside
+from pkadvisor.review.subjects import KeyText, Subject, texts_outside
+from pkadvisor.review.views import TableView
 
 
 def is_partition(subject: Subject) -> bool:

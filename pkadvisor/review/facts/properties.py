@@ -8,7 +8,8 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review import names
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Property, Subject, TableView
+from pkadvisor.review.subjects import Property, Subject
+from pkadvisor.review.views import TableView
 
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 

@@ -13,7 +13,8 @@ from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.tables import entities
-from pkadvisor.review.subjects import KeyPart, Scope, Subject, TableView
+from pkadvisor.review.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views import TableView
 from pkadvisor.table.odata import comparison_count, properties
 
 

@@ -10,7 +10,8 @@ from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
 from pkadvisor.review.facts.loads import hottest_share
 from pkadvisor.review.key_loads import INSERTS, at_peak, inserts_per_s, load_per_s, partitions_most, rated, together
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 
 
 def range_entities_per_s(subject: Subject) -> Known | None:

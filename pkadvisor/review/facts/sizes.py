@@ -6,7 +6,8 @@ from pkadvisor.design.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
-from pkadvisor.review.subjects import Property, Subject, TableView
+from pkadvisor.review.subjects import Property, Subject
+from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import STORED_BYTES, EdmType
 
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 
 
 def tables(subject: Subject) -> float:

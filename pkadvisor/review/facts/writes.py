@@ -11,7 +11,8 @@ from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
 from pkadvisor.review.facts.sizes import request_bytes
-from pkadvisor.review.subjects import Subject, TableView
+from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views import TableView
 
 if TYPE_CHECKING:
     pass

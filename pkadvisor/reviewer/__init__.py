@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
-from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX, decoded
-from pkadvisor.observe.revision import Revision
+from pkadvisor.observe.declaration_yaml import decoded
 from pkadvisor.progress import Progress
 from pkadvisor.review.annotate import annotated
 from pkadvisor.review.baseline import FILE as BASELINE_FILE
@@ -23,12 +22,11 @@ from pkadvisor.review.baseline import Baseline, applied, dump_baseline, pruned, 
 from pkadvisor.review.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
 from pkadvisor.review.changes import compared, with_statuses
 from pkadvisor.review.evaluate import DesignReview, Evaluation, evaluate
-from pkadvisor.review.findings import Finding, Severity, Status
+from pkadvisor.review.findings import Finding, Status
 from pkadvisor.review.gate import Gate
 from pkadvisor.review.rule import Rule, load_rules
-from pkadvisor.review.subjects import DesignView
+from pkadvisor.review.selection import chosen, regraded
 from pkadvisor.review.suppressions import (
-    ConfiguredSuppression,
     check_configured,
     configured_findings,
     decided,
@@ -36,54 +34,23 @@ from pkadvisor.review.suppressions import (
     matches_design,
     suppressed,
 )
+from pkadvisor.review.views import DesignView
+from pkadvisor.reviewer.earlier import Earlier, earlier_of, old_design
+from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of
+from pkadvisor.reviewer.request import ReviewRequest
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget
-    from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.review.fixes import Fixed, Wanted
-    from pkadvisor.toml_file import TomlFile
-
-PROFILE_BYTES_MAX = 50_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewRequest:
-    """What the command line and the configuration ask for; all paths as typed."""
-
-    designs: tuple[str, ...]
-    profiles: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    limits: tuple[str | TomlFile, ...] = ()
-    rules: tuple[str, ...] = ()
-    """Folders of a team's own rules."""
-    budgets: tuple[str, ...] = ()
-    """Bounds, ``K=V``, that every table is held against."""
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    severity: tuple[tuple[str, Severity], ...] = ()
-    """(rule, severity of whatever it finds), in place of its own."""
-    fail_on: Severity | None = Severity.ERROR
-    new_only: bool = False
-    redact: bool = False
-    against: str = ""
-    """The design file as it was before; for one design."""
-    against_ref: str = ""
-    """The commit, branch or tag that holds the designs and profiles as they were before."""
-    suppress: tuple[ConfiguredSuppression, ...] = ()
-    today: str = ""
-    """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
-    baseline: str = ""
-    write_baseline: bool = False
-    prune_baseline: bool = False
-    stdin: bytes = b""
-    """What the design ``-`` holds."""
-    stdin_name: str = ""
 
 
 STDIN = "-"
 STDIN_NAME = "standard-input.yaml"
 """How a design of standard input is called where nobody names it."""
+
+
+__all__ = ["Conducted", "ReviewRequest", "conduct", "fix_text", "ignores", "open_design", "review", "review_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +79,10 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     limits = load_limits(*request.limits)
     _check(request, known)
     rules = chosen(known, request.select, request.ignore)
-    budgets = _budgets(request)
+    budgets = budgets_of(request)
     baseline = _baseline(request)
-    profile = _profile(request)
-    earlier = _earlier(request, profile)
+    profile = profile_of(request)
+    earlier = earlier_of(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
@@ -174,7 +141,7 @@ def _reviewed(
         view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
-        old, notes = _old_design(earlier, path, request, limits, budgets, alone=alone)
+        old, notes = old_design(earlier, path, request, limits, budgets, alone=alone)
         if old is not None:
             view.compare_with(old)
         found = _examined(view, rules, known, request, compared=True)
@@ -234,110 +201,6 @@ def _joined(review: DesignReview, made: Sequence[Finding], status_compared: Stat
         replace(e, findings=(*e.findings, *(replace(f, status=status) for f in made if f.rule == e.rule.id)))
         for e in review.evaluations
     )
-
-
-# -- what there was before ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Earlier:
-    """Where the designs of before come from: a file, or a commit with its profiles."""
-
-    label: str
-    file: str = ""
-    revision: Revision | None = None
-    profile: ProfileDocument | None = None
-    profile_changed: bool = False
-    notes: tuple[str, ...] = ()
-
-    def stops(self, error: Exception) -> bool:
-        """Whether an error concerns the whole run: what is compared with cannot be read."""
-        where = getattr(error, "where", "")
-        return where.startswith("--against-ref") or bool(self.file and where.startswith(self.file))
-
-
-def _earlier(request: ReviewRequest, profile: ProfileDocument | None) -> Earlier | None:
-    if request.against:
-        return Earlier(Path(request.against).as_posix(), file=request.against, profile=profile)
-    if not request.against_ref:
-        return None
-    revision = Revision(request.against_ref)
-    old, changed, notes = _old_profile(revision, request, profile)
-    return Earlier(request.against_ref, "", revision, old, changed, notes)
-
-
-def _old_profile(
-    revision: Revision, request: ReviewRequest, profile: ProfileDocument | None
-) -> tuple[ProfileDocument | None, bool, tuple[str, ...]]:
-    """(the profiles of the commit, whether they differ, notes). A file that the commit lacks is taken as it is."""
-    import tempfile
-
-    contents = [(path, revision.content_near(path, PROFILE_BYTES_MAX)) for path in request.profiles]
-    if all(old is None or _same_json(old, Path(path)) for path, old in contents):
-        return profile, False, ()
-    from pkadvisor.advisor import merged_profiles
-
-    with tempfile.TemporaryDirectory() as folder:
-        files = []
-        for i, (path, old) in enumerate(contents):
-            if old is None:
-                files.append(path)
-                continue
-            file = Path(folder) / str(i) / Path(path).name
-            file.parent.mkdir()
-            file.write_bytes(old)
-            files.append(str(file))
-        try:
-            return merged_profiles(files), True, ()
-        except (UsageError, InputError) as error:
-            note = f"the profile at {revision.ref} cannot be read ({error.what}); the one of today stands in for it"
-            return profile, True, (note,)
-
-
-def _same_json(content: bytes, path: Path) -> bool:
-    """Whether two profiles say the same, however they are written."""
-    import json
-
-    try:
-        now = path.read_bytes()
-        return now == content or bool(json.loads(now) == json.loads(content))
-    except (OSError, ValueError, RecursionError):
-        return False
-
-
-def _old_design(
-    earlier: Earlier,
-    path: str,
-    request: ReviewRequest,
-    limits: Limits,
-    budgets: tuple[Budget, ...],
-    *,
-    alone: bool,
-) -> tuple[DesignView | None, tuple[str, ...]]:
-    """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
-    name, text = Path(path).as_posix(), None
-    if earlier.revision is not None:
-        content = earlier.revision.content(path, FILE_BYTES_MAX)
-        if content is None:
-            return None, earlier.notes
-        text = content.decode("utf-8-sig", "surrogateescape")
-    shown = earlier.file or f"{earlier.label}:{name}"
-    try:
-        old = open_design(
-            shown,
-            text,
-            limits,
-            profile=earlier.profile,
-            data=request.data,
-            alone=alone,
-            name=name,
-            budgets=budgets,
-        )
-        return old, earlier.notes
-    except (UsageError, InputError) as error:
-        if earlier.revision is None:
-            raise
-        return None, (*earlier.notes, f"the design at {earlier.label} cannot be read: {error.what}")
 
 
 def _baseline(request: ReviewRequest) -> Baseline | None:
@@ -409,104 +272,7 @@ def fix_text(
     """
     from pkadvisor.review.fixes import fixed
 
-    limits, profile = load_limits(*request.limits), _profile(request)
+    limits, profile = load_limits(*request.limits), profile_of(request)
     alone = len(request.designs) == 1
     view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
     return fixed(view, text, findings, words, compared=compared)
-
-
-def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules that a selection keeps: ids, names or beginnings of ids. UsageError for one that no rule has."""
-    from pkadvisor.errors import did_you_mean
-
-    for option, words in (("--select", select), ("--ignore", ignore)):
-        for word in words:
-            if not any(_named(rule, word) for rule in rules):
-                known = [w for rule in rules for w in (rule.id, rule.name)]
-                fix = did_you_mean(word, known) or "'advisor rules list' names them"
-                raise UsageError(f"there is no rule '{word}'", where=option, fix=fix)
-    kept = [rule for rule in rules if not select or any(_named(rule, word) for word in select)]
-    return tuple(rule for rule in kept if not any(_named(rule, word) for word in ignore))
-
-
-def regraded(rules: Sequence[Rule], severity: Sequence[tuple[str, Severity]]) -> tuple[Rule, ...]:
-    """The rules with the severities that a project gives them: every level of such a rule has that one."""
-    given = {rule.id: wanted for word, wanted in severity for rule in rules if _is(rule, word)}
-    return tuple(
-        replace(rule, levels=tuple(replace(level, severity=given[rule.id]) for level in rule.levels))
-        if rule.id in given
-        else rule
-        for rule in rules
-    )
-
-
-def _is(rule: Rule, word: str) -> bool:
-    return word in (rule.name, *rule.aliases) or rule.id == word.upper()
-
-
-def _named(rule: Rule, word: str) -> bool:
-    return word in (rule.name, *rule.aliases) or rule.id.startswith(word.upper())
-
-
-def open_design(
-    path: str,
-    text: str | None,
-    limits: Limits,
-    *,
-    profile: ProfileDocument | None = None,
-    data: Sequence[str] = (),
-    alone: bool = True,
-    name: str = "",
-    budgets: tuple[Budget, ...] = (),
-) -> DesignView:
-    """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
-    so that a profile that names no table can only mean this one."""
-    from pkadvisor.design.sections import sections_of
-    from pkadvisor.observe.declaration import read_declaration
-
-    declaration, document = read_declaration(path, text)
-    given, unmatched = _documents_for(declaration, profile, alone)
-    profiled = _data(data, declaration)
-    sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
-    held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
-    shown = name or Path(path).as_posix()
-    return DesignView(
-        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
-    )
-
-
-def _documents_for(
-    declaration: Any, profile: ProfileDocument | None, alone: bool
-) -> tuple[list[tuple[str, ProfileDocument]], tuple[str, ...]]:
-    """(the part of the profile that belongs to this design, names of its tables that do not)."""
-    if profile is None:
-        return [], ()
-    names = {t.name.lower() for t in declaration.tables}
-    single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
-    mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
-    other = tuple(t.table for t in profile.tables if t not in mine)
-    return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
-
-
-def _budgets(request: ReviewRequest) -> tuple[Budget, ...]:
-    if not request.budgets:
-        return ()
-    from pkadvisor.design.budgets import parse_budgets
-
-    return parse_budgets(request.budgets)
-
-
-def _profile(request: ReviewRequest) -> ProfileDocument | None:
-    if not request.profiles:
-        return None
-    from pkadvisor.advisor import merged_profiles
-
-    return merged_profiles(request.profiles)
-
-
-def _data(specs: Sequence[str], declaration: Any) -> list[tuple[Any, Dataset]]:
-    if not specs:
-        return []
-    from pkadvisor.advisor import profiled_data
-
-    return profiled_data(specs, declaration)

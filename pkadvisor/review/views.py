@@ -1,0 +1,426 @@
+"""A design as it is reviewed: what its file declares, put together with what a profile tells.
+
+Without data there are keys, plans and declared rates. With data a table is priced once, when the first fact asks for
+it; the search for better keys runs only where a finding proposes some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.key_terms import KeysThemselves
+from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.design.sections import Section, declared_keys, observed
+from pkadvisor.design.transforms import FORBIDDEN, Literal
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.declaration_yaml import Document, Path_
+from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
+    from pkadvisor.design.population import Population
+    from pkadvisor.design.sections import Judged
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.declaration import Declaration
+    from pkadvisor.review.findings import Place
+
+PROMISED = KeysThemselves()
+"""What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""
+
+
+class DesignView:
+    """A design file as it is reviewed: its declaration, its document, and a view of each table or kind."""
+
+    def __init__(
+        self,
+        name: str,
+        declaration: Declaration,
+        document: Document,
+        sections: list[tuple[Section, Dataset | None]],
+        limits: Limits,
+        *,
+        has_profile: bool = False,
+        unmatched: tuple[str, ...] = (),
+        budgets: tuple[Budget, ...] = (),
+    ) -> None:
+        self.name = name
+        """The path as it is shown, with forward slashes."""
+        self.declaration = declaration
+        self.document = document
+        self.limits = limits
+        self.has_profile = has_profile
+        self.unmatched = unmatched
+        """Tables of the profile that no design names."""
+        self.budgets = budgets
+        """Bounds that every table is held against."""
+        self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
+
+    @cached_property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everything that rules can be asked about, in file order, each thing once."""
+        top = Subject(Scope.DESIGN, self.name, ("tables",), "tables", None, self)
+        return (top, *(s for view in self.tables for s in view.subjects(top)))
+
+    def compare_with(self, old: DesignView) -> None:
+        """Take the keys of another design as those that were in use before; the load stays that of this one."""
+        tables = {(t.section.table.lower(), t.section.kind): t for t in old.tables}
+        for table in self.tables:
+            table.before = tables.get((table.section.table.lower(), table.section.kind))
+
+    def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> Place:
+        """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
+        from pkadvisor.review.findings import Place
+
+        found = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
+        line, column, end_line, end_column = found
+        return Place(line, column, end_line, end_column, self.document.line(line))
+
+
+class TableView:
+    """A table, or one kind of entity in it: keys, plans without data, and with data what they cost.
+
+    ``before``: the keys of the design that it is compared with; the load is the same for both.
+    """
+
+    def __init__(self, design: DesignView, section: Section, dataset: Dataset | None) -> None:
+        self.design = design
+        self.section = section
+        self.dataset = dataset
+        self.limits = design.limits
+        self.before: TableView | None = None
+
+    @property
+    def declared(self) -> Any:
+        """The table as the design file declares it."""
+        assert self.section.declared is not None
+        return self.section.declared
+
+    @cached_property
+    def types(self) -> dict[str, EdmType]:
+        """Declared types, and those that the data shows."""
+        declared = self.section.declared
+        kind = next((k for k in declared.kinds if k.name == self.section.kind), None) if declared else None
+        found = dict(kind.properties if kind else declared.properties) if declared else {}
+        data = self.section.data
+        return {**found, **(dict(data.types) if data is not None else {})}
+
+    @cached_property
+    def scheme(self) -> KeyScheme | None:
+        """The keys in use. Characters that no key may have are taken out of its texts: a rule names them."""
+        return self._keys[0]
+
+    @cached_property
+    def _keys(self) -> tuple[KeyScheme | None, str]:
+        declared = self.section.declared
+        if declared is None or declared.partition_key is None or declared.row_key is None:
+            return None, "the design names no partition_key and row_key"
+        allowed = replace(
+            declared,
+            partition_key=_allowed(declared.partition_key),
+            row_key=_allowed(declared.row_key),
+            index_rows=tuple(
+                replace(r, partition_key=_allowed(r.partition_key), row_key=_allowed(r.row_key))
+                for r in declared.index_rows
+            ),
+        )
+        return declared_keys(allowed, None, self.design.name), ""
+
+    @cached_property
+    def _observed(self) -> Workload:
+        return observed(replace(self.section, declared=_without_keys(self.section.declared)))[0]
+
+    @property
+    def workload(self) -> Workload:
+        """Declared classes, and those of the profile."""
+        return self._observed
+
+    def plans_under(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
+        """The ways in which a scheme can serve a class, best access first; empty for inserts."""
+        if query.operation in (Operation.INSERT, Operation.UPSERT):
+            return ()
+        if names_keys(query):
+            found = plan_as_sent(query, self.types)
+        else:
+            found = plan(query, conditions(query.filter), scheme, self.types, PROMISED)
+        return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+
+    @cached_property
+    def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
+        scheme = self.scheme
+        return {
+            c.name: self.plans_under(c, scheme or AS_SENT)
+            for c in self.workload.classes
+            if scheme is not None or names_keys(c)
+        }
+
+    def plan_of(self, query: QueryClass) -> AccessPlan | None:
+        """How the keys in use serve a class: with data the cheapest plan, else the one of the best access.
+
+        A filter that names PartitionKey or RowKey is one request, as it stands.
+        """
+        cost = None if names_keys(query) else self.cost_of(query)
+        if cost is not None and cost.plan is not None:
+            return cost.plan
+        found = self._plans.get(query.name, ())
+        return found[0] if found else None
+
+    # --- with data ------------------------------------------------------------------------------------------------
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a profile or data set tells what the entities are like."""
+        return self.section.data is not None
+
+    @cached_property
+    def unpriced(self) -> frozenset[str]:
+        """Names of the classes that no data can price: they name keys, properties that the data does not have or
+        constants of another type, or they are longer than the service takes. Their plans are known all the same."""
+        data, declared = self.section.data, self.section.declared
+        if data is None:
+            return frozenset()
+        own = self.scheme.main.properties if self.scheme else ()
+        found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
+        for query in self.workload.classes:
+            if query.filter is not None and (
+                mismatches(query.filter, data.types)
+                or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
+            ):
+                found.add(query.name)
+        strange = [
+            m.role
+            for m in (declared.mentions if declared else ())
+            if m.name not in data.types and m.name not in KEY_NAMES and m.kind in (None, self.section.kind)
+        ]
+        return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
+
+    @cached_property
+    def _priced(self) -> Section:
+        """The section without the classes that cannot be priced, so that the rest can."""
+        section, gone = self.section, self.unpriced
+        if not gone:
+            return section
+        declared = section.declared
+        if declared is not None:
+            kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
+            declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
+        workload = None if section.workload is None else _without(section.workload, gone)
+        return replace(section, declared=declared, workload=workload)
+
+    @cached_property
+    def _prepared(self) -> tuple[Bench | None, str]:
+        if self.section.data is None:
+            return None, "there is no profile of this table"
+        if self.scheme is None:
+            return None, self._keys[1]
+        from pkadvisor.design.judge import prepared
+
+        try:
+            return prepared(self._priced, self.limits, self.dataset)[0], ""
+        except UsageError as error:
+            return None, str(error.what)
+
+    @property
+    def bench(self) -> Bench | None:
+        """What keys of this table are measured on."""
+        return self._prepared[0]
+
+    @cached_property
+    def population(self) -> Population | None:
+        """The rows at hand, also where no workload is declared; None without data."""
+        data = self.section.data
+        if data is None or self.bench is not None:
+            return self.bench.population if self.bench is not None else None
+        from pkadvisor.design.population import Population, Sizes
+        from pkadvisor.observe.profile import POSITION
+
+        sizes = {
+            p.column.name: Sizes(
+                p.characters / max(1, p.column.present),
+                p.characters_max,
+                p.largest,
+                p.column.present / max(1, data.rows),
+            )
+            for p in data.properties
+        }
+        frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+        return Population(frame, data.types, total=data.rows, complete=data.complete, sizes=sizes, hashed=data.hashed)
+
+    @property
+    def why_not_priced(self) -> str:
+        """Why there is no estimate; empty where there is one."""
+        return self._prepared[1]
+
+    @cached_property
+    def estimate(self) -> CostEstimate | None:
+        """What the keys in use cost; None without data, keys or workload."""
+        return None if self.scheme is None else self.estimate_of(self.scheme)
+
+    def estimate_of(self, scheme: KeyScheme) -> CostEstimate | None:
+        """What other keys of this table would cost under its load."""
+        if self.bench is None:
+            return None
+        from pkadvisor.design.cost import estimate
+
+        return estimate(scheme, self.bench)
+
+    @cached_property
+    def estimate_before(self) -> CostEstimate | None:
+        """What the keys that were in use before would cost under the load of today; None where that is not known."""
+        old = self.before.scheme if self.before is not None else None
+        if old is None or self.section.data is None:
+            return None
+        if old == self.scheme:
+            return self.estimate
+        known = set(self.section.data.types)
+        named = {p for key, _ in old.each_key() for part in (*key.partition, *key.row) for p in part.properties}
+        return self.estimate_of(old) if named <= known else None
+
+    def cost_of(self, query: QueryClass) -> ClassCost | None:
+        """The cost of one class under the keys in use."""
+        if self.section.data is None or self.estimate is None:
+            return None
+        return next((c for c in self.estimate.classes if c.name == query.name), None)
+
+    @cached_property
+    def judged(self) -> Judged | None:
+        """The search for better keys: seconds of work, and only where somebody asks."""
+        if self.bench is None:
+            return None
+        from pkadvisor.design.judge import judge
+
+        return judge(self._priced, self.limits, self.dataset)
+
+    # --- subjects -------------------------------------------------------------------------------------------------
+
+    def subjects(self, top: Subject) -> Iterator[Subject]:
+        """The table and everything in it."""
+        name, kind = self.section.table, self.section.kind
+        path: Path_ = ("tables", name)
+        logical = f"tables.{name}" + (f".kinds.{kind}" if kind else "")
+        table = Subject(Scope.TABLE, name, path, logical, top, self.design, self)
+        yield table
+        yield from self._keys_of(table, path, logical)
+        for i, row in enumerate(self.scheme.index_rows if self.scheme else ()):
+            at = f"{logical}.index_rows.{_row_name(row)}"
+            yield Subject(Scope.INDEX_ROW, str(row.key), (*path, "index_rows", i), at, table, self.design, self, row)
+        declared = self._class_paths()
+        for query in self.workload.classes:
+            scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
+            group = "queries" if scope is Scope.QUERY else "writes"
+            here = declared.get(query.name, path)
+            at = f"{logical}.{group}.{query.name}"
+            yield Subject(scope, query.name, here, at, table, self.design, self, query)
+            yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
+        for transaction in (*self.workload.transactions, *self._over_kinds()):
+            yield self._transaction(transaction, table, path, logical)
+        yield from self._properties(table, path, logical)
+        for budget in self.design.budgets:
+            at = f"{logical}.budgets.{budget.key}"
+            yield Subject(Scope.BUDGET, budget.key, path, at, table, self.design, self, budget)
+
+    def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+        if self.scheme is None:
+            return
+        for row, (key, index_row) in enumerate(self.scheme.each_key()):
+            below: Path_ = (*path, "index_rows", row - 1) if row else path
+            prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
+            for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
+                here: Path_ = (*below, word)
+                if row and is_partition and not self.design.document.has(here):
+                    continue  # the entity's own PartitionKey
+                text = self.raw_text(row, is_partition)
+                item = KeyText(parts, text, is_partition, row)
+                subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, self.design, self, item)
+                yield subject
+                for position, part in enumerate(parts):
+                    if not isinstance(part, Literal):
+                        place = KeyPart(part, position, item)
+                        at = f"{prefix}.{word}.{part}"
+                        yield Subject(Scope.PART, str(part), here, at, subject, self.design, self, place)
+
+    def raw_text(self, row: int, is_partition: bool) -> str:
+        """A key template as the file has it."""
+        declared = self.declared
+        keys = declared if row == 0 else declared.index_rows[row - 1]
+        placed = keys.partition_key if is_partition else keys.row_key
+        return placed.text if placed is not None else ""
+
+    def _over_kinds(self) -> tuple[Transaction, ...]:
+        """Transactions over several kinds of entity, which belong to no single one: told at the first."""
+        declared, kind = self.section.declared, self.section.kind
+        if declared is None or kind is None or kind != declared.kinds[0].name:
+            return ()
+        kinds = {c.name: c.kind for c in declared.workload.classes}
+        return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
+
+    def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
+        names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []
+        here = (*path, "transactions", names.index(transaction.name)) if transaction.name in names else path
+        at = f"{logical}.transactions.{transaction.name}"
+        return Subject(Scope.TRANSACTION, transaction.name, here, at, table, self.design, self, transaction)
+
+    def _properties(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+        declared = self.section.declared
+        sizes = dict(declared.sizes) if declared else {}
+        kind = self.section.kind
+        if declared and kind:
+            sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
+        below: Path_ = (*path, "kinds", kind) if kind else path
+        for name, edm in self.types.items():
+            here: Path_ = (*below, "properties", name)
+            here = here if self.design.document.has(here) else path
+            item = Property(name, edm, sizes.get(name))
+            yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, self.design, self, item)
+
+    def _class_paths(self) -> dict[str, Path_]:
+        """The places of declared classes, by name."""
+        content = self.design.document.content
+        table = content["tables"].get(self.section.table) if isinstance(content, dict) else None
+        found: dict[str, Path_] = {}
+        for group in ("queries", "writes"):
+            for i, part in enumerate((table or {}).get(group) or ()):
+                found[str(part["name"])] = ("tables", self.section.table, group, i)
+        return found
+
+
+def _without(workload: Workload, gone: frozenset[str]) -> Workload:
+    """A workload without some classes and the transactions that name them."""
+    classes = tuple(c for c in workload.classes if c.name not in gone)
+    transactions = tuple(t for t in workload.transactions if not gone & set(t.together))
+    return replace(workload, classes=classes, transactions=transactions)
+
+
+def _row_name(row: IndexRow | None) -> str:
+    """An index row by its templates: rows have no names."""
+    assert row is not None
+    return str(row.key)
+
+
+def _allowed(placed: Any) -> Any:
+    """A template whose literal text has ``_`` for characters that no key may have, so that the rest can be read."""
+    if placed is None:
+        return None
+    out, at = "", 0
+    for hole in HOLES.finditer(placed.text):
+        out += _clean(placed.text[at : hole.start()]) + hole[0]
+        at = hole.end()
+    return replace(placed, text=out + _clean(placed.text[at:]))
+
+
+def _clean(text: str) -> str:
+    return "".join("_" if c in FORBIDDEN else c for c in text)
+
+
+def _without_keys(declared: Any) -> Any:
+    """A declaration whose keys nobody reads: they are read by ``TableView``, which forgives more."""
+    return None if declared is None else replace(declared, partition_key=None, row_key=None, index_rows=())

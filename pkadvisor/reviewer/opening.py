@@ -1,0 +1,81 @@
+"""From a design file to what rules can be asked about: its tables, put together with profiles and data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.limits import Limits
+from pkadvisor.review.views import DesignView
+from pkadvisor.reviewer.request import ReviewRequest
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Budget
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.profile_file import ProfileDocument
+
+
+def open_design(
+    path: str,
+    text: str | None,
+    limits: Limits,
+    *,
+    profile: ProfileDocument | None = None,
+    data: Sequence[str] = (),
+    alone: bool = True,
+    name: str = "",
+    budgets: tuple[Budget, ...] = (),
+) -> DesignView:
+    """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
+    so that a profile that names no table can only mean this one."""
+    from pkadvisor.design.sections import sections_of
+    from pkadvisor.observe.declaration import read_declaration
+
+    declaration, document = read_declaration(path, text)
+    given, unmatched = _documents_for(declaration, profile, alone)
+    profiled = _data(data, declaration)
+    sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
+    held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
+    shown = name or Path(path).as_posix()
+    return DesignView(
+        shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
+    )
+
+
+def _documents_for(
+    declaration: Any, profile: ProfileDocument | None, alone: bool
+) -> tuple[list[tuple[str, ProfileDocument]], tuple[str, ...]]:
+    """(the part of the profile that belongs to this design, names of its tables that do not)."""
+    if profile is None:
+        return [], ()
+    names = {t.name.lower() for t in declaration.tables}
+    single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
+    mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
+    other = tuple(t.table for t in profile.tables if t not in mine)
+    return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+
+
+def budgets_of(request: ReviewRequest) -> tuple[Budget, ...]:
+    if not request.budgets:
+        return ()
+    from pkadvisor.design.budgets import parse_budgets
+
+    return parse_budgets(request.budgets)
+
+
+def profile_of(request: ReviewRequest) -> ProfileDocument | None:
+    if not request.profiles:
+        return None
+    from pkadvisor.advisor import merged_profiles
+
+    return merged_profiles(request.profiles)
+
+
+def _data(specs: Sequence[str], declaration: Any) -> list[tuple[Any, Dataset]]:
+    if not specs:
+        return []
+    from pkadvisor.advisor import profiled_data
+
+    return profiled_data(specs, declaration)

@@ -1,0 +1,46 @@
+"""What a review is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.review.findings import Severity
+from pkadvisor.review.suppressions import ConfiguredSuppression
+
+if TYPE_CHECKING:
+    from pkadvisor.toml_file import TomlFile
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """What the command line and the configuration ask for; all paths as typed."""
+
+    designs: tuple[str, ...]
+    profiles: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
+    rules: tuple[str, ...] = ()
+    """Folders of a team's own rules."""
+    budgets: tuple[str, ...] = ()
+    """Bounds, ``K=V``, that every table is held against."""
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    """(rule, severity of whatever it finds), in place of its own."""
+    fail_on: Severity | None = Severity.ERROR
+    new_only: bool = False
+    redact: bool = False
+    against: str = ""
+    """The design file as it was before; for one design."""
+    against_ref: str = ""
+    """The commit, branch or tag that holds the designs and profiles as they were before."""
+    suppress: tuple[ConfiguredSuppression, ...] = ()
+    today: str = ""
+    """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
+    baseline: str = ""
+    write_baseline: bool = False
+    prune_baseline: bool = False
+    stdin: bytes = b""
+    """What the design ``-`` holds."""
+    stdin_name: str = ""
