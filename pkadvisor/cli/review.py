@@ -83,7 +83,10 @@ def review(
     select: Annotated[
         list[str] | None,
         option(
-            "--select", metavar="RULE", help="Only these: ids, names, or beginnings of ids.", autocompletion=rule_words
+            "--select",
+            metavar="RULE",
+            help="Only these: ids, names, or beginnings: PK1,PK303.",
+            autocompletion=rule_words,
         ),
     ] = None,
     ignore: Annotated[
@@ -162,6 +165,7 @@ def review(
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
     from pkadvisor.review.findings import Severity
+    from pkadvisor.review.selection import words_of
     from pkadvisor.reviewer import ReviewRequest, conduct
 
     settings = settings_for(shared, designs[0] if designs else None)
@@ -190,8 +194,8 @@ def review(
         limits=(*settings.limits, *(limits or ())),
         rules=folders,
         budgets=settings.budgets_with(budget),
-        select=tuple(select or settings.select),
-        ignore=tuple(ignore or settings.ignore),
+        select=words_of(select or settings.select),
+        ignore=words_of(ignore or settings.ignore),
         severity=tuple((rule, Severity(wanted)) for rule, wanted in settings.severity),
         fail_on=None if threshold is FailOn.never else Severity(threshold),
         new_only=new_only,

@@ -48,10 +48,10 @@ def list_rules(
 ) -> None:
     """List the rules of 'advisor review'; as JSON with their whole pages."""
     from pkadvisor.report.rule_page import render_rules, rules_document
-    from pkadvisor.review.selection import chosen
+    from pkadvisor.review.selection import chosen, words_of
 
     settings = settings_for(shared)
-    found = chosen(_loaded(rules, settings), select or (), ())
+    found = chosen(_loaded(rules, settings), words_of(select or ()), ())
     _show(rules_document(found, _limits(settings, None)), render_rules, shared)
 
 

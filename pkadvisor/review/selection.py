@@ -10,6 +10,11 @@ from pkadvisor.review.findings import Severity
 from pkadvisor.review.rule import Rule
 
 
+def words_of(given: Sequence[str]) -> tuple[str, ...]:
+    """Rules as they are named on a command line: one by one, or with commas between them."""
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
 def chosen(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:
     """The rules that a selection keeps: ids, names or beginnings of ids. UsageError for one that no rule has."""
     from pkadvisor.errors import did_you_mean

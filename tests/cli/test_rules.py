@@ -46,6 +46,14 @@ def test_the_list_names_every_rule_and_json_carries_its_page(ask: Ask) -> None:
         assert [fact["name"] for fact in page["facts"]] == list(rule.names())
 
 
+def test_rules_may_be_named_with_commas_between_them(ask: Ask) -> None:
+    listed = json.loads(ask("rules", "list", "--select", "PK101, PK9", "--format", "json")[1])["rules"]
+    ids = [page["id"] for page in listed]
+    assert ids[0] == "PK101"
+    assert len(ids) > 2
+    assert all(i.startswith("PK9") for i in ids[1:])
+
+
 def test_a_selection_and_one_that_is_empty(ask: Ask) -> None:
     found = json.loads(ask("rules", "list", "--select", "PK2", "--format", "json")[1])["rules"]
     assert found
