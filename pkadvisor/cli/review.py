@@ -228,12 +228,11 @@ def review(
             )
     if done.baseline is not None:
         write_file(Path(known), done.baseline.encode(), shared)
+    tell_errors(document, color=str(shared.color))
     if diff:
         show_diff(document, request)
     else:
         deliver(document, outputs)
-    if diff or outputs.page is not ReviewFormat.text:
-        tell_errors(document, color=str(shared.color))
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])
 

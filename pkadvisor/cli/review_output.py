@@ -128,6 +128,7 @@ def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, 
         ascii_only=on_terminal and not speaks_unicode(stream),
         verbose=outputs.shared.verbose,
         show_suppressed=outputs.show_suppressed,
+        errors_told=on_terminal,
     )
     return escape_page(page, color=color).encode("utf-8", "backslashreplace")
 

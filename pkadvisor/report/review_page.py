@@ -24,8 +24,12 @@ def render_review(
     ascii_only: bool,
     verbose: bool = False,
     show_suppressed: bool = False,
+    errors_told: bool = False,
 ) -> str:
-    """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut."""
+    """The page; ``width`` in columns. Keys are folded where it is too narrow, and never cut.
+
+    ``errors_told``: why a design could not be read is told elsewhere, and here only that it could not.
+    """
     page = Page(width, color, ascii_only)
     for design in document["designs"]:
         told = set[str]()  # keys to take instead are those of the table: once is enough
@@ -34,7 +38,7 @@ def render_review(
                 _finding(page, finding, design["design"], verbose, told)
     for design in document["designs"]:
         if design["error"] is not None:
-            _unreadable(page, design)
+            _unreadable(page, design, told=errors_told)
         if design["diff"] is not None:
             _diff(page, design, many=len(document["designs"]) > 1)
     _suppressed(page, document, show_suppressed)
@@ -169,9 +173,12 @@ def _cells(text: str) -> int:
     )
 
 
-def _unreadable(page: Page, design: dict[str, Any]) -> None:
+def _unreadable(page: Page, design: dict[str, Any], *, told: bool) -> None:
     error = design["error"]
     page.line(f"{design['design']} cannot be reviewed", "bad")
+    if told:
+        page.line()
+        return
     page.wrapped(f"{error['where']}: {error['what']}" if error["where"] else error["what"], "  ", "    ")
     for line in (error["excerpt"] or "").split("\n"):
         if line.strip():

@@ -72,7 +72,9 @@ def test_every_format_is_written_at_once_and_before_the_gate_fails(ask: Ask, tmp
 def test_the_exit_code_does_not_depend_on_the_format(ask: Ask, name: str, words: tuple[str, ...], code: int) -> None:
     found, page, told = ask(*words, "--format", name, "--quiet")
     assert found == code
-    assert told == ""
+    assert told.startswith("error: schema/broken.yaml") == (code == 2)
+    assert told or code != 2
+    assert len(told.splitlines()) <= 4
     assert "\x1b" not in page
     assert ask(*words, "--format", name, "--quiet")[1] == page
 
@@ -91,7 +93,16 @@ def test_concise_lines_have_their_verdict_on_standard_error(ask: Ask) -> None:
 def test_a_design_that_cannot_be_read_is_told_beside_machine_formats(ask: Ask) -> None:
     _, page, told = ask("schema/broken.yaml", "--format", "sarif")
     assert not json.loads(page)["runs"][0]["invocations"][0]["executionSuccessful"]
-    assert "schema/broken.yaml cannot be reviewed" in told
+    assert told.startswith("error: schema/broken.yaml")
+    assert "NOT REVIEWED" in told
+
+
+def test_why_a_design_cannot_be_read_is_told_once_on_a_terminal_and_whole_in_a_file(ask: Ask, tmp_path: Path) -> None:
+    _, page, told = ask("schema/broken.yaml", "--out", "text=whole.txt", "-q")
+    what = told.splitlines()[0].partition(": ")[2]
+    assert "schema/broken.yaml cannot be reviewed" in page
+    assert what not in page
+    assert what in " ".join((tmp_path / "whole.txt").read_text().split())
 
 
 def test_md_is_markdown_and_standard_output_may_be_named(ask: Ask, tmp_path: Path) -> None:
