@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,16 @@ def test_the_profile_and_the_page_have_the_same_bytes_wherever_they_are_made(nam
             said(command, placed(LINES[name], str(home)), tmp_path, {**OTHER, "PYTHONUTF8": "1"}),
         ]
         assert pages[0] == pages[1], command
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "junit", "markdown", "text"])
+def test_a_review_has_the_same_bytes_wherever_it_is_made(form: str, tmp_path: Path) -> None:
+    words = ["design.yaml", "--data", "registrations.csv", "--against", "design-bib-only.yaml"]
+    words += ["--fail-on", "never", "--isolated", "--format", form]
+    places = [tmp_path / "one", tmp_path / "two" / "deeper"]
+    for place in places:
+        shutil.copytree(resource("samples", "footrace"), place)
+    first = said("review", words, places[0], {**PLAIN, "PYTHONUTF8": "1"})
+    assert said("review", words, places[1], {**OTHER, "PYTHONUTF8": "1"}) == first
+    assert b"PK103" in first
+    assert str(tmp_path).encode() not in first
