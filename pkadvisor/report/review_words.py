@@ -241,8 +241,3 @@ def sentence(text: str) -> str:
     """Text that ends as a sentence does."""
     text = text.strip()
     return text if not text or text.endswith((".", "!", "?")) else f"{text}."
-
-
-def rule_pages(document: Document) -> dict[str, dict[str, Any]]:
-    """The pages of rules by id."""
-    return {rule["id"]: rule for rule in document["rules"]}
