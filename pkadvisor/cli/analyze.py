@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pkadvisor.cli.configuration import Settings, settings_for
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     PIPE_WIDTH,
     escape_page,
@@ -27,6 +27,7 @@ from pkadvisor.cli.console import (
 )
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Judging, Reading, Redact, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress

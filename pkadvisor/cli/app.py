@@ -60,7 +60,7 @@ def show_help_alone(ctx: typer.Context) -> None:
 
 def _version(value: bool) -> None:
     if value:
-        from pkadvisor.cli.main import version_text
+        from pkadvisor.cli.version import version_text
 
         write_text(version_text(machine=False))
         raise typer.Exit

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from pkadvisor.cli.configuration import Settings, settings_for
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.resources import resource
 

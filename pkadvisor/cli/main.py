@@ -1,6 +1,7 @@
 """The command ``advisor``: the one place that turns what happened into an exit code.
 
-0 done · 1 a constraint cannot be satisfied · 2 usage · 3 unusable input · 4 a bug · 130 interrupted · 141 closed pipe
+0 done · 1 a constraint cannot be satisfied, or a gate failed · 2 usage · 3 unusable input · 4 a bug
+130 interrupted · 141 closed pipe
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 BUG = 4
 INTERRUPTED = 130
 PIPE_CLOSED = 141
-COMPLETE = "_ADVISOR_COMPLETE"
-"""Set by a shell that asks for completions; what it asks is in further variables."""
 
 SHARED_OPTIONS = (
     *("--format", "--quiet", "-q", "--verbose", "-v", "--color", "--no-progress", "--debug", "--out"),
@@ -53,6 +52,7 @@ def _run(arguments: list[str]) -> int:
     if machine is not None:
         # Before typer is imported: scripts ask for the version often.
         from pkadvisor.cli.console import write_text
+        from pkadvisor.cli.version import version_text
 
         write_text(version_text(machine=machine))
         return 0
@@ -67,12 +67,11 @@ def _run(arguments: list[str]) -> int:
     import typer.main
 
     from pkadvisor.cli.app import app
+    from pkadvisor.cli.completion import COMPLETE, answer
     from pkadvisor.cli.inputs import spread_logs
 
     command = typer.main.get_command(app)
     if instruction := os.environ.get(COMPLETE):
-        from pkadvisor.cli.completion import answer
-
         return answer(command, instruction)
     try:
         # Not app(): its handling of closed pipes and interrupts would choose other exit codes.
@@ -92,43 +91,6 @@ def _asks_version(arguments: list[str]) -> bool | None:
     if given in ("--format json", "--format text"):
         return given.endswith("json")
     return os.environ.get("PKADVISOR_FORMAT") == "json" if not rest else None
-
-
-def version_text(*, machine: bool) -> str:
-    """``pkadvisor 1.2.3``, or as JSON everything that a result depends on besides its inputs."""
-    from pkadvisor import __version__
-
-    if not machine:
-        return f"pkadvisor {__version__}"
-
-    import json
-    import platform
-    import tomllib
-    from importlib.metadata import PackageNotFoundError, version
-
-    from pkadvisor.resources import resource
-
-    libraries: dict[str, str | None] = {}
-    for name in ("polars", "scipy", "numpy"):
-        try:
-            libraries[name] = version(name)
-        except PackageNotFoundError:
-            libraries[name] = None
-    limits: dict[str, str | None] = {}
-    for path in sorted(resource("rules", "limits").glob("*.toml")):
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        dates = [str(figure["date"]) for figure in table.values() if isinstance(figure, dict) and "date" in figure]
-        limits[path.stem] = max(dates, default=None)
-    facts = {
-        "schema_version": 1,
-        "name": "pkadvisor",
-        "version": __version__,
-        "python": platform.python_version(),
-        "platform": f"{sys.platform}-{platform.machine()}",
-        "libraries": libraries,
-        "limits_checked": limits,
-    }
-    return json.dumps(facts, indent=2)
 
 
 def _explain(error: BaseException, arguments: list[str]) -> int:
@@ -200,6 +162,8 @@ def _confess(error: BaseException, *, debug: bool, color: str) -> int:
         return BUG
     try:
         import tempfile
+
+        from pkadvisor.cli.version import version_text
 
         with tempfile.NamedTemporaryFile(
             "w", prefix="pkadvisor-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"

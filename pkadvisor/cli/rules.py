@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pkadvisor.cli.completions import rule_words
-from pkadvisor.cli.configuration import Settings, settings_for
+from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
     is_terminal,
@@ -21,6 +21,7 @@ from pkadvisor.cli.console import (
     write_bytes,
     write_text,
 )
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 

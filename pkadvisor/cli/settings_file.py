@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.cli.configuration import PYPROJECT, SECTION, Settings, shown_path
+from pkadvisor.cli.settings import PYPROJECT, SECTION, Settings, shown_path
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.toml_file import TomlFile
 from pkadvisor.toml_places import TomlPath

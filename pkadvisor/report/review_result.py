@@ -14,8 +14,8 @@ from pkadvisor.review.gate import Gate, ordered
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
     from pkadvisor.review.changes import Comparison, Metric
-    from pkadvisor.review.evaluate import DesignReview
     from pkadvisor.review.findings import Finding, Shown
+    from pkadvisor.review.reviewed import DesignReview
     from pkadvisor.review.rule import Rule
 
 REVIEW = "pkadvisor review"

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.errors import InputError
 from pkadvisor.review.builtin import NEVER_SUPPRESSED, STALE, builtin_finding
 from pkadvisor.review.changes import grew
-from pkadvisor.review.evaluate import DesignReview, Evaluation
+from pkadvisor.review.evaluate import Evaluation
 from pkadvisor.review.findings import Finding, Severity, Status
+from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.suppressions import decided
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.errors import AdvisorError
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Shown
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
@@ -16,7 +15,7 @@ from pkadvisor.review.subjects import Scope, Subject, hole_of
 from pkadvisor.review.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.review.changes import Comparison
+    pass
 
 UNKNOWN = "unknown"
 
@@ -33,18 +32,6 @@ class Evaluation:
     missing: tuple[str, ...]
     """The facts that were not known."""
     skipped: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class DesignReview:
-    """One design with what was found, or the error for which it could not be read."""
-
-    name: str
-    view: DesignView | None
-    evaluations: tuple[Evaluation, ...]
-    error: AdvisorError | None = None
-    comparison: Comparison | None = None
-    """What changed since the design that it is compared with."""
 
 
 def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
@@ -171,4 +158,4 @@ def filled(text: str, told: dict[str, str]) -> str:
     return re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, kept)
 
 
-__all__ = ["DesignReview", "Evaluation", "evaluate", "filled", "number_text", "shown_text"]
+__all__ = ["Evaluation", "evaluate", "filled", "number_text", "shown_text"]

@@ -21,9 +21,10 @@ from pkadvisor.review.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
 from pkadvisor.review.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
 from pkadvisor.review.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
 from pkadvisor.review.changes import compared, with_statuses
-from pkadvisor.review.evaluate import DesignReview, Evaluation, evaluate
+from pkadvisor.review.evaluate import Evaluation, evaluate
 from pkadvisor.review.findings import Finding, Status
 from pkadvisor.review.gate import Gate
+from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.selection import chosen, regraded
 from pkadvisor.review.suppressions import (

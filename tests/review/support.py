@@ -8,9 +8,9 @@ from typing import Any
 from pkadvisor.design.budgets import parse_budgets
 from pkadvisor.limits import default_limits
 from pkadvisor.report.review_result import build_review
-from pkadvisor.review.evaluate import DesignReview
 from pkadvisor.review.findings import Finding
 from pkadvisor.review.gate import Gate
+from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Case, Rule, load_rules
 from pkadvisor.reviewer import review_text
 

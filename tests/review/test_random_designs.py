@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pkadvisor.limits import default_limits
 from pkadvisor.report.review_result import build_review, dump
-from pkadvisor.review.evaluate import DesignReview
 from pkadvisor.review.gate import Gate
+from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import load_rules
 from pkadvisor.reviewer import review_text
 

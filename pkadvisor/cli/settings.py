@@ -1,0 +1,100 @@
+"""The settings of a project as one value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pkadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.review.rule import Rule
+    from pkadvisor.review.suppressions import ConfiguredSuppression
+    from pkadvisor.toml_file import TomlFile
+    from pkadvisor.toml_places import TomlPath
+
+PYPROJECT = "pyproject.toml"
+SECTION = ("tool", "pkadvisor")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a project has settled, empty where it has not; paths are relative to the working folder."""
+
+    file: TomlFile | None = None
+    designs: tuple[str, ...] = ()
+    profile: tuple[str, ...] = ()
+    fail_on: str | None = None
+    baseline: str | None = None
+    rules: tuple[str, ...] = ()
+    limits: tuple[str | TomlFile, ...] = ()
+    budget: tuple[tuple[str, str], ...] = ()
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    severity: tuple[tuple[str, str], ...] = ()
+    suppress: tuple[ConfiguredSuppression, ...] = ()
+    lines: tuple[tuple[str, int], ...] = field(default=(), repr=False)
+    """(key, line of the file) of whatever is settled."""
+
+    def where(self, key: str) -> str:
+        """FILE:LINE of a key that is settled, else an empty text."""
+        line = dict(self.lines).get(key)
+        return "" if line is None or self.file is None else f"{self.file.path.as_posix()}:{line}"
+
+    def budgets_with(self, given: Iterable[str] | None) -> tuple[str, ...]:
+        """``KEY=VALUE`` of the project and of the command line, which wins."""
+        options = tuple(given or ())
+        named = {text.partition("=")[0].strip() for text in options}
+        return (*(f"{key}={value}" for key, value in self.budget if key not in named), *options)
+
+    def design_files(self) -> tuple[str, ...]:
+        """The designs that ``designs`` names, globs resolved, each once; UsageError for a glob without a file."""
+        import glob
+
+        found: dict[str, None] = {}
+        for number, text in enumerate(self.designs):
+            named = [text] if exists(Path(text)) else glob.glob(text, recursive=True)  # noqa: PTH207
+            matches = sorted(path for path in named if not Path(path).is_dir())
+            if not matches:
+                raise self.error(("designs", number), f"no file matches '{text}'", "correct the path or the glob")
+            found |= dict.fromkeys(Path(p).as_posix() for p in matches)
+        return tuple(found)
+
+    def check_rules(self, rules: Sequence[Rule]) -> None:
+        """UsageError for a rule that does not exist."""
+        from pkadvisor.errors import did_you_mean
+
+        words = tuple(w for rule in rules for w in (rule.id, rule.name, *rule.aliases))
+        named: list[tuple[TomlPath, str, bool]] = []
+        for key, chosen in (("select", self.select), ("ignore", self.ignore)):
+            named += [(("review", key, i), word, True) for i, word in enumerate(chosen)]
+        named += [(("review", "severity", word), word, False) for word, _ in self.severity]
+        named += [(("review", "suppress", i, "rule"), s.rule, False) for i, s in enumerate(self.suppress)]
+        for path, word, beginning in named:
+            known = word in words or word.upper() in words
+            if known or (beginning and any(rule.id.startswith(word.upper()) for rule in rules)):
+                continue
+            raise self.error(path, f"there is no rule '{word}'", did_you_mean(word, words) or "see: advisor rules list")
+
+    def error(self, path: TomlPath, what: str, fix: str = "") -> UsageError:
+        """An error at a key of the file."""
+        assert self.file is not None
+        return self.file.at((*self.file.prefix, *path), what, fix, at_value=True)
+
+
+def shown_path(path: Path | str) -> str:
+    """A path relative to the working folder, where there is one."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # another drive
+        return str(path)
+
+
+def exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False

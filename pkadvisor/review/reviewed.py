@@ -1,0 +1,22 @@
+"""What a review makes of one design file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pkadvisor.errors import AdvisorError
+from pkadvisor.review.changes import Comparison
+from pkadvisor.review.evaluate import Evaluation
+from pkadvisor.review.views import DesignView
+
+
+@dataclass(frozen=True, slots=True)
+class DesignReview:
+    """One design with what was found, or the error for which it could not be read."""
+
+    name: str
+    view: DesignView | None
+    evaluations: tuple[Evaluation, ...]
+    error: AdvisorError | None = None
+    comparison: Comparison | None = None
+    """What changed since the design that it is compared with."""
