@@ -60,7 +60,9 @@ class DesignView:
         self.limits = limits
         self.has_profile = has_profile
         self.unmatched = unmatched
-        """Tables of the profile that no design names."""
+        """Tables of the profile that no design of the project names."""
+        self.profiled: tuple[str, ...] = ()
+        """All tables of the profile, where no other design is reviewed."""
         self.budgets = budgets
         """Bounds that every table is held against."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)

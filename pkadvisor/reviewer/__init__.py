@@ -37,7 +37,7 @@ from pkadvisor.review.suppressions import (
 )
 from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer.earlier import Earlier, earlier_of, old_design
-from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of
+from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.reviewer.request import ReviewRequest
 
 if TYPE_CHECKING:
@@ -84,11 +84,12 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     baseline = _baseline(request)
     profile = profile_of(request)
     earlier = earlier_of(request, profile)
+    elsewhere = tables_elsewhere(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
-    reviews = _with_unmatched(reviews, profile, rules)
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere))
+    reviews = _with_unmatched(reviews, profile, rules, elsewhere)
     reviews = _with_configured(reviews, request, rules, known)
     content = None
     if baseline is not None:
@@ -132,6 +133,7 @@ def _reviewed(
     budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
     earlier: Earlier | None,
+    elsewhere: frozenset[str],
 ) -> DesignReview:
     name, text = Path(path).as_posix(), None
     alone = len(request.designs) == 1
@@ -139,10 +141,19 @@ def _reviewed(
         if path == STDIN:
             path = name = Path(request.stdin_name or STDIN_NAME).as_posix()
             text = decoded(request.stdin, path)
-        view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
+        view = open_design(
+            path,
+            text,
+            limits,
+            profile=profile,
+            data=request.data,
+            alone=alone,
+            budgets=budgets,
+            elsewhere=elsewhere,
+        )
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
-        old, notes = old_design(earlier, path, request, limits, budgets, alone=alone)
+        old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)
         if old is not None:
             view.compare_with(old)
         found = _examined(view, rules, known, request, compared=True)
@@ -165,14 +176,15 @@ def _examined(
 
 
 def _with_unmatched(
-    reviews: list[DesignReview], profile: ProfileDocument | None, rules: Sequence[Rule]
+    reviews: list[DesignReview], profile: ProfileDocument | None, rules: Sequence[Rule], elsewhere: frozenset[str]
 ) -> list[DesignReview]:
     """The reviews with what the profile holds and none of several designs names; for one, its view knows."""
     rule = next((r for r in rules if r.id == MISMATCH), None)
     views = [r.view for r in reviews if r.view is not None]
     if profile is None or rule is None or len(reviews) < 2 or len(views) != len(reviews):
         return reviews
-    made = unmatched_tables(rule, views, tuple(dict.fromkeys(t.table for t in profile.tables if t.table)))
+    named = tuple(dict.fromkeys(t.table for t in profile.tables if t.table))
+    made = unmatched_tables(rule, views, named, elsewhere)
     return [replace(r, evaluations=_joined(r, [f for f in made if f.design == r.name], Status.NEW)) for r in reviews]
 
 

@@ -95,6 +95,7 @@ def old_design(
     budgets: tuple[Budget, ...],
     *,
     alone: bool,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> tuple[DesignView | None, tuple[str, ...]]:
     """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
     name, text = Path(path).as_posix(), None
@@ -114,6 +115,7 @@ def old_design(
             alone=alone,
             name=name,
             budgets=budgets,
+            elsewhere=elsewhere,
         )
         return old, earlier.notes
     except (UsageError, InputError) as error:

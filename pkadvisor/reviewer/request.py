@@ -17,6 +17,8 @@ class ReviewRequest:
     """What the command line and the configuration ask for; all paths as typed."""
 
     designs: tuple[str, ...]
+    siblings: tuple[str, ...] = ()
+    """Further designs of the project, which are not reviewed: tables of a profile may be theirs."""
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     limits: tuple[str | TomlFile, ...] = ()
