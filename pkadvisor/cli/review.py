@@ -231,7 +231,7 @@ def review(
         write_file(Path(known), done.baseline.encode(), shared)
     tell_errors(document, color=str(shared.color))
     if diff:
-        show_diff(document, request)
+        show_diff(document, request, color=str(shared.color), quiet=shared.quiet)
     else:
         deliver(document, outputs)
     if document["exit_code"]:

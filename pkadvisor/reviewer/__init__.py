@@ -36,7 +36,7 @@ from pkadvisor.review.suppressions import (
     suppressed,
 )
 from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.earlier import Earlier, earlier_of, old_design
+from pkadvisor.reviewer.earlier import Earlier, earlier_of, keys_in_use, old_design
 from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.reviewer.request import ReviewRequest
 
@@ -276,16 +276,15 @@ def fix_text(
     findings: Sequence[Wanted],
     words: Mapping[str, Sequence[str]],
     request: ReviewRequest,
-    *,
-    compared: bool,
 ) -> Fixed:
     """The text of a reviewed design with its safe edits made. Nothing is written.
 
-    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it.
+    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it, and
+    so does an older design that has the table: the one that the review is compared with, or that of the last commit.
     """
     from pkadvisor.review.fixes import fixed
 
     limits, profile = load_limits(*request.limits), profile_of(request)
     alone = len(request.designs) == 1
     view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
-    return fixed(view, text, findings, words, compared=compared)
+    return fixed(view, text, findings, words, in_use=keys_in_use(view, path, request, limits))

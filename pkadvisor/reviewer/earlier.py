@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.profile_file import ProfileDocument
 
+HEAD = "HEAD"
 PROFILE_BYTES_MAX = 50_000_000
 
 
@@ -122,3 +123,36 @@ def old_design(
         if earlier.revision is None:
             raise
         return None, (*earlier.notes, f"the design at {earlier.label} cannot be read: {error.what}")
+
+
+def keys_in_use(view: DesignView, path: str, request: ReviewRequest, limits: Limits) -> dict[str, str]:
+    """Tables of a design whose keys must be taken for those of stored rows, each with the reason.
+
+    What was there before is the design that the review is compared with and, in a repository, the last commit: the file
+    itself, or another one that declares the table.
+    """
+    names = tuple(dict.fromkeys(t.section.table for t in view.tables))
+    found = dict[str, str]()
+    asked = [request] if request.against or request.against_ref else []
+    head = Revision(HEAD)
+    try:
+        committed = head.has_commits(path)
+        if committed:
+            asked.append(replace(request, against="", against_ref=HEAD))
+        for one in asked:
+            earlier = earlier_of(replace(one, profiles=()), None)
+            assert earlier is not None
+            if earlier.revision is not None and earlier.revision.content(path, FILE_BYTES_MAX) is None:
+                continue
+            old, notes = old_design(earlier, path, replace(one, data=()), limits, (), alone=True)
+            if old is None:
+                return dict.fromkeys(names, f"whether rows are stored cannot be told: {'; '.join(notes)}")
+            keyed = {t.section.table.lower() for t in old.tables if t.scheme is not None}
+            found |= {n: f"{old.document.path} has keys of {n} already" for n in names if n.lower() in keyed}
+        for name in names if committed else ():
+            other = "" if name in found else head.file_with(path, f"{name}:")
+            if other:
+                found[name] = f"{HEAD}:{other} has a table {name} already"
+    except (UsageError, InputError) as error:
+        return dict.fromkeys(names, f"whether rows are stored cannot be told: {error.what}")
+    return found
