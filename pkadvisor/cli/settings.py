@@ -64,6 +64,15 @@ class Settings:
             found |= dict.fromkeys(Path(p).as_posix() for p in matches)
         return tuple(found)
 
+    def check_profiles(self) -> None:
+        """UsageError for a profile that is not there."""
+        for number, text in enumerate(self.profile):
+            if not exists(Path(text)):
+                fix = "make it with 'advisor profile', or leave the line out"
+                several = self.file is not None and isinstance(self.file.content.get("profile"), list)
+                path: TomlPath = ("profile", number) if several else ("profile",)
+                raise self.error(path, f"there is no such file: {text}", fix)
+
     def check_rules(self, rules: Sequence[Rule]) -> None:
         """UsageError for a rule that does not exist."""
         from pkadvisor.errors import did_you_mean

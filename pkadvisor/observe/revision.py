@@ -67,8 +67,8 @@ class Revision:
         return not _git(here, "rev-parse", "--verify", "--quiet", f"{self.ref}^{{commit}}").returncode
 
     def file_with(self, path: str, text: str) -> str:
-        """The first YAML file of the commit, in the repository of ``path``, in which a line begins with a text: its path
-        from the root, or an empty text."""
+        """The first YAML file of the commit, in the repository of ``path``, with a line that begins with a text: its
+        path from the root, or an empty text."""
         folder = Path(path).absolute().parent
         top = _git(folder, "rev-parse", "--show-toplevel").stdout.decode("utf-8", "surrogateescape").rstrip("\n")
         found = _git(Path(top or folder), "grep", "-I", "-z", "-n", "-F", "-e", text, self.ref)

@@ -224,7 +224,7 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
         with path.open("rb") as stream:
             return read_baseline(stream.read(BASELINE_BYTES_MAX + 1), path.as_posix())
     except FileNotFoundError:
-        if request.write_baseline:
+        if request.write_baseline or request.baseline_may_lack:
             return Baseline()
         fix = "add --write-baseline to begin one"
         raise UsageError("there is no such baseline", where=f"--baseline {request.baseline}", fix=fix) from None

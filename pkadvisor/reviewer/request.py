@@ -41,6 +41,8 @@ class ReviewRequest:
     today: str = ""
     """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
     baseline: str = ""
+    baseline_may_lack: bool = False
+    """Whether there may be no such file yet; nothing is known then."""
     write_baseline: bool = False
     prune_baseline: bool = False
     stdin: bytes = b""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.cli.main import main
 from tests.cli.support import Ask
 from tests.review.gate_support import DESIGN, RULES, TEXT
 
@@ -24,10 +25,18 @@ def review(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return lambda *words: ask("review", DESIGN, *fixed, *words)
 
 
-def test_a_baseline_is_written_and_read_and_pruned(review: Ask, tmp_path: Path) -> None:
+def test_a_baseline_is_written_and_read_and_pruned(
+    review: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert review()[0] == 1
     code, _, errors = review("--baseline", FILE)
     assert (code, "--write-baseline" in errors) == (2, True)
+    (tmp_path / "pkadvisor.toml").write_text(f'baseline = "{FILE}"\n', encoding="utf-8")
+    code, page, errors = review()
+    assert (code, "ACME002" in page, errors) == (1, True, ""), "one that is settled and not begun knows nothing"
+    assert main(["review", DESIGN, "--rules", "rules", "--select", "ACME"]) == 1
+    assert capsys.readouterr().err.startswith(f"no baseline yet at {FILE}: --write-baseline begins one\n")
+    (tmp_path / "pkadvisor.toml").unlink()
     code, page, _ = review("--baseline", FILE, "--write-baseline")
     assert (code, "ACME002" in page) == (0, False)
     kept = (tmp_path / FILE).read_text(encoding="utf-8")
@@ -79,3 +88,27 @@ def test_one_older_file_beside_the_design(review: Ask, tmp_path: Path) -> None:
     assert review("--against", "none.yaml")[0] == 2
     code, _, errors = review("--against-ref", "main")
     assert (code, "not in a git repository" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--profile", "--data", "--limits", "--rules", "--baseline", "--against"])
+def test_what_is_named_and_missing_is_a_usage_error_with_the_name_that_was_meant(
+    review: Ask, tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "things.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "thing").mkdir()
+    code, page, errors = review(option, "thinks" if option == "--rules" else "thinks.json")
+    assert (code, page) == (2, "")
+    assert f"{option} thinks" in errors and "there is no such" in errors and "did you mean 'thing" in errors
+
+
+def test_a_profile_that_is_settled_and_missing_is_told_at_its_line(review: Ask, tmp_path: Path) -> None:
+    (tmp_path / "pkadvisor.toml").write_text('schema = 1\nprofile = "none.json"\n', encoding="utf-8")
+    code, _, errors = review()
+    assert code == 2 and "pkadvisor.toml:2" in errors and "there is no such file" in errors
+
+
+def test_a_suppression_without_a_reason_is_not_added(review: Ask, tmp_path: Path) -> None:
+    for reason in ("", "  "):
+        code, _, errors = review("--add-ignore", reason)
+        assert code == 2 and "a reason is needed" in errors
+    assert (tmp_path / DESIGN).read_text(encoding="utf-8") == TEXT
