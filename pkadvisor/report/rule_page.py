@@ -153,7 +153,7 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
     for level in rule["levels"]:
         page.line(f"  {level['severity']}", _STYLES[level["severity"]])
         if level["plainly"]:
-            page.wrapped(level["plainly"], indent="    ")
+            page.wrapped(" ".join(level["when"].split()), indent="    ", hanging="      ")
             page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
     page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
     if rule["unit"]:

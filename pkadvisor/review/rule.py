@@ -206,14 +206,15 @@ def _folder(folder: Path) -> list[tuple[Rule, str]]:
 
 def load_rule(path: Path) -> Rule:
     """One rule from its file, checked; UsageError with the place."""
-    return _Reader(TomlFile(path, what="rule")).rule()
+    return _Reader(TomlFile(path, what="rule"), own=True).rule()
 
 
 class _Reader:
     """Reads one file and points at what is wrong in it."""
 
-    def __init__(self, file: TomlFile, *, trusted: bool = False) -> None:
+    def __init__(self, file: TomlFile, *, trusted: bool = False, own: bool = False) -> None:
         self.file = file
+        self.own = own and not file.path.is_relative_to(resource("rules"))
         self.trusted = trusted
         self.content = file.content
 
@@ -224,6 +225,9 @@ class _Reader:
         rule_id, name = self._text("id"), self._text("name")
         if not _ID.fullmatch(rule_id):
             raise self.at("id", f"'{rule_id}' is no rule id", "capital letters, then digits: ACME001")
+        if self.own and re.match(r"PK[0-9]", rule_id):
+            fix = "take capital letters of your own: ACME001"
+            raise self.at("id", f"'{rule_id}': ids that begin with PK are those of the bundled rules", fix)
         if not _NAME.fullmatch(name):
             raise self.at("name", f"'{name}' is no rule name", "lower-case words with hyphens: key-too-long")
         levels = self._builtin_level(Scope(scope)) if builtin else tuple(self._levels(Scope(scope)))
@@ -336,6 +340,10 @@ class _Reader:
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""
         found = re.search(r"there is no fact '([^']+)'", message)
+        if "(double, int)" in message or "(int, double)" in message:
+            return "numbers are written with a point: 2.0"
+        if re.match("unexpected|missing", message):
+            return "conditions are CEL, as in: table.index_rows > 2.0 && !(table.entities < 10.0)"
         if found is None:
             return "the facts and their types: advisor rules facts"
         return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"

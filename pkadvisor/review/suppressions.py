@@ -71,6 +71,8 @@ FORM = '# pkadvisor: ignore[PK101] reason="why this is fine"'
 _MENTION = re.compile(r"(?:(?<=\s)|^)" + MENTION, re.IGNORECASE)
 _HEAD = re.compile(r"#\s*pkadvisor\s*:\s*")
 _RULES = re.compile(r"ignore\s*\[([^\]]*)\]")
+_NAMED = re.compile(r"[A-Za-z]+[0-9][0-9A-Za-z]*|[a-z]+(?:-[a-z]+)+")
+"""What looks like an id or a name of a rule."""
 _WORD = re.compile(r"\s+([A-Za-z_-]+)\s*=\s*")
 _VALUE = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -117,6 +119,9 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
         raise MalformedError("a suppression begins with 'pkadvisor:'")
     named = _RULES.match(text, head.end())
     if named is None:
+        rest = text[head.end() :]
+        if _NAMED.search(rest):
+            raise MalformedError(f"the form is {FORM.removeprefix('# pkadvisor: ')}", f"write {_formed(rest, rules)}")
         raise MalformedError("it names no rule: there is no form that lets every rule pass")
     found = tuple(dict.fromkeys(_rule(word.strip(), rules) for word in named[1].split(",")))
     at, values = named.end(), dict[str, str]()
@@ -144,6 +149,14 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
     return replace(made, end_column=blank.column + at - begin), at
 
 
+def _formed(text: str, rules: Sequence[Rule]) -> str:
+    """A suppression as it should be, with the rules that a misspelt one names."""
+    known = {w for rule in rules for w in (rule.id, rule.name, *rule.aliases)}
+    before = re.split(r"\breason\b|[\"']", text)[0]
+    named = [word for word in _NAMED.findall(before) if word in known]
+    return FORM.replace("PK101", ", ".join(named) or "PK101")
+
+
 def is_day(text: str) -> bool:
     """Whether a text is a day of the calendar, as in 2027-03-31."""
     try:
@@ -162,9 +175,15 @@ def _rule(word: str, rules: Sequence[Rule]) -> str:
                 raise MalformedError(f"{rule.id} cannot be suppressed", "correct or remove what it is about")
             return rule.id
     known = tuple(w for rule in rules for w in (rule.id, rule.name, *rule.aliases))
-    raise MalformedError(
-        f"there is no rule '{word[:60]}'", did_you_mean(word, known) or "'advisor rules list' names them"
-    )
+    near = next((w for w in (_digits(word), word.upper(), word.lower()) if w in known), "")
+    meant = f"did you mean '{near}'?" if near else did_you_mean(word, known)
+    raise MalformedError(f"there is no rule '{word[:60]}'", meant or "'advisor rules list' names them")
+
+
+def _digits(word: str) -> str:
+    """An id whose digits were written as the letters that look like them."""
+    id_ = re.fullmatch(r"([A-Z]{2,8}?)([0-9OIl]{3,4})", word)
+    return word if id_ is None else id_[1] + id_[2].translate(str.maketrans("OIl", "011"))
 
 
 # -- what they do ------------------------------------------------------------------------------------------------------

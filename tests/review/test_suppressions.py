@@ -129,7 +129,13 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
         ('# pkadvisor: ignore[PK903] reason="x"', "PK903 cannot be suppressed", ""),
         ('# pkadvisor ignore[ACME002] reason="x"', "begins with 'pkadvisor:'", ""),
         ('# pkadviser: ignore[ACME002] reason="x"', "begins with 'pkadvisor:'", ""),
-        ('# pkadvisor: disable[ACME002] reason="x"', "names no rule", ""),
+        ('# pkadvisor: disable[ACME002] reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignored[ACME002] reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignore ACME002 scan reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignore append-only-partion reason="x"', "the form is ignore[", 'ignore[PK101] reason="'),
+        ('# pkadvisor: ignore[ACMEO02] reason="x"', "no rule 'ACMEO02'", "did you mean 'ACME002'?"),
+        ('# pkadvisor: ignore[PK1O1] reason="x"', "no rule 'PK1O1'", "did you mean 'PK101'?"),
+        ('# pkadvisor: ignore[append-only-partion] reason="x"', "no rule 'app", "mean 'append-only-partition'?"),
     ],
 )
 def test_a_malformed_comment_is_an_error_at_its_place(folder: Folder, comment: str, says: str, fix: str) -> None:
