@@ -196,7 +196,7 @@ def review(
     )
     request = ReviewRequest(
         designs=named,
-        siblings=settings.design_files(missing=False) if given and designs else (),
+        siblings=settings.design_files(missing=False) if (given or settings.suppress) and designs else (),
         profiles=given,
         data=tuple(data or ()),
         limits=(*settings.limits, *(limits or ())),

@@ -252,6 +252,17 @@ class Document:
             return self.span(path)
         return inside[0] + 1, inside[1] + 1, end[0] + 1, end[1] + 1
 
+    def logical(self, path: Path_) -> str:
+        """A path in names: items of lists by their ``name``, else by their place."""
+        words = list[str]()
+        content: Any = self.content
+        for step in path:
+            below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
+            named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
+            words.append(below["name"] if named and isinstance(below, dict) else str(step))
+            content = below
+        return ".".join(words)
+
     def has(self, path: Path_) -> bool:
         """Whether the file holds a value at exactly ``path``."""
         content = self.content

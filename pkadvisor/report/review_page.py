@@ -81,6 +81,8 @@ def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, to
     if finding["subject"]["scope"] not in ("design", "table") and subject not in place["excerpt"]:
         _labelled(page, bar, "affects", f"{words.owner(finding)}: {subject}", exact=True)
     if verbose:
+        paths = dict.fromkeys((finding["subject"]["path"], place["path"]))
+        _labelled(page, bar, "path", ", ".join(paths), exact=True)
         for fact in finding["facts"]:
             value = fact["value"]
             shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact["unit"])

@@ -180,6 +180,7 @@ def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
             "end_line": place.end_line,
             "end_column": place.end_column,
             "excerpt": place.excerpt,
+            "path": finding.pointed,
         },
         "measured": finding.measured,
         "limit": finding.limit,

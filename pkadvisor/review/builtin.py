@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import did_you_mean
 from pkadvisor.review.evaluate import Evaluation
@@ -12,7 +12,7 @@ from pkadvisor.review.findings import Finding, Severity
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.declaration_yaml import Document, Path_
+    from pkadvisor.observe.declaration_yaml import Path_
     from pkadvisor.review.findings import Place
     from pkadvisor.review.rule import Rule
     from pkadvisor.review.views import DesignView, TableView
@@ -55,23 +55,12 @@ def builtin_finding(
         kind=None,
         scope=str(rule.scope),
         subject=subject or design.name,
-        path=logical or logical_path(design.document, path),
+        path=logical or design.document.logical(path),
         place=place or design.place(path, at_key=len(path) == 2),
         fix=rule.fix if fix is None else fix,
         document_path=path,
+        pointed=design.document.logical(path),
     )
-
-
-def logical_path(document: Document, path: Path_) -> str:
-    """A path in names: items of lists by their ``name``, else by their place."""
-    words = list[str]()
-    content: Any = document.content
-    for step in path:
-        below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
-        named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
-        words.append(below["name"] if named and isinstance(below, dict) else str(step))
-        content = below
-    return ".".join(words)
 
 
 def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluation, ...]:

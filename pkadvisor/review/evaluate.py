@@ -110,6 +110,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         fix=filled(rule.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",
         document_path=path,
+        pointed=subject.design.document.logical(path),
     )
 
 

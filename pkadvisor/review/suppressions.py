@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.declaration_comments import Comment, comments
-from pkadvisor.review.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding, logical_path
+from pkadvisor.review.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
 from pkadvisor.review.evaluate import Evaluation
 from pkadvisor.review.findings import Finding, Place, Suppression
 
@@ -32,7 +32,8 @@ class ConfiguredSuppression:
     """A suppression of the configuration (``[[review.suppress]]``), for files that cannot be annotated.
 
     ``rule`` is an id or a name; ``path`` a glob of design files (empty: all); ``target`` a logical path or glob, which
-    covers everything below it too (empty: the whole design); ``until`` the last day (ISO) or empty; ``where`` names
+    covers everything below it too (empty: the whole design): that of the subject of a finding, or of the value that it
+    points at; ``until`` the last day (ISO) or empty; ``where`` names
     the place that it is written at, such as ``pkadvisor.toml:12``.
     """
 
@@ -266,11 +267,28 @@ def configured_findings(
         return ()
     target = entry.target or "the whole design"
     message = f"the suppression of {rule} in {entry.where} has nothing to suppress at {target}"
+    elsewhere = dict.fromkeys(f.path for f in findings if f.rule == rule and _matches(entry.path, f.design))
+    if elsewhere:
+        more = f" and {len(elsewhere) - 3} more" if len(elsewhere) > 4 else ""
+        message += f"; its findings are at: {', '.join(list(elsewhere)[: 3 if more else 4])}{more}"
     if ended:
         message = (
             f"the suppression of {rule} at {target} in {entry.where} ended with {entry.until} and no longer counts"
         )
     return (builtin_finding(page, design, message, subject=f"{rule} {entry.path} {entry.target}"),)
+
+
+def configured_nowhere(
+    design: DesignView, entry: ConfiguredSuppression, chosen: Sequence[Rule], known: Sequence[Rule]
+) -> tuple[Finding, ...]:
+    """That a suppression of the configuration is for files that there are not, told at a design of the run."""
+    page = next((r for r in chosen if r.id == UNUSED), None)
+    if page is None:
+        return ()
+    rule = _rule(entry.rule, known)
+    message = f"the suppression of {rule} in {entry.where} is for {entry.path}, and there is no such design"
+    fix = "correct its path, or remove it"
+    return (builtin_finding(page, design, message, subject=f"{rule} {entry.path} {entry.target}", fix=fix),)
 
 
 def check_configured(configured: Sequence[ConfiguredSuppression], known: Sequence[Rule]) -> None:
@@ -293,9 +311,12 @@ def configured_covers(entry: ConfiguredSuppression, finding: Finding, known: Seq
     """Whether an entry of the configuration is about a finding."""
     if _rule(entry.rule, known) != finding.rule or not _matches(entry.path, finding.design):
         return False
-    target = entry.target
-    below = finding.path == target or finding.path.startswith(f"{target}.")
-    return not target or below or fnmatchcase(finding.path, target)
+    return not entry.target or any(_below(path, entry.target) for path in (finding.path, finding.pointed))
+
+
+def _below(path: str, target: str) -> bool:
+    """Whether a logical path is a target, lies below it, or is one of those that a glob means."""
+    return path == target or path.startswith(f"{target}.") or fnmatchcase(path, target)
 
 
 def matches_design(entry: ConfiguredSuppression, design: str) -> bool:
@@ -349,7 +370,7 @@ def _malformed(rule: Rule, design: DesignView, directive: Directive) -> Finding:
 
 def _unused(rule: Rule, design: DesignView, directive: Directive, name: str, known: Sequence[Rule]) -> Finding:
     words = next(f"{r.id} {r.name}" for r in known if r.id == name)
-    at = logical_path(design.document, directive.path)
+    at = design.document.logical(directive.path)
     return _told(rule, design, directive, f"{words} is not found at {at}: nothing is suppressed", subject=name)
 
 

@@ -28,8 +28,10 @@ from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.selection import chosen, regraded
 from pkadvisor.review.suppressions import (
+    ConfiguredSuppression,
     check_configured,
     configured_findings,
+    configured_nowhere,
     decided,
     is_day,
     matches_design,
@@ -196,6 +198,9 @@ def _with_configured(
     found = [f for r in reviews for e in r.evaluations for f in e.findings]
     for entry in request.suppress:
         about = [r for r in reviews if r.name in readable and matches_design(entry, r.name)]
+        if reviews[0].view is not None and not _there(entry, request):
+            made = configured_nowhere(reviews[0].view, entry, rules, known)
+            reviews[0] = replace(reviews[0], evaluations=_joined(reviews[0], made, Status.UNCHANGED))
         if not about or len(readable) != len(reviews):
             continue
         judged = frozenset.intersection(*(decided(r.evaluations, readable[r.name]) for r in about))
@@ -205,6 +210,15 @@ def _with_configured(
         at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
         reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made, Status.UNCHANGED))
     return reviews
+
+
+def _there(entry: ConfiguredSuppression, request: ReviewRequest) -> bool:
+    """Whether a suppression of the configuration is for any file: one of the run, of the project, or of the disk."""
+    import glob
+
+    designs = (Path(path).as_posix() for path in (*request.designs, *request.siblings))
+    named = not entry.path or any(matches_design(entry, name) for name in designs)
+    return named or bool(glob.glob(entry.path, recursive=True))  # noqa: PTH207
 
 
 def _joined(review: DesignReview, made: Sequence[Finding], status_compared: Status) -> tuple[Evaluation, ...]:
