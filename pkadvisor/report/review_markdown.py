@@ -177,7 +177,7 @@ def _details(finding: dict[str, Any], path: str) -> str:
     head = f"<b>{finding['rule']}</b> {html(finding['name'])} ({finding['severity']}{status}), <code>{where}</code>"
     excerpt = one_line(place["excerpt"].strip())
     shown = f"\n\n{code(excerpt)}" if 0 < len(excerpt) <= _LONG else ""
-    items = [("Measured", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
+    items = [("Value", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
     items += [("Proposed", code(finding["proposal"]) if finding["proposal"] else "")]
     items += [("Why", code(f"advisor explain {finding['rule']}"))]
     listed = "\n".join(f"- {label}: {text}" for label, text in items if text)

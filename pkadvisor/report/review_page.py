@@ -76,7 +76,7 @@ def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, to
     bar = " " * (gutter + 1)
     numbers = words.numbers(finding)
     if numbers:
-        _labelled(page, bar, "measured", numbers)
+        _labelled(page, bar, "value", numbers)
     subject = finding["subject"]["name"]
     if finding["subject"]["scope"] not in ("design", "table") and subject not in place["excerpt"]:
         _labelled(page, bar, "affects", f"{words.owner(finding)}: {subject}", exact=True)
@@ -104,7 +104,7 @@ def _plain(value: bool | float | str, unit: str) -> str:
 
 
 def _labelled(page: Page, bar: str, label: str, text: str, *, exact: bool = False) -> None:
-    """``  = measured: text``; the text folds under itself, and nothing of it is lost."""
+    """``  = value: text``; the text folds under itself, and nothing of it is lost."""
     head = f"{bar}= {label + ':':<10}"
     if exact:
         _folded(page, head, text)

@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml, Skipped
 
+from pkadvisor.report import review_words as words
 from pkadvisor.report.annotations import render_azure, render_github, render_gitlab
 from pkadvisor.report.junit import render_junit
 from pkadvisor.report.review_markdown import CHARACTERS_MAX, render_markdown
@@ -440,3 +441,13 @@ def test_colour_adds_nothing_but_colour(width: int) -> None:
     colored = render_review(found, width=width, color=True, ascii_only=False, show_suppressed=True)
     assert "\x1b[1;31m" in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == text(found, width, show_suppressed=True)
+
+
+def test_a_number_says_how_it_is_known_where_it_is_that_of_a_fact() -> None:
+    load = {"name": "table.load", "value": 3400.0, "unit": "entities/s", "basis": "declared"}
+    other = {"name": "limit.partition", "value": 2000.0, "unit": "entities/s", "basis": "published"}
+    assert words.numbers(hot(facts=[load, other])).startswith("3,400 entities/s (declared); limit 2,000")
+    estimated = load | {"name": "table.hot", "basis": "estimated"}
+    assert "(estimated)" in words.numbers(hot(facts=[estimated]))
+    for facts in ([load, estimated], [load | {"unit": "bytes"}], [load | {"basis": "derived"}], [other], []):
+        assert words.numbers(hot(facts=facts)).startswith("3,400 entities/s; limit 2,000"), "nothing stands out"
