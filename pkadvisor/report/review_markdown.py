@@ -147,7 +147,7 @@ def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
         yield "heading", "\n| query | access before | access after | |\n|---|---|---|---|\n"
     for query in moved:
         owner = markdown(words.owner(query))
-        cells = [markdown(str(query[side] or "none")) for side in ("access_before", "access_after")]
+        cells = [markdown(words.read(query, side)) for side in ("before", "after")]
         shown = f"**{cells[1]}**" if query["direction"] == "worse" else cells[1]
         label = f"{owner} {code(query['name'], in_table=True)}".strip()
         yield "query", f"| {label} | {cells[0]} | {shown} | {query['direction']} |\n"

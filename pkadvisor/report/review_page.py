@@ -200,7 +200,7 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
         _metrics(page, metrics, heading)
     moved = words.moved_queries(diff)
     for query in moved:
-        text = f"{query['access_before'] or 'none'} → {query['access_after'] or 'none'}  {query['direction']}"
+        text = f"{words.read(query, 'before')} → {words.read(query, 'after')}  {query['direction']}"
         page.record(f"{words.owner(query)} {query['name']}:", page.words(text))
     for key in diff["keys"]:
         for line in words.key_change(key):
@@ -235,7 +235,7 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
         page.line(f"  {heading}", "dim")
     for name, before, after, change, told in rows:
         pad = widths[0] + 1 if widths[0] + 40 <= page.width else 14
-        page.record(f"{name}:", f"{before} -> {after} ({change})  {told}", pad=pad)
+        page.record(f"{name}:", f"{before} -> {after}{f' ({change})' if change else ''}  {told}", pad=pad)
 
 
 def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:

@@ -13,7 +13,7 @@ from pkadvisor.review.gate import Gate, ordered
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.changes import Comparison, Metric
+    from pkadvisor.review.changes import Comparison, Metric, QueryChange
     from pkadvisor.review.findings import Finding, Shown
     from pkadvisor.review.reviewed import DesignReview
     from pkadvisor.review.rule import Rule
@@ -106,17 +106,7 @@ def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, r
         "tables_removed": list(comparison.tables_removed),
         "metrics": [_metric_json(m) for m in comparison.metrics],
         "load_metrics": [_metric_json(m) for m in comparison.load_metrics],
-        "queries": [
-            {
-                "table": q.table,
-                "kind": q.kind,
-                "name": q.name,
-                "access_before": q.access_before,
-                "access_after": q.access_after,
-                "direction": q.direction,
-            }
-            for q in comparison.queries
-        ],
+        "queries": [_query_json(q) for q in comparison.queries],
         "keys": [
             {
                 "table": k.table,
@@ -132,6 +122,22 @@ def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, r
         ],
         "fixed": [finding_json(f, gate, redact) | {"gating": False} for f in ordered(comparison.fixed)],
         "counts": counts(findings, comparison.fixed),
+    }
+
+
+def _query_json(query: QueryChange) -> dict[str, Any]:
+    before, after = query.before, query.after
+    return {
+        "table": query.table,
+        "kind": query.kind,
+        "name": query.name,
+        "access_before": None if before is None else str(before.access),
+        "access_after": None if after is None else str(after.access),
+        "requests_before": None if before is None else before.requests,
+        "requests_after": None if after is None else after.requests,
+        "read_before": None if before is None else before.words,
+        "read_after": None if after is None else after.words,
+        "direction": query.direction,
     }
 
 

@@ -11,6 +11,8 @@ from pkadvisor.report.page import amount, milliseconds, percent, plural
 Finding = dict[str, Any]
 Document = dict[str, Any]
 SEVERITIES = ("error", "warning", "info")
+MS_MAX = 60_000
+"""Above a minute a time is told as that: requests time out long before."""
 NO_DATA = "profile"
 """A word in the reason of every rule that was not asked for want of data."""
 
@@ -97,7 +99,7 @@ def _short(unit: str) -> bool:
 
 def metric_value(value: float | None, unit: str) -> str:
     """A number of a table, with its unit if that is a short one; requests time out long before a minute."""
-    if unit == "ms" and value is not None and value > 60_000:
+    if unit == "ms" and value is not None and value > MS_MAX:
         return "> 1 min"
     return quantity(value, unit if _short(unit) else "")
 
@@ -111,8 +113,9 @@ def numbers(finding: Finding) -> str:
     if limit is not None:
         times = f" ({amount(measured / limit)}x)" if limit > 0 and measured >= 0 else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
-    if finding["before"] is not None:
-        pieces.append(f"before {quantity(finding['before'], unit)}")
+    before = quantity(finding["before"], unit) if finding["before"] is not None else pieces[0]
+    if before != pieces[0]:
+        pieces.append(f"before {before}")
     return "; ".join(pieces)
 
 
@@ -157,24 +160,35 @@ def _named(name: str, unit: str) -> str:
 
 
 def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Queries that find their entities in another way than before."""
-    return [query for query in diff["queries"] if query["access_before"] != query["access_after"]]
+    """Queries that find their entities in another way than before, or with another number of requests."""
+    return [q for q in diff["queries"] if read(q, "before") != read(q, "after")]
+
+
+def read(query: Mapping[str, Any], side: str) -> str:
+    """How a query finds its entities ``before`` or ``after``: the access, with its requests where there are several."""
+    return str(query.get(f"read_{side}") or query[f"access_{side}"] or "none")
 
 
 def metric_change(metric: Mapping[str, Any]) -> str:
-    """``+0.96``, ``same``, ``unknown``."""
-    change = metric["change"]
+    """``+0.96``, ``+3.7 points`` of a share, ``unknown``; empty beside a time that is above a minute."""
+    change, unit = metric["change"], metric["unit"]
+    if unit == "ms" and max(metric["before"] or 0, metric["after"] or 0) > MS_MAX:
+        return ""
     if change is None:
         return "unknown"
-    shown = metric_value(abs(change), metric["unit"])
-    return shown if change == 0 or shown.startswith(">") else f"{'-' if change < 0 else '+'}{shown}"
+    sign = "-" if change < 0 else "+" if change else ""
+    if unit.split(" ")[0] == "share":
+        return f"{sign}{amount(100 * abs(change))} points"
+    return f"{sign}{metric_value(abs(change), unit)}"
 
 
 def metric_verdict(metric: Mapping[str, Any]) -> str:
     """Whether it got better or worse, and whether it is over its limit."""
-    after, limit = metric["after"], metric["limit"]
+    after, limit, unit = metric["after"], metric["limit"], metric["unit"]
     word = str(metric["direction"])
-    return f"{word}, over {metric_value(limit, metric['unit'])}" if _over(after, limit) else word
+    if unit == "ms" and min(metric["before"] or 0, after or 0) > MS_MAX:
+        return "above a minute as before"
+    return f"{word}, over {metric_value(limit, unit)}" if _over(after, limit) and not _over(limit, MS_MAX) else word
 
 
 def _over(after: float | None, limit: float | None) -> bool:

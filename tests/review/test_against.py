@@ -105,7 +105,7 @@ def test_keys_and_queries_are_told_before_and_after(folder: Folder) -> None:
         "one": ("point", "partition scan", "worse"),
         "by-status": ("table scan", "table scan", "same"),
     }
-    assert numbers(found["metrics"])["partition scans"] == (0.0, 1.0, "worse")
+    assert numbers(found["metrics"])["partition and table scans"] == (1.0, 2.0, "worse")
     assert statuses(document) == {
         "ACME002 by-status": "unchanged",
         "ACME001 Orders": "unchanged",

@@ -359,7 +359,7 @@ def test_a_change_of_the_profile_alone_is_in_the_summary() -> None:
     share = metric("hottest partition share", 0.2, 0.4, unit="share")
     page = render_markdown(document(design(diff=diff(profile_changed=True, load_metrics=[share]))), {})
     assert "The profile changed" in page
-    assert "| hottest partition share | 20 % | **40 %** | +20 % | worse |" in page
+    assert "| hottest partition share | 20 % | **40 %** | +20 points | worse |" in page
 
 
 def test_small_moves_are_not_worth_a_comment() -> None:
