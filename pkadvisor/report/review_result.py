@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.changes import counts
-from pkadvisor.review.gate import Gate, ordered
+from pkadvisor.review.gate import Gate, ordered, told
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
@@ -44,16 +44,16 @@ def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate
 
 def summary(findings: Sequence[Finding], gate: Gate) -> dict[str, int]:
     """Counts over what is told: suppressed and baselined findings are counted apart."""
-    open_ = [f for f in findings if f.suppressed is None and not f.baselined]
+    open_ = [f for f in findings if told(f)]
     return {
         "error": sum(f.severity == "error" for f in open_),
         "warning": sum(f.severity == "warning" for f in open_),
         "info": sum(f.severity == "info" for f in open_),
         "suppressed": sum(f.suppressed is not None for f in findings),
         "baselined": sum(f.baselined for f in findings),
-        "new": sum(f.status == "new" for f in findings),
-        "worse": sum(f.status == "worse" for f in findings),
-        "unchanged": sum(f.status == "unchanged" for f in findings),
+        "new": sum(f.status == "new" for f in open_),
+        "worse": sum(f.status == "worse" for f in open_),
+        "unchanged": sum(f.status == "unchanged" for f in open_),
         "gating": sum(gate.stops(f) for f in findings),
     }
 

@@ -43,6 +43,7 @@ from pkadvisor.design.plan import Access
 from pkadvisor.review.facts.changes import index_rows, key_change
 from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.findings import Finding, Status
+from pkadvisor.review.gate import told
 from pkadvisor.review.reads import Read, direction, queries_of, read_before, read_of, read_under
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ SAME = 0.01
 """Changes within this share of the number before are none."""
 MS_MAX = 60_000.0
 """Above a minute one time is as bad as another."""
+ACCESS_RULES = frozenset(("PK201", "PK202", "PK204", "PK209", "PK211", "PK215", "PK216"))
+"""Rules that say in which way a query reads too much: one cause at a time."""
+LOST, WORSE_ACCESS = "PK802", "PK803"
 UNKNOWN = "unknown"
 WALKS = "walks without bound"
 
@@ -331,7 +335,8 @@ def with_statuses(
     for finding in (f for e in old or () for f in e.findings if f.suppressed is None):
         known = said.get(finding.fingerprint)
         said[finding.fingerprint] = finding if known is None else _worse_of(known, finding)
-    done, seen = [], set[str]()
+    done: list[Evaluation] = []
+    seen: set[str] = set()
     for evaluation in evaluations:
         findings = []
         for finding in evaluation.findings:
@@ -339,8 +344,36 @@ def with_statuses(
             findings.append(_with_status(finding, said.get(finding.fingerprint), evaluation.rule.ratchet))
         done.append(replace(evaluation, findings=tuple(findings)))
     asked = {e.rule.id for e in evaluations if not e.skipped}
-    fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked)
+    done = _told_once(done)
+    fresh = [f for e in done for f in e.findings if f.status is Status.NEW and f.rule in (*ACCESS_RULES, LOST)]
+    fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked and not _replaced(f, fresh))
     return tuple(done), fixed
+
+
+def _told_once(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """One finding for one query that got worse: the lost point read stands for what it reads now, and what it reads
+    now for any other change of access."""
+    fresh = [f for e in evaluations for f in e.findings if f.status is Status.NEW and f.suppressed is None]
+    lost = {f.path for f in fresh if f.rule == LOST}
+    effects = [f for f in fresh if f.rule in ACCESS_RULES]
+
+    def doubles(finding: Finding) -> bool:
+        if finding.status is not Status.NEW or finding.suppressed is not None:
+            return False
+        if finding.rule in ACCESS_RULES:
+            return finding.path in lost
+        return finding.rule == WORSE_ACCESS and any(
+            f.path == finding.path and f.severity.rank <= finding.severity.rank for f in effects
+        )
+
+    return [replace(e, findings=tuple(f for f in e.findings if not doubles(f))) for e in evaluations]
+
+
+def _replaced(gone: Finding, fresh: Sequence[Finding]) -> bool:
+    """Whether a query that read too much in one way now does in another, which is as bad or worse."""
+    return gone.rule in ACCESS_RULES and any(
+        f.path == gone.path and f.severity.rank <= gone.severity.rank for f in fresh
+    )
 
 
 def _with_status(finding: Finding, old: Finding | None, ratchet: bool) -> Finding:
@@ -357,8 +390,8 @@ def _worse_of(one: Finding, other: Finding) -> Finding:
 
 
 def counts(findings: Iterable[Finding], fixed: Sequence[Finding]) -> dict[str, int]:
-    """How many findings that are not suppressed have which status."""
-    found = [f.status for f in findings if f.suppressed is None]
+    """How many findings that are told have which status."""
+    found = [f.status for f in findings if told(f)]
     return {str(s): sum(f is s for f in found) for s in (Status.NEW, Status.WORSE, Status.UNCHANGED)} | {
         "fixed": len(fixed)
     }

@@ -141,3 +141,55 @@ def test_no_rule_speaks_where_nobody_can_tell(folder: Folder) -> None:
     (query,) = [q for q in diff(document)["queries"] if q["name"] == "by-status"]
     assert (query["read_before"], query["direction"]) == ("row range, 16 requests", "unknown")
     assert "PK803 by-status" not in statuses(document)
+
+
+# -- findings ----------------------------------------------------------------------------------------------------------
+
+KEYED = TEXT.replace("status eq '{status}'", "tenantId eq '{tenantId}' and status eq '{status}'")
+"""by-status reads a whole partition: PK202."""
+ACCESS = ("PK2", "PK8")
+
+
+def test_a_query_that_reads_too_much_in_another_way_is_not_fixed(folder: Folder) -> None:
+    folder.write(OLD, KEYED)
+    folder.write(DESIGN, KEYED.replace('"{tenantId}"\n', '"{region}"\n'))
+    document = folder.review(against=OLD, select=ACCESS)
+    assert statuses(document)["PK201 by-status"] == "new"
+    assert diff(document)["fixed"] == []
+    back = folder.review(OLD, against=DESIGN, select=ACCESS)
+    assert "PK201 by-status" in [f"{f['rule']} {f['subject']['name']}" for f in diff(back)["fixed"]]
+
+
+def test_one_query_that_got_worse_is_one_finding(folder: Folder) -> None:
+    folder.write(OLD, KEYED)
+    folder.write(DESIGN, KEYED.replace('"{tenantId}"\n', '"{region}"\n'))
+    found = [f for d in folder.review(against=OLD, select=ACCESS)["designs"] for f in d["findings"]]
+    told = [(f["rule"], f["subject"]["name"]) for f in found if f["subject"]["scope"] == "query"]
+    assert sorted(told) == [("PK201", "by-status"), ("PK802", "one")]
+    alone = [f for d in folder.review(against=OLD, select=("PK8",))["designs"] for f in d["findings"]]
+    assert ("PK803", "by-status") in [(f["rule"], f["subject"]["name"]) for f in alone], "nobody else tells it"
+
+
+def test_findings_about_a_filter_stand_at_the_filter(folder: Folder) -> None:
+    text = TEXT[: TEXT.index("      - {name: by")] + (
+        '      - name: by-status  # pkadvisor: ignore[PK803] reason="weekly"\n'
+        "        filter: \"status eq '{status}'\"\n        rate: 1/m\n"
+    )
+    folder.write(OLD, text.replace("status eq '{status}'", "tenantId eq '{tenantId}'"))
+    folder.write(DESIGN, text)
+    found = {f["rule"]: f for d in folder.review(against=OLD, select=ACCESS)["designs"] for f in d["findings"]}
+    assert {found[r]["place"]["line"] for r in ("PK201", "PK803")} == {
+        text[: text.index('filter: "status')].count("\n") + 1
+    }
+    assert found["PK803"]["suppressed"] is not None, "a comment on the line of the query is about its filter too"
+    assert "once a minute" in found["PK803"]["message"]
+
+
+def test_what_is_not_told_is_not_counted(folder: Folder) -> None:
+    folder.write(OLD, KEYED)
+    folder.write(DESIGN, TEXT.rstrip("\n") + '  # pkadvisor: ignore[ACME002, PK803] reason="weekly"\n')
+    document = folder.review(against=OLD)
+    assert set(statuses(document).values()) == {"new"}, "all of them are suppressed"
+    assert (document["summary"]["new"], document["summary"]["suppressed"]) == (0, 2)
+    assert diff(document)["counts"]["new"] == 0
+    assert words.compared(document) == "0 new, 0 worse, 0 unchanged, 0 fixed"
