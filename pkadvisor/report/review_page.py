@@ -36,11 +36,17 @@ def render_review(
         for finding in design["findings"]:
             if words.is_open(finding):
                 _finding(page, finding, design["design"], verbose, told)
+    many, quiet = len(document["designs"]) > 1, 0
     for design in document["designs"]:
         if design["error"] is not None:
             _unreadable(page, design, told=errors_told)
-        if design["diff"] is not None:
-            _diff(page, design, many=len(document["designs"]) > 1)
+        if design["diff"] is not None and many and not words.is_loud(design) and not design["diff"].get("notes"):
+            quiet += 1
+        elif design["diff"] is not None:
+            _diff(page, design, many=many)
+    if quiet:
+        page.line(f"{plural(quiet, 'design')} unchanged: no number, no access and no key")
+        page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)
     compared = words.compared(document)
@@ -139,9 +145,9 @@ def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
         line, first, last = line[start : start + _WINDOW], first - start, last - start
     cells = [(page.exact(c) if c != "\t" else "    ", first <= i < last) for i, c in enumerate(line.rstrip())]
     room = max(12, page.width - gutter - 3)
-    if sum(_cells(text) for text, _ in cells) > room:  # indentation is what a narrow page can spare
-        while cells and not cells[0][0].strip() and not cells[0][1]:
-            cells.pop(0)
+    indent = next((i for i, (text, marked) in enumerate(cells) if text.strip() or marked), 0)
+    if sum(_cells(text) for text, _ in cells) > room and 2 * indent > room:  # a narrow page can spare it
+        cells = cells[indent:]
     bar = f"{' ' * gutter} |"
     page.lines.append(page.style(bar, "dim"))
     label = str(place["line"])
@@ -192,7 +198,7 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
     diff = design["diff"]
     against = f"{design['design']} against {diff['against']}" if many else f"Against {diff['against']}"
     load = "the same load for both" if diff["same_load"] else "not under the same load"
-    page.line(f"{against} ({load})", "head")
+    page.line(f"{against} ({load})" if words.is_compared(diff) else against, "head")
     for note in words.diff_notes(diff):
         page.wrapped(note, "  ", "    ")
     groups = words.metric_groups(diff)
@@ -211,7 +217,9 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
             page.record(name, row, pad=18)
     for fixed in diff["fixed"]:
         page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
-    if not (groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
+    if words.is_compared(diff) and not (
+        groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])
+    ):
         page.line("  no number, no access and no key changed")
     page.line()
 

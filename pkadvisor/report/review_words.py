@@ -138,10 +138,59 @@ def diff_notes(diff: Mapping[str, Any]) -> list[str]:
 
 
 def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys."""
-    moved = [metric for metric in diff.get("load_metrics") or () if metric["direction"] != "same"]
-    groups = [("", list(diff["metrics"])), ("old keys, old and new load", moved)]
+    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys.
+
+    Where only the load changed, that stands first; numbers of which none moved are left out.
+    """
+    load = ("old keys, old and new load", [m for m in diff.get("load_metrics") or () if m["direction"] != "same"])
+    found = [m for m in diff["metrics"] if m["direction"] != "same"]
+    rewritten = any(key["class"] != "none" for key in diff["keys"])
+    if load[1] and not rewritten:
+        groups = [load, ("", found)]
+    else:
+        groups = [("", list(diff["metrics"]) if found or rewritten else []), load]
     return [(heading, metrics) for heading, metrics in groups if metrics]
+
+
+def is_compared(diff: Mapping[str, Any]) -> bool:
+    """Whether a table stood beside what it was: not where the design is new, or the older one could not be read."""
+    return bool(diff["keys"] or diff["metrics"] or diff["queries"])
+
+
+def is_loud(design: Mapping[str, Any], share: float = 0.0) -> bool:
+    """Whether a design has something new, worse, fixed or failing, or a number that moved by as much as a share."""
+    if any(is_open(f) and (f["gating"] or f["status"] in ("new", "worse")) for f in design["findings"]):
+        return True
+    diff = design["diff"]
+    return diff is None or not _quiet(diff, share)
+
+
+def _quiet(diff: Mapping[str, Any], share: float) -> bool:
+    if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]) or moved_queries(diff):
+        return False
+    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
+        return False
+    moved = [m for m in diff.get("load_metrics") or () if m["direction"] != "same"]
+    return all(_small(m, share) for m in (*diff["metrics"], *moved))
+
+
+def _small(metric: Mapping[str, Any], share: float) -> bool:
+    before, after = metric["before"], metric["after"]
+    if before is None or after is None:
+        return bool(before == after)
+    return bool(
+        before == after or (metric["direction"] == "same" and not share) or abs(after - before) < share * abs(before)
+    )
+
+
+def listed(design: Mapping[str, Any]) -> list[Finding]:
+    """The findings of a design that a list at the top names: what fails, is new or worse; not compared, no info."""
+    return [
+        f
+        for f in design["findings"]
+        if is_open(f)
+        and (f["gating"] or f["status"] in ("new", "worse") or (f["status"] is None and f["severity"] != "info"))
+    ]
 
 
 def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -165,6 +165,7 @@ def compared(
         return Comparison(against, new_design=not notes, notes=tuple(notes))
     names, were = _names(design), _names(old)
     both = [t for t in design.tables if t.before is not None]
+    profile_changed = profile_changed and any(t.has_data or (t.before and t.before.has_data) for t in design.tables)
     load_changed = profile_changed or any(_declared_load(t) != _declared_load(t.before) for t in both)
     return Comparison(
         against,
