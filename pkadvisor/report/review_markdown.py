@@ -53,7 +53,7 @@ def render_markdown(document: dict[str, Any], paths: Mapping[str, str], *, if_ch
 
 def unchanged(document: dict[str, Any], share: float) -> bool:
     """Whether a comparison shows nothing worth a word: all designs are compared, and all moves are below a share."""
-    if document["outcome"] != "passed" or not document["designs"]:
+    if document["outcome"] != "passed" or not document["designs"] or words.removed(document):
         return False
     if document["summary"]["new"] or document["summary"]["worse"]:
         return False
@@ -67,6 +67,8 @@ def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tupl
     for design, error in words.unreadable(document):
         said = f"{markdown(_short(error['what']))}. {markdown(_short(error['fix']))}".rstrip()
         yield "unreadable design", f"\n**{code(paths.get(design, design))} cannot be reviewed**: {said}\n"
+    for name, said in words.removed(document):
+        yield "deleted design", f"\n{code(paths.get(name, name))} {markdown(_short(said))}.\n"
     room = _LISTED_MAX
     loud = [d for d in document["designs"] if d["error"] is None and words.is_loud(d)]
     for design in sorted(loud, key=lambda d: not any(f["gating"] for f in d["findings"])):

@@ -44,6 +44,8 @@ def render_review(
             quiet += 1
         elif design["diff"] is not None:
             _diff(page, design, many=many)
+    for name, said in words.removed(document):
+        page.wrapped(f"{name} {said}", "", "  ", "warn")
     if quiet:
         page.line(f"{plural(quiet, 'design')} unchanged: no number, no access and no key")
         page.line()

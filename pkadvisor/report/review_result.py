@@ -23,8 +23,18 @@ SCHEMA_VERSION = "1.0"
 HIDDEN = "(hidden)"
 
 
-def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate: Gate, redact: bool) -> dict[str, Any]:
-    """The document; key order is fixed, and nothing in it depends on clock, folder or machine."""
+def build_review(
+    reviews: Sequence[DesignReview],
+    *,
+    rules: Sequence[Rule],
+    gate: Gate,
+    redact: bool,
+    removed: Sequence[tuple[str, tuple[str, ...]]] = (),
+) -> dict[str, Any]:
+    """The document; key order is fixed, and nothing in it depends on clock, folder or machine.
+
+    ``removed``: design files that are gone, each with the tables that no reviewed design declares any more.
+    """
     findings = [f for r in reviews for e in r.evaluations for f in e.findings]
     failed = not gate.passes(findings)
     broken = [r.error for r in reviews if r.error is not None]
@@ -38,6 +48,7 @@ def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate
         "gate": {"fail_on": str(gate.fail_on) if gate.fail_on else "never", "new_only": gate.new_only},
         "summary": summary(findings, gate),
         "designs": [design_json(r, gate, redact) for r in reviews],
+        "designs_removed": [{"design": path, "tables": list(tables)} for path, tables in removed],
         "rules": [rule_json(rule) for rule in rules],
     }
 

@@ -44,6 +44,15 @@ def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
     return [(d["design"], d["error"]) for d in document["designs"] if d["error"] is not None]
 
 
+def removed(document: Document) -> list[tuple[str, str]]:
+    """(design file, what went with it) of each that is gone: ``deleted: table Orders``."""
+    found = document.get("designs_removed") or ()
+    return [
+        (d["design"], f"deleted: {'table' if len(d['tables']) == 1 else 'tables'} {', '.join(d['tables'])}")
+        for d in found
+    ]
+
+
 def fixed_findings(document: Document) -> list[tuple[str, Finding]]:
     """(design, finding) of what was found before and is not any more."""
     return [(d["design"], f) for d in document["designs"] if d["diff"] for f in d["diff"]["fixed"]]

@@ -160,11 +160,13 @@ def compared(
     profile_changed: bool = False,
     notes: Sequence[str] = (),
 ) -> Comparison:
-    """What changed in a design; ``old`` is None where there was none. ``design.compare_with(old)`` was called."""
-    if old is None:
-        return Comparison(against, new_design=not notes, notes=tuple(notes))
-    names, were = _names(design), _names(old)
+    """What changed in a design; ``old`` is None where there was none. ``design.compare_with(old)`` was called; tables
+    that stood in another file have what they were all the same."""
     both = [t for t in design.tables if t.before is not None]
+    if old is None and not both:
+        return Comparison(against, new_design=not notes, notes=tuple(notes))
+    names, were = _names(design), _names(old) if old is not None else {}
+    moved = {t.section.table.lower() for t in both}
     profile_changed = profile_changed and any(t.has_data or (t.before and t.before.has_data) for t in design.tables)
     load_changed = profile_changed or any(_declared_load(t) != _declared_load(t.before) for t in both)
     return Comparison(
@@ -172,7 +174,7 @@ def compared(
         profile_changed=profile_changed,
         load_changed=load_changed,
         notes=tuple(notes),
-        tables_added=tuple(name for key, name in names.items() if key not in were),
+        tables_added=tuple(name for key, name in names.items() if key not in were and key not in moved),
         tables_removed=tuple(name for key, name in were.items() if key not in names),
         metrics=tuple(m for t in both for m in metrics(t)),
         load_metrics=tuple(m for t in both for m in _load_metrics(t)) if load_changed else (),
