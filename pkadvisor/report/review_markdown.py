@@ -148,6 +148,9 @@ def _row(finding: Mapping[str, Any], path: str) -> str:
 
 
 def _against(diff: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    if name and words.is_new(diff):
+        yield "heading", f"\n{name}: a new design, there is nothing before it.\n"
+        return
     load = "the same load for both" if diff["same_load"] else "**not** under the same load"
     told = f"against {code(diff['against'])}{f', {load}' if words.is_compared(diff) else ''}"
     yield "heading", f"\n{f'{name}: ' if name else ''}{told}.\n"

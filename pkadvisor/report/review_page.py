@@ -36,18 +36,23 @@ def render_review(
         for finding in design["findings"]:
             if words.is_open(finding):
                 _finding(page, finding, design["design"], verbose, told)
-    many, quiet = len(document["designs"]) > 1, 0
+    many, quiet, fresh = len(document["designs"]) > 1, 0, 0
     for design in document["designs"]:
         if design["error"] is not None:
             _unreadable(page, design, told=errors_told)
         if design["diff"] is not None and many and not words.is_loud(design) and not design["diff"].get("notes"):
             quiet += 1
+        elif design["diff"] is not None and many and words.is_new(design["diff"]):
+            fresh += 1
         elif design["diff"] is not None:
             _diff(page, design, many=many)
     for name, said in words.removed(document):
         page.wrapped(f"{name} {said}", "", "  ", "warn")
+    if fresh:
+        page.line(f"{plural(fresh, 'design')} new: nothing before {'it' if fresh == 1 else 'them'}")
     if quiet:
         page.line(f"{plural(quiet, 'design')} unchanged: no number, no access and no key")
+    if fresh or quiet:
         page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)

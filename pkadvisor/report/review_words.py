@@ -166,6 +166,11 @@ def is_compared(diff: Mapping[str, Any]) -> bool:
     return bool(diff["keys"] or diff["metrics"] or diff["queries"])
 
 
+def is_new(diff: Mapping[str, Any]) -> bool:
+    """Whether a design is new, and there is no more to say of it."""
+    return bool(diff.get("new_design")) and not diff.get("notes")
+
+
 def is_loud(design: Mapping[str, Any], share: float = 0.0) -> bool:
     """Whether a design has something new, worse, fixed or failing, or a number that moved by as much as a share."""
     if any(is_open(f) and (f["gating"] or f["status"] in ("new", "worse")) for f in design["findings"]):
@@ -193,13 +198,17 @@ def _small(metric: Mapping[str, Any], share: float) -> bool:
 
 
 def listed(design: Mapping[str, Any]) -> list[Finding]:
-    """The findings of a design that a list at the top names: what fails, is new or worse; not compared, no info."""
-    return [
-        f
-        for f in design["findings"]
-        if is_open(f)
-        and (f["gating"] or f["status"] in ("new", "worse") or (f["status"] is None and f["severity"] != "info"))
-    ]
+    """The findings of a design that a list at the top names: what fails, is new or worse; of a design that is new or
+    not compared, no info."""
+    first = design["diff"] is None or bool(design["diff"].get("new_design"))
+
+    def wanted(finding: Finding) -> bool:
+        if finding["gating"]:
+            return True
+        fresh = finding["status"] in (None, "new", "worse")
+        return fresh and not (first and finding["severity"] == "info")
+
+    return [f for f in design["findings"] if is_open(f) and wanted(f)]
 
 
 def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:

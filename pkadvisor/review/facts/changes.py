@@ -18,8 +18,10 @@ REWRITE = "rewrite"
 
 def key_change(view: TableView) -> str | None:
     """none, additive (only index rows come or go) or rewrite (each entity gets other keys); None without keys on one
-    of the sides."""
+    of the sides; without any on both nothing changed."""
     old = view.before.scheme if view.before is not None else None
+    if old is None and view.scheme is None and view.before is not None:
+        return NONE
     if old is None or view.scheme is None:
         return None
     if (old.main.partition, old.main.row) != (view.scheme.main.partition, view.scheme.main.row):
