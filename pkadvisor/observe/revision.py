@@ -78,6 +78,16 @@ class Revision:
                 return name.decode("utf-8", "replace").removeprefix(f"{self.ref}:")
         return ""
 
+    def changed_in(self, folder: Path) -> tuple[str, ...]:
+        """Names of the files in a folder that the commit has, and that are gone or differ now."""
+        if not folder.is_dir():
+            return ()
+        self._check(folder)
+        arguments = ("--no-ext-diff", "--no-renames", "--diff-filter=MD", "--name-only", "--relative", "-z")
+        listed = _git(folder, "diff", *arguments, self.ref, "--", ".")
+        names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name] if not listed.returncode else []
+        return tuple(name for name in names if "/" not in name)
+
     def _check(self, folder: Path) -> None:
         inside = _git(folder, "rev-parse", "--is-inside-work-tree")
         if inside.stdout.strip() != b"true":
@@ -105,7 +115,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
     command = ["git", "-C", str(folder), "--literal-pathspecs", *arguments]
     # A hook's own repository is not to be taken for that of the design; complaints are read in English.
-    environment = {k: v for k, v in os.environ.items() if k not in _LOCAL} | {"LC_ALL": "C"}
+    environment = {k: v for k, v in os.environ.items() if k not in _LOCAL} | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         return subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_TIMEOUT_S, check=False, env=environment

@@ -268,6 +268,12 @@ def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
     return next((p for p in key.partition if isinstance(p, Time) and p.property == plan.range_atom[1]), None)
 
 
+def periods_within(part: Time, span: Range) -> float | None:
+    """The periods of a part between two bounds; None where the filter does not tell how many."""
+    seconds = _span_s(span)
+    return None if seconds is None else seconds / _PERIOD_S.get(time_unit(part.format), 1)
+
+
 def _span_s(span: Range) -> float | None:
     """Seconds between two bounds: two constants, or one parameter with two offsets."""
     low, high = span.low, span.high
@@ -466,6 +472,7 @@ __all__ = [
     "or_parts",
     "order_unserved",
     "periods_of",
+    "periods_within",
     "row_key_known",
     "turned_part",
     "unknown_properties",

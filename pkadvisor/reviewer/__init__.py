@@ -39,6 +39,7 @@ from pkadvisor.review.suppressions import (
 )
 from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer.earlier import Earlier, earlier_of, keys_in_use, old_design
+from pkadvisor.reviewer.elsewhere import moved_here, removed_designs, without_moved
 from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.reviewer.request import ReviewRequest
 
@@ -91,6 +92,8 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     for path in request.designs:
         progress.phase(f"review {path}")
         reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere))
+    reviews = without_moved(reviews)
+    removed = removed_designs(reviews, earlier.beside) if earlier is not None and earlier.beside is not None else ()
     reviews = _with_unmatched(reviews, profile, rules, elsewhere)
     reviews = _with_configured(reviews, request, rules, known)
     content = None
@@ -102,7 +105,9 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
         content = dump_baseline(baseline) if request.prune_baseline or request.write_baseline else None
         reviews = list(applied(reviews, baseline, rules))
     gate = Gate(request.fail_on, request.new_only)
-    return Conducted(build_review(reviews, rules=rules, gate=gate, redact=request.redact), content)
+    gone = tuple((r.path, r.tables) for r in removed)
+    document = build_review(reviews, rules=rules, gate=gate, redact=request.redact, removed=gone)
+    return Conducted(document, content)
 
 
 def _check(request: ReviewRequest, known: Sequence[Rule]) -> None:
@@ -158,8 +163,17 @@ def _reviewed(
         old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)
         if old is not None:
             view.compare_with(old)
+        moved: tuple[tuple[DesignView, frozenset[str]], ...] = ()
+        if earlier.beside is not None:
+            moved, told = moved_here(
+                view, earlier.beside, path, request.designs, limits, budgets, earlier.profile, request.data
+            )
+            notes = (*notes, *told)
         found = _examined(view, rules, known, request, compared=True)
         before = None if old is None else _examined(old, rules, known, request, compared=False)
+        for other, tables in moved:
+            again = _examined(other, rules, known, request, compared=False)
+            before = (*(before or ()), *(_only(e, tables) for e in again))
         found, fixed = with_statuses(found, before)
         comparison = compared(view, old, earlier.label, profile_changed=earlier.profile_changed, notes=notes)
         return DesignReview(name, view, found, comparison=replace(comparison, fixed=fixed))
@@ -167,6 +181,11 @@ def _reviewed(
         if earlier is not None and earlier.stops(error):
             raise
         return DesignReview(name, None, (), error)
+
+
+def _only(evaluation: Evaluation, tables: frozenset[str]) -> Evaluation:
+    """What a rule found in some tables."""
+    return replace(evaluation, findings=tuple(f for f in evaluation.findings if f.table.lower() in tables))
 
 
 def _examined(

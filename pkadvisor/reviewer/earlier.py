@@ -11,6 +11,7 @@ from pkadvisor.limits import Limits
 from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
 from pkadvisor.observe.revision import Revision
 from pkadvisor.review.views import DesignView
+from pkadvisor.reviewer.elsewhere import Beside
 from pkadvisor.reviewer.opening import open_design
 from pkadvisor.reviewer.request import ReviewRequest
 
@@ -32,6 +33,7 @@ class Earlier:
     profile: ProfileDocument | None = None
     profile_changed: bool = False
     notes: tuple[str, ...] = ()
+    beside: Beside | None = None
 
     def stops(self, error: Exception) -> bool:
         """Whether an error concerns the whole run: what is compared with cannot be read."""
@@ -46,7 +48,7 @@ def earlier_of(request: ReviewRequest, profile: ProfileDocument | None) -> Earli
         return None
     revision = Revision(request.against_ref)
     old, changed, notes = _old_profile(revision, request, profile)
-    return Earlier(request.against_ref, "", revision, old, changed, notes)
+    return Earlier(request.against_ref, "", revision, old, changed, notes, Beside(revision))
 
 
 def _old_profile(
