@@ -107,7 +107,7 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         limit=limit,
         unit=filled(rule.unit, told),
         facts=facts,
-        fix=filled(rule.fix, told),
+        fix=filled(level.fix, told),
         proposal=_proposal(subject) if rule.proposes else "",
         document_path=path,
     )
