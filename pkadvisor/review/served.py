@@ -229,7 +229,7 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
 
 # --- periods ----------------------------------------------------------------------------------------------------------
 
-_PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
+PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
 _STAMPS = (
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
@@ -253,7 +253,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return None
     seconds = _span_s(wanted[part.property])
     if seconds is not None:
-        return seconds / _PERIOD_S.get(time_unit(part.format), 1)
+        return seconds / PERIOD_S.get(time_unit(part.format), 1)
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
 
@@ -306,7 +306,7 @@ def _stamps_between(span: Range) -> float | None:
             return None
         if unit == "month":
             return max(0.0, float(12 * (high.year - low.year) + high.month - low.month))
-        return max(0.0, (high - low).total_seconds() / _PERIOD_S[unit])
+        return max(0.0, (high - low).total_seconds() / PERIOD_S[unit])
     return None
 
 
@@ -456,6 +456,7 @@ def _asked_for(view: TableView) -> set[str]:
 __all__ = [
     "KEY_NAMES",
     "PERIODS_MANY",
+    "PERIOD_S",
     "SCANS",
     "Cause",
     "blocked_by",

@@ -146,6 +146,16 @@ def goes_back(subject: Subject) -> bool | None:
     return None if plan is None else plan.back
 
 
+def back_unit(subject: Subject) -> str | None:
+    return subject.view.back_unit(subject.item)
+
+
+def back_month(subject: Subject) -> float | None:
+    """Requests that go back a month, one after the other."""
+    unit = back_unit(subject)
+    return None if unit is None else served.PERIOD_S["month"] / served.PERIOD_S.get(unit, 1)
+
+
 def comparisons(subject: Subject) -> float | None:
     """Comparisons of one request as it would have to be sent."""
     query: QueryClass = subject.item
@@ -355,6 +365,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
     Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
     Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
+    Fact("query.back_unit", T, "", "The day or shorter period that it can only go back by, one by one.", back_unit),
+    Fact("query.back_month", N, "requests", "Requests that go back a month by those.", back_month, Basis.DERIVED),
     Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
     Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
