@@ -123,6 +123,12 @@ def fan_out_of(subject: Subject) -> str | None:
     return " and ".join((*(f"bucket of {part}" for part in plan.fans), *(f"value of {n}" for n in plan.choices)))
 
 
+def fan_out_buckets(subject: Subject) -> bool | None:
+    """Whether buckets are among what these requests differ in."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.buckets > 1
+
+
 def periods(subject: Subject) -> float | None:
     found = served.periods_of(subject.view, subject.item)
     return None if found is None else float(math.ceil(found))
@@ -361,6 +367,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
+    Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
     Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
     Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
