@@ -49,8 +49,8 @@ from pkadvisor.table.odata import (
 T = TypeVar("T")
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
-PAD_DIGITS = 10
-"""Digits that hold every Int32; an Int64 takes 19."""
+INT32_DIGITS, INT64_DIGITS = 10, 19
+"""Digits that hold every number of the type."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
 
 
@@ -357,7 +357,7 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         return ""
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
-        turned = _turned(part, view.types, descending=by.descending) if by is not None else None
+        turned = _turned(part, view, descending=by.descending) if by is not None else None
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
@@ -367,16 +367,26 @@ def turned_part(view: TableView, query: QueryClass) -> str:
     return ""
 
 
-def _turned(part: Part, types: dict[str, EdmType], *, descending: bool) -> Part | None:
+def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
-    edm = types.get(name)
+    edm = view.types.get(name)
     if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.width if isinstance(part, Pad | ReversePad) else PAD_DIGITS if edm is EdmType.INT32 else 19
+        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
+
+
+def digits_for(name: str, view: TableView) -> int | None:
+    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
+    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
+    if width is None or not view.has_data or view.population is None or not view.population.has(name):
+        return width
+    from pkadvisor.design.candidates import digits
+
+    return digits(view.population, name)
 
 
 def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:

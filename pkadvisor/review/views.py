@@ -351,7 +351,7 @@ class TableView:
             prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
             for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
                 here: Path_ = (*below, word)
-                if row and is_partition and not self.design.document.has(here):
+                if row and is_partition and self.declared.index_rows[row - 1].partition_key is None:
                     continue  # the entity's own PartitionKey
                 text = self.raw_text(row, is_partition)
                 item = KeyText(parts, text, is_partition, row)
