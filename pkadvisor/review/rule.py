@@ -43,6 +43,8 @@ class Level:
     severity: Severity
     when: Expression
     message: str
+    fix: str
+    """What to do in this case; the fix of the rule where the level has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ class Rule:
             found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
             found |= dict.fromkeys(expression.names if expression else ())
-        words = (*placeholders(self.fix), *placeholders(self.unit))
+        fixes = (self.fix, *(level.fix for level in self.levels))
+        words = (*(n for fix in fixes for n in placeholders(fix)), *placeholders(self.unit))
         return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
 
 
@@ -147,7 +150,7 @@ _KEYS = {
     "builtin": bool,
     "severity": str,
 }
-_LEVEL_KEYS = ("severity", "when", "message")
+_LEVEL_KEYS = ("severity", "when", "message", "fix")
 CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
 _CASE = re.compile(r"^\[\[(?:fail|pass)\]\]", re.MULTILINE)
 _HEADER = re.compile(r"^\s*\[", re.MULTILINE)
@@ -304,11 +307,18 @@ class _Reader:
                 raise self.file.at(("level", i, "when"), "the level has no message", 'add message = "…"')
             if "message" in level:
                 self._check_holes(("level", i, "message"), message, scope)
-            yield Level(Severity(severity), when, message)
+            fix = level.get("fix", self._text("fix"))
+            if "fix" in level:
+                if not fix.strip():
+                    raise self.file.at(("level", i, "fix"), "fix is empty")
+                self._check_holes(("level", i, "fix"), fix, scope)
+            yield Level(Severity(severity), when, message, fix.strip())
 
     def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
         severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
-        return (Level(Severity(severity), language(scope).trusted("false"), self._text("title")),)
+        return (
+            Level(Severity(severity), language(scope).trusted("false"), self._text("title"), self._text("fix").strip()),
+        )
 
     def _check_needs(self, levels: Sequence[Level]) -> None:
         """A condition over what only a comparison knows is never decided without one."""

@@ -49,8 +49,8 @@ from pkadvisor.table.odata import (
 T = TypeVar("T")
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
-PAD_DIGITS = 10
-"""Digits that hold every Int32; an Int64 takes 19."""
+INT32_DIGITS, INT64_DIGITS = 10, 19
+"""Digits that hold every number of the type."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
 
 
@@ -229,7 +229,7 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
 
 # --- periods ----------------------------------------------------------------------------------------------------------
 
-_PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
+PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
 _STAMPS = (
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
@@ -253,7 +253,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return None
     seconds = _span_s(wanted[part.property])
     if seconds is not None:
-        return seconds / _PERIOD_S.get(time_unit(part.format), 1)
+        return seconds / PERIOD_S.get(time_unit(part.format), 1)
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
 
@@ -312,7 +312,7 @@ def _stamps_between(span: Range) -> float | None:
             return None
         if unit == "month":
             return max(0.0, float(12 * (high.year - low.year) + high.month - low.month))
-        return max(0.0, (high - low).total_seconds() / _PERIOD_S[unit])
+        return max(0.0, (high - low).total_seconds() / PERIOD_S[unit])
     return None
 
 
@@ -363,7 +363,7 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         return ""
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
-        turned = _turned(part, view.types, descending=by.descending) if by is not None else None
+        turned = _turned(part, view, descending=by.descending) if by is not None else None
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
@@ -373,16 +373,26 @@ def turned_part(view: TableView, query: QueryClass) -> str:
     return ""
 
 
-def _turned(part: Part, types: dict[str, EdmType], *, descending: bool) -> Part | None:
+def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
-    edm = types.get(name)
+    edm = view.types.get(name)
     if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.width if isinstance(part, Pad | ReversePad) else PAD_DIGITS if edm is EdmType.INT32 else 19
+        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
+
+
+def digits_for(name: str, view: TableView) -> int | None:
+    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
+    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
+    if width is None or not view.has_data or view.population is None or not view.population.has(name):
+        return width
+    from pkadvisor.design.candidates import digits
+
+    return digits(view.population, name)
 
 
 def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:
@@ -462,6 +472,7 @@ def _asked_for(view: TableView) -> set[str]:
 __all__ = [
     "KEY_NAMES",
     "PERIODS_MANY",
+    "PERIOD_S",
     "SCANS",
     "Cause",
     "blocked_by",

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
-from pkadvisor.design.transforms import FORBIDDEN, Literal
+from pkadvisor.design.transforms import FORBIDDEN, Literal, time_unit
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
@@ -153,8 +153,23 @@ class TableView:
         if names_keys(query):
             found = plan_as_sent(query, self.types)
         else:
-            found = plan(query, conditions(query.filter), scheme, self.types, PROMISED)
+            found = bounded(self._all_plans(query, scheme), query)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+
+    def _all_plans(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
+        return plan(query, conditions(query.filter), scheme, self.types, PROMISED)
+
+    def back_unit(self, query: QueryClass) -> str | None:
+        """The day, hour or shorter period that a query can only go back by, for what it fixes beside the time; None
+        where it is served otherwise, or where the periods are longer."""
+        found, scheme = self.plan_of(query), self.scheme
+        if found is None or scheme is None or names_keys(query) or query.filter is None:
+            return None
+        way = found if found.back else None
+        if found.access is Access.TABLE_SCAN:
+            way = next((p for p in self._all_plans(query, scheme) if p.back), None)
+        unit = time_unit(way.periods.format) if way is not None and way.periods is not None else None
+        return unit if unit in FINE_PERIODS else None
 
     @cached_property
     def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
@@ -338,7 +353,7 @@ class TableView:
             prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
             for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
                 here: Path_ = (*below, word)
-                if row and is_partition and not self.design.document.has(here):
+                if row and is_partition and self.declared.index_rows[row - 1].partition_key is None:
                     continue  # the entity's own PartitionKey
                 text = self.raw_text(row, is_partition)
                 item = KeyText(parts, text, is_partition, row)

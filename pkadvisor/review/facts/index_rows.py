@@ -12,6 +12,7 @@ from pkadvisor.design.transforms import Each, Lower, Sequence
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.subjects import Subject
 from pkadvisor.review.views import TableView
@@ -116,6 +117,7 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
         via = _number(row, view.scheme)
         if any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query))):
             found.append(query.name)
+        found += _erases(via, view)
     return tuple(dict.fromkeys(found))
 
 
@@ -130,6 +132,12 @@ def _helps(via: int, query: QueryClass, view: TableView, scheme: KeyScheme) -> b
     mine = [_merits(p) for p in plans if p.via == via and p.access is not Access.TABLE_SCAN]
     others = [_merits(p) for p in plans if p.via < via]
     return any(not any(_as_good(other, one) for other in others) for one in mine)
+
+
+def _erases(via: int, view: TableView) -> list[str]:
+    """Whether a row helps to find what must be erased."""
+    query = erasure_query(view)
+    return ["erasure"] if query is not None and view.scheme and _helps(via, query, view, view.scheme) else []
 
 
 def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
@@ -162,6 +170,7 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
         for query in view.workload.classes:
             if any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
                 found.append(query.name)
+        found += _erases(via, view)
     return tuple(found)
 
 
