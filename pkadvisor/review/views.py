@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
 from pkadvisor.design.transforms import FORBIDDEN, Literal
@@ -21,6 +21,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
@@ -231,9 +232,21 @@ class TableView:
         return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 
     @cached_property
+    def uncounted(self) -> frozenset[str]:
+        """Names of the classes that could ask each period of a PartitionKey apart, and are planned as a run of all."""
+        if self.scheme is None:
+            return frozenset()
+        runs = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+        asking = [c for c in self.workload.classes if asked_apart(c, self.scheme, self.types) is not None]
+        return frozenset(c.name for c in asking if (p := self._plans.get(c.name)) and p[0].access in runs)
+
+    @cached_property
     def _priced(self) -> Section:
-        """The section without the classes that cannot be priced, so that the rest can."""
-        section, gone = self.section, self.unpriced
+        """The section without the classes that the keys in use give no true price for, so that the rest has one."""
+        return self._section_without(self.unpriced | self.uncounted)
+
+    def _section_without(self, gone: frozenset[str]) -> Section:
+        section = self.section
         declared, data = section.declared, section.data
         if data is not None and declared is not None and self._looks_different:
             declared = replace(declared, workload=_shown(declared.workload, data.types))
@@ -328,7 +341,7 @@ class TableView:
             return None
         from pkadvisor.design.judge import judge
 
-        return judge(self._priced, self.limits, self.dataset)
+        return judge(self._section_without(self.unpriced), self.limits, self.dataset)
 
     # --- subjects -------------------------------------------------------------------------------------------------
 
