@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -28,6 +29,7 @@ from pkadvisor.design.transforms import (
 from pkadvisor.design.transforms.periods import time_unit
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
+from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import KeyPart
 from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
@@ -81,6 +83,7 @@ class Cause(StrEnum):
     NEGATION = "negation"
     TIMESTAMP = "timestamp"
     PERIODS = "periods"
+    EACH_PERIOD = "each period"
     ROW_KEY = "row key left out"
     NONE = "none"
 
@@ -102,6 +105,8 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.TIMESTAMP
     if (periods_of(view, query) or 0) > PERIODS_MANY:
         return Cause.PERIODS
+    if query.name in view.uncounted:
+        return Cause.EACH_PERIOD
     return Cause.ROW_KEY if row_key_known(view, query) else Cause.NONE
 
 
@@ -256,6 +261,15 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return seconds / PERIOD_S.get(time_unit(part.format), 1)
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
+
+
+def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
+    """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
+    found = asked_apart(query, view.scheme, view.types) if query.name in view.uncounted and view.scheme else None
+    seconds = _span_s(found[1]) if found is not None else None
+    if found is None or seconds is None:
+        return None
+    return found[2] * (math.ceil(seconds / _PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
 
 
 def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
@@ -484,6 +498,7 @@ __all__ = [
     "order_unserved",
     "periods_of",
     "periods_within",
+    "requests_for_periods",
     "row_key_known",
     "turned_part",
     "unknown_properties",

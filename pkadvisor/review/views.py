@@ -6,7 +6,7 @@ it; the search for better keys runs only where a finding proposes some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,9 +21,20 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    And,
+    Comparison,
+    Filter,
+    Not,
+    Or,
+    Parameter,
+    comparison_count,
+    mismatches,
+)
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
@@ -108,13 +119,26 @@ class TableView:
         return self.section.declared
 
     @cached_property
-    def types(self) -> dict[str, EdmType]:
-        """Declared types, and those that the data shows."""
+    def declared_types(self) -> dict[str, EdmType]:
+        """The types that the design file declares."""
         declared = self.section.declared
         kind = next((k for k in declared.kinds if k.name == self.section.kind), None) if declared else None
-        found = dict(kind.properties if kind else declared.properties) if declared else {}
+        return dict(kind.properties if kind else declared.properties) if declared else {}
+
+    @cached_property
+    def types(self) -> dict[str, EdmType]:
+        """Declared types, and for the other properties those that the data shows.
+
+        A text such as '00123' looks like a number in a CSV file, so what is declared counts more.
+        """
         data = self.section.data
-        return {**found, **(dict(data.types) if data is not None else {})}
+        return {**(dict(data.types) if data is not None else {}), **self.declared_types}
+
+    @cached_property
+    def _looks_different(self) -> bool:
+        """Whether the data shows another type than the declared one for any property."""
+        data = self.section.data
+        return data is not None and any(data.types.get(n, edm) is not edm for n, edm in self.declared_types.items())
 
     @cached_property
     def scheme(self) -> KeyScheme | None:
@@ -139,7 +163,7 @@ class TableView:
 
     @cached_property
     def _observed(self) -> Workload:
-        return observed(replace(self.section, declared=_without_keys(self.section.declared)))[0]
+        return observed(replace(self.section, declared=_without_keys(self.section.declared)), self.types)[0]
 
     @property
     def workload(self) -> Workload:
@@ -186,9 +210,12 @@ class TableView:
         A filter that names PartitionKey or RowKey is one request, as it stands.
         """
         cost = None if names_keys(query) else self.cost_of(query)
-        if cost is not None and cost.plan is not None:
-            return cost.plan
         found = self._plans.get(query.name, ())
+        if cost is not None and cost.plan is not None:
+            if self._looks_different:  # the order of texts is not that of the numbers that they look like
+                sent = (cost.plan.via, cost.plan.back, cost.plan.access)
+                return next((p for p in found if (p.via, p.back, p.access) == sent), cost.plan)
+            return cost.plan
         return found[0] if found else None
 
     # --- with data ------------------------------------------------------------------------------------------------
@@ -209,7 +236,8 @@ class TableView:
         found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
         for query in self.workload.classes:
             if query.filter is not None and (
-                mismatches(query.filter, data.types)
+                mismatches(query.filter, self.types)
+                or mismatches(_as_shown(query.filter, data.types), data.types)
                 or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
             ):
                 found.add(query.name)
@@ -221,12 +249,27 @@ class TableView:
         return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 
     @cached_property
+    def uncounted(self) -> frozenset[str]:
+        """Names of the classes that could ask each period of a PartitionKey apart, and are planned as a run of all."""
+        if self.scheme is None:
+            return frozenset()
+        runs = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+        asking = [c for c in self.workload.classes if asked_apart(c, self.scheme, self.types) is not None]
+        return frozenset(c.name for c in asking if (p := self._plans.get(c.name)) and p[0].access in runs)
+
+    @cached_property
     def _priced(self) -> Section:
-        """The section without the classes that cannot be priced, so that the rest can."""
-        section, gone = self.section, self.unpriced
+        """The section without the classes that the keys in use give no true price for, so that the rest has one."""
+        return self._section_without(self.unpriced | self.uncounted)
+
+    def _section_without(self, gone: frozenset[str]) -> Section:
+        section = self.section
+        declared, data = section.declared, section.data
+        if data is not None and declared is not None and self._looks_different:
+            declared = replace(declared, workload=_shown(declared.workload, data.types))
+            section = replace(section, declared=declared)
         if not gone:
             return section
-        declared = section.declared
         if declared is not None:
             kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
             declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
@@ -315,7 +358,7 @@ class TableView:
             return None
         from pkadvisor.design.judge import judge
 
-        return judge(self._priced, self.limits, self.dataset)
+        return judge(self._section_without(self.unpriced), self.limits, self.dataset)
 
     # --- subjects -------------------------------------------------------------------------------------------------
 
@@ -408,6 +451,28 @@ class TableView:
             for i, part in enumerate((table or {}).get(group) or ()):
                 found[str(part["name"])] = ("tables", self.section.table, group, i)
         return found
+
+
+def _as_shown(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
+    """A filter with its parameters in the types of the data: their values are read from there."""
+    match tree:
+        case Comparison(operand=Parameter() as operand):
+            edm = types.get(tree.property, operand.type)
+            moved = operand.prefix or operand.suffix or operand.offset or operand.offset_ticks
+            return tree if moved else replace(tree, operand=replace(operand, type=edm))
+        case And() | Or():
+            return replace(tree, operands=tuple(_as_shown(o, types) for o in tree.operands))
+        case Not():
+            return replace(tree, operand=_as_shown(tree.operand, types))
+    return tree
+
+
+def _shown(workload: Workload, types: Mapping[str, EdmType]) -> Workload:
+    """The classes with their parameters in the types of the data."""
+    classes = tuple(
+        replace(c, filter=_as_shown(c.filter, types)) if c.filter is not None else c for c in workload.classes
+    )
+    return replace(workload, classes=classes)
 
 
 def _without(workload: Workload, gone: frozenset[str]) -> Workload:

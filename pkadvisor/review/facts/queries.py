@@ -140,6 +140,10 @@ def periods_spread(subject: Subject) -> float | None:
     return None if found is None or found.value == 1 else periods(subject)
 
 
+def period_requests(subject: Subject) -> float | None:
+    return served.requests_for_periods(subject.view, subject.item)
+
+
 def by_period(subject: Subject) -> bool | None:
     """Whether it asks each period of a PartitionKey apart."""
     plan = subject.view.plan_of(subject.item)
@@ -370,6 +374,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
     Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
+    Fact("query.period_requests", N, "requests", "The most requests for the periods in its key.", period_requests),
     Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
     Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
     Fact("query.back_unit", T, "", "The day or shorter period that it can only go back by, one by one.", back_unit),
