@@ -269,7 +269,7 @@ def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     seconds = _span_s(found[1]) if found is not None else None
     if found is None or seconds is None:
         return None
-    return found[2] * (math.ceil(seconds / _PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
+    return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
 
 
 def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
@@ -285,7 +285,7 @@ def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
 def periods_within(part: Time, span: Range) -> float | None:
     """The periods of a part between two bounds; None where the filter does not tell how many."""
     seconds = _span_s(span)
-    return None if seconds is None else seconds / _PERIOD_S.get(time_unit(part.format), 1)
+    return None if seconds is None else seconds / PERIOD_S.get(time_unit(part.format), 1)
 
 
 def _span_s(span: Range) -> float | None:
