@@ -223,7 +223,7 @@ def suppressed(
             done.append(_evaluation(rule, written, [_malformed(rule, design, d) for d in written if d.wrong]))
         elif rule.id == UNUSED:
             unused = [
-                _unused(rule, design, d, name, known)
+                _unused(rule, design, d, name, known, evaluations)
                 for d in valid
                 for name in d.rules
                 if name in judged and (name, d.path) not in there_are
@@ -368,10 +368,19 @@ def _malformed(rule: Rule, design: DesignView, directive: Directive) -> Finding:
     return _told(rule, design, directive, f"this suppression does not count: {directive.wrong}", fix=directive.fix)
 
 
-def _unused(rule: Rule, design: DesignView, directive: Directive, name: str, known: Sequence[Rule]) -> Finding:
+def _unused(
+    rule: Rule,
+    design: DesignView,
+    directive: Directive,
+    name: str,
+    known: Sequence[Rule],
+    evaluations: Sequence[Evaluation],
+) -> Finding:
     words = next(f"{r.id} {r.name}" for r in known if r.id == name)
     at = design.document.logical(directive.path)
-    return _told(rule, design, directive, f"{words} is not found at {at}: nothing is suppressed", subject=name)
+    lines = sorted({f.place.line for e in evaluations for f in e.findings if f.rule == name})
+    more = f", but at line {', '.join(map(str, lines[:4]))}{' and others' if len(lines) > 4 else ''}" if lines else ""
+    return _told(rule, design, directive, f"{words} is not found at {at}{more}: nothing is suppressed", subject=name)
 
 
 def _expired(rule: Rule, design: DesignView, directive: Directive) -> Finding:

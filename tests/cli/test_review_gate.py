@@ -112,3 +112,21 @@ def test_a_suppression_without_a_reason_is_not_added(review: Ask, tmp_path: Path
         code, _, errors = review("--add-ignore", reason)
         assert code == 2 and "a reason is needed" in errors
     assert (tmp_path / DESIGN).read_text(encoding="utf-8") == TEXT
+
+
+def test_one_design_of_a_project_with_a_profile_of_another_passes(ask: Ask, tmp_path: Path) -> None:
+    schema = tmp_path / "schema"
+    schema.mkdir()
+    table = '    partition_key: "{tenant}"\n    row_key: "{id}"\n    properties: {tenant: string, id: string}\n'
+    (schema / "orders.yaml").write_text(f"schema: 1\ntables:\n  Orders:\n{table}", encoding="utf-8")
+    (schema / "devices.yaml").write_text(f"schema: 1\ntables:\n  Devices:\n{table}", encoding="utf-8")
+    rows = "".join(f"t{i % 7},x{i}\n" for i in range(50))
+    (tmp_path / "orders.csv").write_text("tenant,id\n" + rows, encoding="utf-8")
+    made = ("orders.csv", "--design", "schema/orders.yaml", "--out", "schema/profile.json")
+    assert ask("profile", *made)[0] == 0
+    settings = 'designs = ["schema/*.yaml"]\nprofile = "schema/profile.json"\n'
+    (tmp_path / "pkadvisor.toml").write_text(settings, encoding="utf-8")
+    code, page, _ = ask("review", "schema/devices.yaml", "--select", "PK905")
+    assert (code, "the profile tells nothing of Devices" in page, "1 info" in page) == (0, True, True)
+    assert ask("review", "--select", "PK905")[0] == 0
+    assert "no findings" in ask("review", "schema/orders.yaml", "--select", "PK905")[1]

@@ -601,6 +601,16 @@ def test_a_skeleton_loads_once_its_rates_are_filled_in(columns: tuple[tuple[str,
     assert [c.operation for c in loaded.workload.classes] == [Operation.QUERY, Operation.INSERT]
 
 
+def test_what_a_skeleton_only_offers_can_be_taken() -> None:
+    text = skeleton([("city", EdmType.STRING)], "Races").replace("rate:  ", "rate: 5/s  # ")
+    for word in ("retry", "consistency", "growth", "retention", "entities_total"):
+        assert f"    # {word}: " in text
+        text = text.replace(f"    # {word}: ", f"    {word}: ")
+    assert "{type: string, sensitive: personal}, or secret" in text
+    table = table_of(text.replace("city: string", "city: {type: string, sensitive: secret}"))
+    assert (table.retry, table.consistency) == ("exponential", "…")
+
+
 @given(st.lists(st.tuples(st.text(max_size=12), st.sampled_from(EdmType)), max_size=5, unique_by=lambda c: c[0]))
 def test_a_skeleton_of_any_columns_is_a_design(columns: list[tuple[str, EdmType]]) -> None:
     table = table_of(skeleton(columns, "data").replace("rate:  ", "rate: 5/s  # "))

@@ -48,6 +48,7 @@ def test_a_comment_at_another_entry_suppresses_nothing_and_is_unused(folder: Fol
     document = folder.review()
     assert told(document) == ["ACME002:9", f"PK902:{line}"]
     assert document["exit_code"] == 1
+    assert "but at line 9: nothing is suppressed" in finding(document, "PK902")["message"]
 
 
 def test_a_comment_alone_is_about_the_entry_below_it(folder: Folder) -> None:
