@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkadvisor.report.page import amount, milliseconds, percent, plural
+from pkadvisor.report.page import TIMED_OUT_MS, amount, milliseconds, percent, plural
+from pkadvisor.review.wording import agreed
 
 Finding = dict[str, Any]
 Document = dict[str, Any]
@@ -87,7 +88,7 @@ def quantity(value: float | None, unit: str) -> str:
         return f"{sign}${amount(size)}{unit[unit.index('/') :] if '/' in unit else ''}"
     if unit.split(" ")[0] == "x":
         return f"{sign}{amount(size)}x"
-    return f"{sign}{milliseconds(size)}" if unit == "ms" else f"{sign}{amount(size)} {unit}".rstrip()
+    return f"{sign}{milliseconds(size)}" if unit == "ms" else agreed(f"{sign}{amount(size)} {unit}".rstrip())
 
 
 def _short(unit: str) -> bool:
@@ -97,7 +98,7 @@ def _short(unit: str) -> bool:
 
 def metric_value(value: float | None, unit: str) -> str:
     """A number of a table, with its unit if that is a short one; requests time out long before a minute."""
-    if unit == "ms" and value is not None and value > 60_000:
+    if unit == "ms" and value is not None and value > TIMED_OUT_MS:
         return "> 1 min"
     return quantity(value, unit if _short(unit) else "")
 
@@ -109,7 +110,8 @@ def numbers(finding: Finding) -> str:
         return ""
     pieces = [quantity(measured, unit)]
     if limit is not None:
-        times = f" ({amount(measured / limit)}x)" if limit > 0 and measured >= 0 else ""
+        told = limit > 0 and measured >= 0 and not (unit == "ms" and measured > TIMED_OUT_MS)
+        times = f" ({amount(measured / limit)}x)" if told else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
     if finding["before"] is not None:
         pieces.append(f"before {quantity(finding['before'], unit)}")
