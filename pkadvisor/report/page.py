@@ -107,9 +107,13 @@ def amount(value: float | None) -> str:
     return f"{value:.2g}" if abs(value) >= 0.0001 else "<0.0001"
 
 
+TIMED_OUT_MS = 60_000
+"""Beyond a minute a request has timed out long ago."""
+
+
 def milliseconds(value: float) -> str:
     """A latency; beyond a minute a request has timed out, and the number says nothing more."""
-    return "over a minute" if value > 60_000 else f"{amount(value)} ms"
+    return "over a minute" if value > TIMED_OUT_MS else f"{amount(value)} ms"
 
 
 def ratio(value: float) -> str:

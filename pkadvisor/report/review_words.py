@@ -6,15 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkadvisor.report.page import amount, milliseconds, percent, plural
+from pkadvisor.report.page import TIMED_OUT_MS, amount, milliseconds, percent, plural
+from pkadvisor.review.wording import agreed
 
 Finding = dict[str, Any]
 Document = dict[str, Any]
 SEVERITIES = ("error", "warning", "info")
 BASES = ("declared", "estimated", "counted", "measured")
 """How a number is known, where that is worth a word."""
-MS_MAX = 60_000
-"""Above a minute a time is told as that: requests time out long before."""
 NO_DATA = "profile"
 """A word in the reason of every rule that was not asked for want of data."""
 
@@ -100,7 +99,7 @@ def quantity(value: float | None, unit: str) -> str:
         return f"{sign}${amount(size)}{unit[unit.index('/') :] if '/' in unit else ''}"
     if unit.split(" ")[0] == "x":
         return f"{sign}{amount(size)}x"
-    return f"{sign}{milliseconds(size)}" if unit == "ms" else f"{sign}{amount(size)} {unit}".rstrip()
+    return f"{sign}{milliseconds(size)}" if unit == "ms" else agreed(f"{sign}{amount(size)} {unit}".rstrip())
 
 
 def _short(unit: str) -> bool:
@@ -110,7 +109,7 @@ def _short(unit: str) -> bool:
 
 def metric_value(value: float | None, unit: str) -> str:
     """A number of a table, with its unit if that is a short one; requests time out long before a minute."""
-    if unit == "ms" and value is not None and value > MS_MAX:
+    if unit == "ms" and value is not None and value > TIMED_OUT_MS:
         return "> 1 min"
     return quantity(value, unit if _short(unit) else "")
 
@@ -123,10 +122,12 @@ def numbers(finding: Finding) -> str:
     known = basis(finding)
     pieces = [f"{quantity(measured, unit)}{f' ({known})' if known else ''}"]
     if limit is not None:
-        times = f" ({amount(measured / limit)}x)" if limit > 0 and measured >= 0 else ""
+        told = limit > 0 and measured >= 0 and not (unit == "ms" and measured > TIMED_OUT_MS)
+        times = f" ({amount(measured / limit)}x)" if told else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
-    before = quantity(finding["before"], unit) if finding["before"] is not None else pieces[0]
-    if before != pieces[0]:
+    now = quantity(measured, unit)
+    before = quantity(finding["before"], unit) if finding["before"] is not None else now
+    if before != now:
         pieces.append(f"before {before}")
     return "; ".join(pieces)
 
@@ -255,7 +256,7 @@ def read(query: Mapping[str, Any], side: str) -> str:
 def metric_change(metric: Mapping[str, Any]) -> str:
     """``+0.96``, ``+3.7 points`` of a share, ``unknown``; empty beside a time that is above a minute."""
     change, unit = metric["change"], metric["unit"]
-    if unit == "ms" and max(metric["before"] or 0, metric["after"] or 0) > MS_MAX:
+    if unit == "ms" and max(metric["before"] or 0, metric["after"] or 0) > TIMED_OUT_MS:
         return ""
     if change is None:
         return "unknown"
@@ -269,9 +270,11 @@ def metric_verdict(metric: Mapping[str, Any]) -> str:
     """Whether it got better or worse, and whether it is over its limit."""
     after, limit, unit = metric["after"], metric["limit"], metric["unit"]
     word = str(metric["direction"])
-    if unit == "ms" and min(metric["before"] or 0, after or 0) > MS_MAX:
+    if unit == "ms" and min(metric["before"] or 0, after or 0) > TIMED_OUT_MS:
         return "above a minute as before"
-    return f"{word}, over {metric_value(limit, unit)}" if _over(after, limit) and not _over(limit, MS_MAX) else word
+    return (
+        f"{word}, over {metric_value(limit, unit)}" if _over(after, limit) and not _over(limit, TIMED_OUT_MS) else word
+    )
 
 
 def _over(after: float | None, limit: float | None) -> bool:

@@ -13,6 +13,7 @@ from pkadvisor.review.proposals import Proposals
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.subjects import Scope, Subject, hole_of
 from pkadvisor.review.views import DesignView, TableView
+from pkadvisor.review.wording import agreed
 
 UNKNOWN = "unknown"
 
@@ -155,7 +156,7 @@ def filled(text: str, told: dict[str, str]) -> str:
         return match[0][0] if match[0] in ("{{", "}}") else told.get(match[1], UNKNOWN)
 
     kept = re.sub(r"\[([^\[\]]*)\]", piece, " ".join(text.split()))
-    return re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, kept)
+    return agreed(re.sub(r"\{\{|\}\}|\{([A-Za-z_][\w.]*)\}", hole, kept))
 
 
 __all__ = ["Evaluation", "evaluate", "filled", "number_text", "shown_text"]

@@ -15,6 +15,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.resources import resource
 from pkadvisor.review.rule import load_rule, load_rules, without_cases
 from pkadvisor.review.rule_schema import rule_schema_text
+from tests.review.support import findings
 
 GOOD = '''\
 id = "ACME001"
@@ -67,6 +68,28 @@ def test_a_good_rule_of_a_team_stands_beside_ours(tmp_path: Path) -> None:
     assert rule.names() == ("design.tables",)
 
 
+def test_a_level_has_a_fix_of_its_own_or_that_of_the_rule(tmp_path: Path) -> None:
+    (tmp_path / "rule.toml").write_text(GOOD.replace('severity = "error"', 'severity = "error"\nfix = "at {limit}"'))
+    (rule,) = [r for r in load_rules([tmp_path]) if r.id == "ACME001"]
+    assert [level.fix for level in rule.levels] == [rule.fix, "at {limit}"]
+
+
+def test_a_finding_has_the_fix_of_its_level(tmp_path: Path) -> None:
+    design = """
+schema: 1
+tables:
+  Events:
+    partition_key: "{app}_{host}"
+    row_key: "{id}"
+    queries:
+      - {name: errors, filter: "app eq '{app}' and level eq 'error'", rate: 5/s}
+      - {name: of-host, filter: "app eq '{app}' and host eq '{host}' and level eq 'error'", rate: 5/s}
+"""
+    fixes = {f.subject: f.fix for f in findings(design, tmp_path) if f.rule == "PK202"}
+    assert "index row with a PartitionKey of its own" in fixes["errors"]
+    assert "index row in the same partition" in fixes["of-host"]
+
+
 # (what is replaced, by what, where the caret stands, a part of the message, a part of the advice, whether the editor's
 # schema refuses it too)
 WRONG = [
@@ -100,6 +123,8 @@ WRONG = [
     ('severity = "error"', "", "level]]", "the level has no severity", "", True),
     ('severity = "error"', "severity = 3", "severity = 3", "severity must be text", "", True),
     ('severity = "error"', 'severty = "error"', "severty", "unknown key 'severty'", "did you mean 'severity'?", True),
+    ('severity = "error"', 'severity = "error"\nfix = " "', "fix", "fix is empty", "", True),
+    ('severity = "error"', 'severity = "error"\nfix = "a {tabel}"', "tabel", "no fact of a rule", "'table'?", False),
     ("design.tables >= 9.0", "table.key_change == 'rewrite'", "table.key_change", "comparison only", '"diff"', False),
     ("https://acme", "acme", "url", "no web address", "https://", True),
     ('title = "Wiki", ', "", "{url", "a link is", "", True),

@@ -288,7 +288,16 @@ def test_each_budget_is_held_against_each_table(tmp_path: Path) -> None:
 def test_a_budget_that_takes_data_does_not_pass_in_silence(key: str, tmp_path: Path) -> None:
     found = reviewed(tmp_path, f"{key}=1")
     assert [f["severity"] for f in found] == ["warning", "warning"]
-    assert all(f"the budget {key} of 1" in str(f["message"]) and "--profile" in str(f["message"]) for f in found)
+    assert all(
+        f"not checked: the budget {key} of 1 (" in str(f["message"]) and "--profile" in str(f["message"]) for f in found
+    )
+
+
+def test_budgets_that_nobody_could_check_are_one_finding_for_each_table(tmp_path: Path) -> None:
+    found = reviewed(tmp_path, "cost_month=500", "index_rows=5", "p99_ms=80")
+    assert [(f["severity"], f["table"]) for f in found] == [("warning", "Orders"), ("warning", "Lines")]
+    told = str(found[0]["message"])
+    assert "cost_month of 500" in told and "p99_ms of 80" in told and "index_rows" not in told
 
 
 def test_a_budget_that_there_is_not_is_refused(tmp_path: Path) -> None:

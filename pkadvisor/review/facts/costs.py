@@ -10,7 +10,7 @@ from pkadvisor.design.transforms import Hash
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
-from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
 
 if TYPE_CHECKING:
@@ -229,6 +229,19 @@ def budget_value(subject: Subject) -> Known | None:
     return None
 
 
+def unchecked(subject: Subject) -> tuple[str, ...]:
+    """All bounds of this table that cannot be checked, with their numbers."""
+    own = [s for s in subject.design.subjects if s.scope is Scope.BUDGET and s.table is subject.table]
+    items: list[Budget] = [s.item for s in own if budget_value(s) is None]
+    return tuple(f"{item.key} of {item.limit:,.6g} ({item.unit})" for item in items)
+
+
+def first_unchecked(subject: Subject) -> bool:
+    """Whether it is the first bound of its table that cannot be checked: it tells of the others."""
+    own = [s for s in subject.design.subjects if s.scope is Scope.BUDGET and s.table is subject.table]
+    return next((s for s in own if budget_value(s) is None), None) is subject
+
+
 def why_unchecked(subject: Subject) -> str:
     """What it would take to check a budget that was not."""
     view = subject.view
@@ -281,6 +294,8 @@ FACTS: tuple[Fact, ...] = (
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
     sure("budget.unit", TEXT, "", "Its unit.", budget_unit),
+    sure("budget.unchecked", TEXTS, "", "All bounds of the table that cannot be checked.", unchecked),
+    sure("budget.first_unchecked", BOOL, "", "Whether it is the first of these.", first_unchecked),
     sure("budget.why_unchecked", TEXT, "", "What it takes to check it.", why_unchecked),
     Fact("part.buckets", NUMBER, "buckets", "Hash buckets of a PartitionKey.", buckets),
     Fact("part.buckets_needed", NUMBER, "buckets", "Buckets that the load needs.", buckets_needed, Basis.ESTIMATED),

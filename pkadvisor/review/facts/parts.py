@@ -128,6 +128,19 @@ def asked_in_order(subject: Subject) -> tuple[str, ...]:
     )
 
 
+def scanned_for(subject: Subject) -> tuple[str, ...]:
+    """Queries that want a range or an order of the part's property, which no key serves: they read the table."""
+    wanted = set(part_of(subject).properties)
+    return tuple(
+        q.name
+        for q in subject.view.workload.classes
+        if q.operation is Operation.QUERY
+        and (p := subject.view.plan_of(q)) is not None
+        and str(p.access) == "table scan"
+        and wanted & {*conditions(q.filter).ranges, *(o.property for o in q.order_by)}
+    )
+
+
 def left_open(subject: Subject) -> bool | None:
     """Whether a query reads several values of the part in its order; unknown where no query is declared or logged.
 
@@ -309,6 +322,14 @@ FACTS: tuple[Fact, ...] = (
         "",
         "Queries through this row that want a range or an order of its property.",
         asked_in_order,
+        may_be_unknown=False,
+    ),
+    Fact(
+        "part.scanned_for",
+        FactType.TEXTS,
+        "",
+        "Queries that read the table for a range or an order of its property.",
+        scanned_for,
         may_be_unknown=False,
     ),
     Fact("part.left_open", FactType.BOOL, "", "Whether a query reads several of its values in their order.", left_open),

@@ -15,6 +15,7 @@ from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.facts.tables import entities
 from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
+from pkadvisor.review.wording import often_text
 from pkadvisor.table.odata import comparison_count, properties
 
 
@@ -33,14 +34,7 @@ def rate_per_s(subject: Subject) -> float | None:
 def often(subject: Subject) -> str | None:
     """Its mean rate in the unit that people count it in."""
     rate = rate_per_s(subject)
-    if rate is None:
-        return None
-    for unit, seconds in (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86_400), ("year", 31_536_000)):
-        if (count := rate * seconds) >= 1 - 1e-9 or unit == "year":
-            number = f"{count:.3g}" if count < 1000 else f"{count:,.0f}"
-            article = "an" if unit == "hour" else "a"
-            return f"once {article} {unit}" if number == "1" else f"{number} times {article} {unit}"
-    return None
+    return None if rate is None else often_text(rate)
 
 
 def analytic(subject: Subject) -> bool:
@@ -278,8 +272,11 @@ def empty_paged(subject: Subject) -> tuple[str, ...]:
 
 
 def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
-    """Queries that filter a table or partitions of more than a page, or of unknown size."""
-    return tuple(q.name for q in _paged(subject) if _returned(q) is None)
+    """Queries that filter a table or partitions of more than a page, or of unknown size; none where all of them read
+    the whole table for want of a key, which says more."""
+    found = [q for q in _paged(subject) if _returned(q) is None]
+    scans = all(access(q) == Access.TABLE_SCAN and cause(q) == served.Cause.NONE and not small(q) for q in found)
+    return () if scans else tuple(q.name for q in found)
 
 
 def _paged(subject: Subject) -> list[Subject]:
