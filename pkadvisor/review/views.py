@@ -176,7 +176,13 @@ class TableView:
             found = plan_as_sent(query, self.types)
         else:
             found = plan(query, conditions(query.filter), scheme, self.types, PROMISED)
-        return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+        ordered = bool(query.order_by)
+        return tuple(
+            sorted(
+                found,
+                key=lambda p: (p.access.rank, p.buckets, len(p.unserved), ordered and not p.order_served, p.via),
+            )
+        )
 
     @cached_property
     def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:

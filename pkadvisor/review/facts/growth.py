@@ -87,8 +87,9 @@ def horizon_share(subject: Subject) -> float | None:
 
 
 def breaks_first(subject: Subject) -> str | None:
+    """What breaks first, as the subject of a sentence in the singular."""
     found = _first_break(subject)
-    return found[2] if found is not None else None
+    return {"scans of one partition": "a partition that is scanned"}.get(found[2], found[2]) if found else None
 
 
 # -- partitions that fill ----------------------------------------------------------------------------------------------
