@@ -165,8 +165,11 @@ def retention_days(subject: Subject) -> float | None:
 
 def expiry(subject: Subject) -> str | None:
     """How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
-    or 'scan'; None without a retention, without keys, and for a table that is of one period itself."""
+    or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page."""
     view = subject.view
+    kept = entities_kept(subject)
+    if kept is not None and kept <= view.limits.page_entities:
+        return None
     if view.workload.retention_s is None or view.scheme is None or _OF_PERIOD.fullmatch(view.section.table):
         return None
     if view.has_data and view.estimate is not None and view.estimate.retention is not None:
