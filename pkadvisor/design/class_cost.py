@@ -275,6 +275,9 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
         run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
         loads.at_run(run, float(load.sum()), demand.query.name)
     loads.at_rows(key.partition, ids, load, keep, grows=grows)
+    one = plan_.access is Access.POINT and plan_.buckets == 1 and not plan_.choices
+    if one and not free and keep is not None and keep.any():  # constants alone make the whole key
+        loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
 
 def _kept(demand: Demand, population: Population) -> float | None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.contention import COMFORTABLE_LOAD, contention, sharded_counter
+from pkadvisor.design.demand import zipf_block
 from pkadvisor.design.estimates import Bench, Break, Violation
+from pkadvisor.design.scaling import zipf_top_share
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
@@ -62,8 +64,13 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
         ids, size = population.groups(atoms)
         per_s = np.zeros(size)
         for demand in found:
-            # What a log asks for is what was asked for; shares of a sample of the data are scaled.
-            factor = 1.0 if demand.query.draw.by is DrawBy.LOG else population.share_factor(atoms)
+            # What a log asks for is what was asked for; Zipf's law tells what the hottest takes of the entities that it
+            # stands for; other shares of a sample of the data are scaled.
+            draw = demand.query.draw
+            if draw.by is DrawBy.ZIPF:
+                factor = zipf_top_share(draw.exponent, zipf_block(draw, population))
+            else:
+                factor = 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
             rate = demand.weights * demand.query.rate.sustained_per_s * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))

@@ -135,6 +135,12 @@ class LoadMap:
         factor = self._factor(instances, atoms, kept)
         vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
 
+    def at_entity(self, key: Key, row: int, load_per_s: float) -> None:
+        """A load on the entity of one data row, named by the constants of a filter: it is all there is of it."""
+        ids, size = self._population.groups(atoms_of((*key.partition, *key.row)))
+        _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
+        self._vector(loads, size, False)[int(ids[row])] += load_per_s
+
     def _logged(self, instances: NDArray[np.int64]) -> bool:
         """Whether instances are those of a log, which names every key as often as it comes."""
         return bool(len(instances)) and int(instances[0]) >= self._population.rows

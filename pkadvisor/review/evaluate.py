@@ -131,7 +131,8 @@ def number_text(value: float | None, unit: str) -> str:
     if value is None:
         return UNKNOWN
     if unit == "share":
-        return f"{100 * value:.3g} %"
+        percent = 100 * value
+        return f"{percent:,.0f} %" if abs(percent) >= 1000 else f"{percent:.3g} %"
     if value == int(value) and abs(value) < 1e15:
         return f"{value:,.0f}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"

@@ -14,6 +14,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.declaration import load_declaration
 from pkadvisor.observe.workload import Rate
 from pkadvisor.progress import SilentProgress
+from pkadvisor.review.evaluate import number_text
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.findings import Finding, Severity
 from pkadvisor.review.key_loads import together
@@ -299,3 +300,12 @@ def test_a_partition_near_its_hottest_entity_is_not_lost_between_two_rules(per_s
     worst = max(_rank(rule, text, tmp_path, data) for rule in ("PK103", "PK104", "PK109"))
     highest = max(partition, entity)
     assert worst == (3 if highest > 1 else 2 if highest > 0.8 else 0)
+
+
+def test_shares_of_thousands_are_written_out() -> None:
+    assert [number_text(n, "share") for n in (0.801, 9.994, 17.2, 1234.5)] == [
+        "80.1 %",
+        "999 %",
+        "1,720 %",
+        "123,450 %",
+    ]

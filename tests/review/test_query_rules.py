@@ -162,3 +162,20 @@ def test_a_small_table_may_be_scanned_until_the_scans_are_a_load(tmp_path: Path)
     calm, busy = design("level eq 3", table=small), design("level eq 3", table=small).replace("1/s", "10/s")
     assert [str(f.severity) for f in found(calm, tmp_path) if f.rule == "PK201"] == ["info"]
     assert [str(f.severity) for f in found(busy, tmp_path) if f.rule == "PK201"] == ["error"]
+
+
+def test_a_scan_of_a_table_reads_every_kind(tmp_path: Path) -> None:
+    text = """
+schema: 1
+tables:
+  Shop:
+    partition_key: "{customer}"
+    row_key: "{rk}"
+    kinds:
+      Customer: {properties: {customer: string, rk: string, name: string}, entities_total: 600}
+      Order: {properties: {customer: string, rk: string, total: double}, entities_total: 900_000}
+    queries:
+      - {name: named, kind: Customer, filter: "name eq '{name}'", rate: 1/s}
+"""
+    (told,) = [f for f in found(text, tmp_path) if f.rule == "PK201"]
+    assert told.message.startswith("'named' reads the whole table: 900,600 entities each time")

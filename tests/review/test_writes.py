@@ -335,3 +335,46 @@ print(found["summary"]["error"], sorted(m for m in sys.modules if m in ("polars"
 def test_no_two_facts_share_a_name() -> None:
     names = [fact.name for fact in FACTS]
     assert sorted(set(names)) == sorted(names)
+
+
+# --- what is known on one side only -----------------------------------------------------------------------------------
+
+
+def queued(queries: str, key: str = "{queue}", more: str = "") -> str:
+    return f"""
+schema: 1
+tables:
+  Jobs:
+    partition_key: "{key}"
+    row_key: "{{id}}"
+    properties: {{queue: string, id: string, at: datetime}}
+{queries}
+    writes:
+      - {{name: add, operation: insert, entities_per_request: 50, rate: 450/s}}
+{more}
+"""
+
+
+JOBS = "queue,id,at\na,x1,2026-01-01T00:00:00Z\na,x2,2026-01-02T00:00:00Z\nb,x3,2026-01-03T00:00:00Z"
+
+
+def test_a_budget_of_requests_is_not_exceeded_by_batches_that_nobody_took_apart(tmp_path: Path) -> None:
+    def of(text: str, budget: str) -> list[Finding]:
+        return findings(text, tmp_path, data=JOBS, rules=rule("PK601"), budgets=(budget,))
+
+    (found,) = of(queued(""), "requests_per_s=1000")
+    assert str(found.severity) == "warning"
+    assert "no transaction says whether the entities of a batch of 'add' lie together" in found.message
+    assert of(queued(""), "requests_per_s=30000") == []
+    together = "    transactions:\n      - {name: t, together: [add], group_by: [queue]}"
+    assert of(queued("", more=together), "requests_per_s=1000") == []
+    assert [str(f.severity) for f in of(queued("", more=together), "requests_per_s=400")] == ["error"]
+
+
+def test_a_budget_is_not_kept_by_leaving_out_a_query(tmp_path: Path) -> None:
+    window = "queue eq '{queue}' and at ge datetime'{at-1d}' and at lt datetime'{at}'"
+    text = queued(f'    queries:\n      - {{name: w, filter: "{window}", rate: 5/s}}', "{time(at,'yyyyMMdd')}_{queue}")
+    (found,) = findings(text, tmp_path, data=JOBS, rules=rule("PK601"), budgets=("entities_per_s=30000",))
+    assert "what 'w' asks of each period of the PartitionKey is not counted" in found.message
+    (found,) = findings(text, tmp_path, data=JOBS, rules=rule("PK601"), budgets=("entities_per_s=30",))
+    assert str(found.severity) == "error"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan import Access
@@ -10,6 +10,7 @@ from pkadvisor.design.transforms import Hash
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
 
@@ -216,7 +217,8 @@ def budget_value(subject: Subject) -> Known | None:
     if view.has_data and view.estimate is not None and view.bench is not None:
         from pkadvisor.design.budgets import BOUNDS
 
-        return Known(BOUNDS[item.key].value(view.estimate, view.bench), Basis.ESTIMATED)
+        value = BOUNDS[item.key].value(view.estimate, view.bench)
+        return None if _one_sided(view, item, value) else Known(value, Basis.ESTIMATED)
     if view.scheme is None:
         return None
     if item.key == "index_rows":
@@ -249,7 +251,28 @@ def why_unchecked(subject: Subject) -> str:
         return "the design declares no keys"
     if not view.has_data:
         return "it takes a profile (--profile) or data (--data)"
+    if view.bench is not None and view.uncounted:
+        return f"what {_names(view.uncounted)} asks of each period of the PartitionKey is not counted"
+    if view.bench is not None:
+        return (
+            f"no transaction says whether the entities of a batch of {_names(unsure_requests_per_s(view))} lie together"
+        )
     return view.why_not_priced or "the table cannot be priced"
+
+
+_BY_REQUESTS = ("requests_per_s", "requests_per_s_peak", "cost_month")
+_BY_SIZE = ("index_rows", "storage_gb", "bytes_per_entity")
+
+
+def _one_sided(view: TableView, item: Budget, value: float) -> bool:
+    """Whether a value is only known to be no less (and is within the budget) or no more (and is beyond it)."""
+    if view.uncounted and item.key not in _BY_SIZE and value <= item.limit:
+        return True
+    return item.key in _BY_REQUESTS and value > item.limit and bool(unsure_requests_per_s(view))
+
+
+def _names(names: Iterable[str]) -> str:
+    return " and ".join(f"'{name}'" for name in sorted(names))
 
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS

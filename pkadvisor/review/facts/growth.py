@@ -87,8 +87,9 @@ def horizon_share(subject: Subject) -> float | None:
 
 
 def breaks_first(subject: Subject) -> str | None:
+    """What breaks first, as the subject of a sentence in the singular."""
     found = _first_break(subject)
-    return found[2] if found is not None else None
+    return {"scans of one partition": "a partition that is scanned"}.get(found[2], found[2]) if found else None
 
 
 # -- partitions that fill ----------------------------------------------------------------------------------------------
@@ -164,8 +165,11 @@ def retention_days(subject: Subject) -> float | None:
 
 def expiry(subject: Subject) -> str | None:
     """How expired entities can go: 'tables' (a table per period is dropped), 'ranges' (a row range of each partition)
-    or 'scan'; None without a retention, without keys, and for a table that is of one period itself."""
+    or 'scan'; None without a retention, without keys, for a table that is of one period itself, and for one page."""
     view = subject.view
+    kept = entities_kept(subject)
+    if kept is not None and kept <= view.limits.page_entities:
+        return None
     if view.workload.retention_s is None or view.scheme is None or _OF_PERIOD.fullmatch(view.section.table):
         return None
     if view.has_data and view.estimate is not None and view.estimate.retention is not None:

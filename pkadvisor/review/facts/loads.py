@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.scheme import variable
 from pkadvisor.design.transforms import Field
 from pkadvisor.observe.workload import Basis
+from pkadvisor.review import named_loads
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import is_one_partition
@@ -122,12 +123,22 @@ def hottest_is_constant(subject: Subject) -> bool:
 
 
 def hottest_entity_share(subject: Subject) -> float | None:
-    """The load of the hottest entity that requests name by its whole key ÷ the target of a partition."""
-    from pkadvisor.design.breaks import ENTITY
+    """The load of the hottest entity that requests name by its whole key ÷ the target of a partition.
 
-    found = subject.view.estimate
-    load = next((b for b in found.breaks if b.cause == ENTITY), None) if found is not None else None
-    return None if load is None else load.measured / subject.view.limits.partition_entities_per_s
+    Without data at the least, where constants name one.
+    """
+    loads = [load] if (load := named_loads.entity_per_s(subject.view)) is not None else []
+    if subject.view.has_data and subject.view.estimate is not None:
+        from pkadvisor.design.breaks import ENTITY
+
+        loads += [b.measured for b in subject.view.estimate.breaks if b.cause == ENTITY][:1]
+    return max(loads) / subject.view.limits.partition_entities_per_s if loads else None
+
+
+def named_partition_share(subject: Subject) -> float | None:
+    """Requests for the one partition that constants name most ÷ the target of a partition."""
+    load = named_loads.partition_per_s(subject.view)
+    return None if load is None else load / subject.view.limits.partition_entities_per_s
 
 
 def hottest_is_entity(subject: Subject) -> bool:
@@ -279,6 +290,13 @@ FACTS: tuple[Fact, ...] = (
         "Load of the hottest entity at the peak, in shares of the target of one partition.",
         hottest_entity_share,
         Basis.ESTIMATED,
+    ),
+    Fact(
+        "table.named_partition_share",
+        _NUMBER,
+        _SHARE,
+        "Requests at the peak for the one partition that filters name most by constants, in shares of its target.",
+        named_partition_share,
     ),
     Fact(
         "table.hottest_is_entity",

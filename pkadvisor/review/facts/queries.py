@@ -12,7 +12,7 @@ from pkadvisor.review import served
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.facts.tables import entities
+from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
 from pkadvisor.review.wording import often_text
@@ -174,10 +174,12 @@ def comparisons(subject: Subject) -> float | None:
 def entities_read(subject: Subject) -> Known | None:
     """Entities that the service reads for one query."""
     query: QueryClass = subject.item
+    plan = subject.view.plan_of(query)
     cost = None if names_keys(query) else subject.view.cost_of(query)
-    if cost is not None:
+    scans = plan is not None and plan.access is Access.TABLE_SCAN
+    if cost is not None and not (scans and subject.view.section.kind and cost.plan and cost.plan.top is None):
         return Known(cost.entities_read, Basis.ESTIMATED)
-    plan, total = subject.view.plan_of(query), entities(subject)
+    total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
     if plan is None or total is None or plan.top is not None:
         return None
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
@@ -233,7 +235,7 @@ def turned_part(subject: Subject) -> str | None:
 def small(subject: Subject) -> bool:
     """Whether even the whole table is one page, and reading it that often is no load."""
     query: QueryClass = subject.item
-    total, limits = entities(subject), subject.view.limits
+    total, limits = entities_of_all(subject.view), subject.view.limits
     if total is None or total > limits.page_entities:
         return False
     return query.rate.sustained_per_s * total <= limits.headroom_share * limits.partition_entities_per_s

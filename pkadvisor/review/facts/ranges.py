@@ -104,7 +104,22 @@ def _account(view: TableView) -> float:
 
     assert view.estimate is not None
     load = next((b for b in view.estimate.breaks if b.cause == ACCOUNT), None)
-    return view.estimate.requests_per_s_peak if load is None else load.measured
+    if load is None:
+        return view.estimate.requests_per_s_peak
+    if view.limits.account_counts_entities:
+        return load.measured
+    return max(0.0, load.measured - at_peak(view, unsure_requests_per_s(view)))
+
+
+def unsure_requests_per_s(view: TableView) -> dict[str, float]:
+    """Requests a second at the peak beyond one for each batch, of inserts that no transaction says anything about.
+
+    The estimate takes the entities of such a batch to lie in as many partitions, which is the most there can be.
+    """
+    grouped = {name for transaction in view.workload.transactions for name in transaction.together}
+    found = view.estimate.classes if view.estimate is not None else ()
+    each = {c.name: c.peak_per_s * (c.requests_write - 1) for c in found if c.operation in INSERTS}
+    return {name: more for name, more in each.items() if more > 0 and name not in grouped}
 
 
 def _requests(view: TableView, query: QueryClass) -> float:

@@ -41,6 +41,15 @@ def entities_of(view: TableView) -> float | None:
     return float(total) if total else float(data.rows) if data is not None else None
 
 
+def entities_of_all(view: TableView) -> float | None:
+    """Entities of the table with all its kinds; None where the number of one kind is not known."""
+    declared = view.section.declared
+    if declared is not None and declared.entities_total:
+        return float(declared.entities_total)
+    kinds = [entities_of(t) for t in view.design.tables if t.section.table == view.section.table]
+    return None if None in kinds else sum(n for n in kinds if n is not None)
+
+
 FACTS: tuple[Fact, ...] = (
     Fact("design.tables", FactType.NUMBER, "tables", "Tables that the file declares.", tables, may_be_unknown=False),
     Fact("table.has_keys", FactType.BOOL, "", "Whether the keys in use are declared.", has_keys, may_be_unknown=False),

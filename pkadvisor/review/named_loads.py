@@ -1,0 +1,69 @@
+"""What falls on a partition or an entity that filters name by constants alone: certain without any data.
+
+Loads are lower bounds: each request counts as one entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import Access
+from pkadvisor.design.scheme import variable
+from pkadvisor.design.transforms import Part, Sequence
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.review.as_sent import KEY_NAMES, names_keys
+from pkadvisor.review.key_loads import at_peak, rated
+from pkadvisor.review.views import TableView
+from pkadvisor.table.odata import Operand, Parameter
+
+Named = tuple[tuple[str, str], ...]
+"""The constants that a key is made of: (property, constant), or PartitionKey and RowKey themselves."""
+
+
+def entity_per_s(view: TableView) -> float | None:
+    """Requests a second at the peak for the one entity that is named most; None where none is."""
+    return _most(view, whole=True)
+
+
+def partition_per_s(view: TableView) -> float | None:
+    """Requests a second at the peak to the one partition that is named most; None where none is."""
+    return _most(view, whole=False)
+
+
+def _most(view: TableView, *, whole: bool) -> float | None:
+    found: dict[Named, dict[str, float]] = {}
+    if view.scheme is None or not variable(view.scheme.main.partition):
+        return None  # what lies in one partition anyway is for the key to say
+    for query in rated(view):
+        name = _named(query, view, whole=whole)
+        if name is not None:
+            found.setdefault(name, {})[query.name] = query.rate.sustained_per_s
+    return max((at_peak(view, loads) for loads in found.values()), default=None)
+
+
+def _named(query: QueryClass, view: TableView, *, whole: bool) -> Named | None:
+    plan = view.plan_of(query) if query.filter is not None else None
+    if plan is None or view.scheme is None or query.operation in (Operation.INSERT, Operation.UPSERT):
+        return None
+    inside = (Access.POINT,) if whole else (Access.POINT, Access.ROW_RANGE, Access.PARTITION_SCAN)
+    if plan.access not in inside or plan.via or plan.buckets > 1 or plan.choices or plan.periods is not None:
+        return None
+    equal = conditions(query.filter).equal
+    if names_keys(query):
+        return _constants(KEY_NAMES if whole else KEY_NAMES[:1], equal)
+    main = view.scheme.main
+    parts: tuple[Part, ...] = variable((*main.partition, *main.row) if whole else main.partition)
+    if any(isinstance(part, Sequence) for part in parts):
+        return None
+    return _constants(tuple(dict.fromkeys(n for part in parts for n in part.properties)), equal)
+
+
+def _constants(names: tuple[str, ...], equal: Mapping[str, Operand]) -> Named | None:
+    out = []
+    for name in names:
+        operand = equal.get(name)
+        if operand is None or isinstance(operand, Parameter):
+            return None
+        out.append((name, str(operand.value)))
+    return tuple(out)
