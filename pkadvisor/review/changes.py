@@ -328,7 +328,7 @@ def with_statuses(
             seen.add(finding.fingerprint)
             findings.append(_with_status(finding, said.get(finding.fingerprint), evaluation.rule.ratchet))
         done.append(replace(evaluation, findings=tuple(findings)))
-    asked = {e.rule.id for e in evaluations if not e.skipped}
+    asked = {e.rule.id for e in evaluations if e.answered}
     fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked)
     return tuple(done), fixed
 
