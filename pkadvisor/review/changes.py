@@ -346,7 +346,7 @@ def with_statuses(
             seen.add(finding.fingerprint)
             findings.append(_with_status(finding, said.get(finding.fingerprint), evaluation.rule.ratchet))
         done.append(replace(evaluation, findings=tuple(findings)))
-    asked = {e.rule.id for e in evaluations if not e.skipped}
+    asked = {e.rule.id for e in evaluations if e.answered}
     done = _told_once(done)
     fresh = [f for e in done for f in e.findings if f.status is Status.NEW and f.rule in (*ACCESS_RULES, LOST)]
     fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked and not _replaced(f, fresh))

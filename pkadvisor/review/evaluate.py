@@ -31,6 +31,11 @@ class Evaluation:
     """The facts that were not known."""
     skipped: str = ""
 
+    @property
+    def answered(self) -> bool:
+        """Whether the rule was asked, and could be decided for any subject that there is."""
+        return not self.skipped and (self.undecided < self.subjects or not self.subjects)
+
 
 def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
     """All rules over a design; ``compared`` says that there is a design before it."""
