@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.transforms import Each, Lower, Sequence
+from pkadvisor.design.transforms import Each, Literal, Lower, Part, Sequence
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.review.as_sent import names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.subjects import Subject
 from pkadvisor.review.views import TableView
+from pkadvisor.table.odata import Operator, Parameter, comparisons
 
 if TYPE_CHECKING:
     from pkadvisor.design.scheme import IndexRow, KeyScheme
@@ -109,14 +111,50 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
     classes = [(v, c) for v in views for c in v.workload.classes]
     if not any(c.operation is Operation.QUERY for _, c in classes):
         return None
-    found = []
+    found, unsure = list[str](), False
     for view, query in classes:
         if view.scheme is None:
             continue
         via = _number(row, view.scheme)
-        if any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query))):
+        if names_keys(query):
+            aimed = _aimed_at(query, row, view.scheme)
+            unsure |= aimed is None
+            helped = bool(aimed)
+        else:
+            helped = any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query)))
+        if helped:
             found.append(query.name)
-    return tuple(dict.fromkeys(found))
+    return None if unsure and not found else tuple(dict.fromkeys(found))
+
+
+def _aimed_at(query: QueryClass, row: IndexRow, scheme: KeyScheme) -> bool | None:
+    """Whether a filter over the keys themselves asks for texts that begin as the keys of the row do.
+
+    None where nobody can say: the row begins with no text of its own, or the filter has a value in its place.
+    """
+    labels = {"RowKey": _label(row.key.row)}
+    if not scheme.same_partition(row):
+        labels["PartitionKey"] = _label(row.key.partition)
+    labels = {name: label for name, label in labels.items() if label}
+    if not labels:
+        return None
+    unsure = False
+    for comparison in comparisons(query.filter) if query.filter is not None else ():
+        label, operand = labels.get(comparison.property), comparison.operand
+        if label is None:
+            continue
+        if isinstance(operand, Parameter):
+            unsure = True
+            continue
+        text = str(operand.value)
+        if text.startswith(label) or (comparison.operator is not Operator.EQ and label.startswith(text)):
+            return True
+    return None if unsure else False
+
+
+def _label(parts: tuple[Part, ...]) -> str:
+    """The text that a key begins with."""
+    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
 
 
 def _number(row: IndexRow, scheme: KeyScheme) -> int:
@@ -160,7 +198,13 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
         via = _number(row, view.scheme)
         found += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
         for query in view.workload.classes:
-            if any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
+            if names_keys(query):
+                aimed = _aimed_at(query, row, view.scheme)
+                if aimed is None:
+                    return None
+                if aimed:
+                    found.append(query.name)
+            elif any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
                 found.append(query.name)
     return tuple(found)
 
