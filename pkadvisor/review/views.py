@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import AccessPlan, plan
+from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
 from pkadvisor.design.transforms import FORBIDDEN, Literal
@@ -286,10 +286,39 @@ class TableView:
         return self.estimate_of(old) if named <= known else None
 
     def cost_of(self, query: QueryClass) -> ClassCost | None:
-        """The cost of one class under the keys in use."""
+        """The cost of one class under the keys in use, told of its best plan beside a scan of the table."""
+        return self._costs.get(query.name)
+
+    @cached_property
+    def _costs(self) -> dict[str, ClassCost]:
         if self.section.data is None or self.estimate is None:
-            return None
-        return next((c for c in self.estimate.classes if c.name == query.name), None)
+            return {}
+        return {c.name: self._as_keys_serve(c) for c in self.estimate.classes}
+
+    def _as_keys_serve(self, cost: ClassCost) -> ClassCost:
+        """A class that scans the table only since the sample is so small, along the keys that are there to serve it."""
+        bench, scheme = self.bench, self.scheme
+        if cost.plan is None or cost.plan.access is not Access.TABLE_SCAN or bench is None or scheme is None:
+            return cost
+        from pkadvisor.design.class_cost import preference, read
+
+        demand = next(d for d in bench.demands if d.query.name == cost.name)
+        plans = plan(demand.query, demand.conditions, scheme, bench.population.types, bench.population)
+        served = [p for p in plans if p.access is not Access.TABLE_SCAN]
+        if not served:
+            return cost
+        best = min((read(p, demand, scheme, bench) for p in served), key=preference)
+        cost = replace(cost, plan=best.plan, entities_read=best.entities, entities_read_max=best.entities_max)
+        if cost.operation is not Operation.QUERY:
+            return cost
+        return replace(
+            cost,
+            entities_returned=best.returned,
+            requests=best.requests,
+            fan_out=best.fan_out,
+            round_trips=best.round_trips,
+            continuations=best.continuations,
+        )
 
     @cached_property
     def judged(self) -> Judged | None:
