@@ -16,7 +16,9 @@ from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.transforms import (
     Field,
     Hashed,
+    HashPrefix,
     Literal,
+    Lower,
     Pad,
     Part,
     ReversePad,
@@ -82,6 +84,7 @@ class Cause(StrEnum):
     TIMESTAMP = "timestamp"
     PERIODS = "periods"
     ROW_KEY = "row key left out"
+    TOLD = "told by the partition"
     NONE = "none"
 
 
@@ -102,7 +105,31 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.TIMESTAMP
     if (periods_of(view, query) or 0) > PERIODS_MANY:
         return Cause.PERIODS
-    return Cause.ROW_KEY if row_key_known(view, query) else Cause.NONE
+    if row_key_known(view, query):
+        return Cause.ROW_KEY
+    return Cause.TOLD if told_by_partition(view, query) else Cause.NONE
+
+
+TOLD_DIGITS = 8
+"""Digits of a hash, 32 bits, under which a partition hardly has a second value."""
+
+
+@_once
+def told_by_partition(view: TableView, query: QueryClass) -> bool:
+    """Whether all that a partition is filtered by is what its PartitionKey holds but for the case or as a long hash:
+    there is hardly a row in it that the filter drops."""
+    plan = view.plan_of(query)
+    if plan is None or view.scheme is None or plan.access is not Access.PARTITION_SCAN or names_keys(query):
+        return False
+    told = {
+        name
+        for part in list(view.scheme.each_key())[plan.via][0].partition
+        if isinstance(part, Lower) or (isinstance(part, HashPrefix) and part.digits >= TOLD_DIGITS)
+        for name in part.properties
+    }
+    left = (*plan.rest, *plan.client)
+    equal = conditions(query.filter).equal
+    return bool(left) and all(set(properties(f)) <= told & equal.keys() for f in left)
 
 
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
