@@ -394,6 +394,41 @@ def turned_part(view: TableView, query: QueryClass) -> str:
     return ""
 
 
+@_once
+def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
+    """Other queries that want the part as it is, or turned another way: served in order now, and no more then."""
+    plan, turned = _plan_in_order(view, query), turned_part(view, query)
+    if plan is None or view.scheme is None or not turned:
+        return ()
+    key = list(view.scheme.each_key())[plan.via][0].row
+    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view.types)]
+    found = []
+    for other in view.workload.classes:
+        now = _plan_in_order(view, other)
+        if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
+            continue
+        if not other.order_by:
+            continue
+        over = _over_properties(view, other) if names_keys(other) else other
+        wanted = turned_part(view, other)
+        if wanted and wanted != turned:
+            found.append(other.name)
+        elif over is not None and now.order_served and not order_unserved(view, other):
+            then = [p for scheme in changed for p in view.plans_under(over, scheme)]
+            if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
+                found.append(other.name)
+    return tuple(found)
+
+
+def _rows_turned(key: tuple[Part, ...], turned: str, types: dict[str, EdmType]) -> Iterator[tuple[Part, ...]]:
+    """The RowKey with the part turned that reads so."""
+    for position, part in enumerate(key):
+        for descending in (False, True):
+            other = _turned(part, types, descending=descending) if part.properties else None
+            if other is not None and str(other) == turned:
+                yield (*key[:position], other, *key[position + 1 :])
+
+
 def _turned(part: Part, types: dict[str, EdmType], *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
@@ -485,6 +520,7 @@ __all__ = [
     "PERIODS_MANY",
     "SCANS",
     "Cause",
+    "against_turn",
     "blocked_by",
     "cause_of",
     "close_to",

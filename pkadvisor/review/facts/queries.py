@@ -216,6 +216,16 @@ def turned_part(subject: Subject) -> str | None:
     return served.turned_part(subject.view, subject.item) or None
 
 
+def turned_where(subject: Subject) -> str | None:
+    """Where to put that part: beside the row that there is if others want that one as it stands."""
+    if not served.turned_part(subject.view, subject.item):
+        return None
+    others = served.against_turn(subject.view, subject.item)
+    if others:
+        return f"an index row, and leave this row as it is: {', '.join(others)} would no longer come in order"
+    return "this row or of an index row; a changed key means that every row is rewritten"
+
+
 def small(subject: Subject) -> bool:
     """Whether even the whole table is one page, and reading it that often is no load."""
     query: QueryClass = subject.item
@@ -366,6 +376,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
+    Fact("query.turned_where", T, "", "The row whose RowKey that part belongs into.", turned_where, Basis.DERIVED),
     Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
     Fact("query.meant", T, "", "The property that an unknown one probably stands for.", meant),
     Fact(
