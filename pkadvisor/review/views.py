@@ -21,6 +21,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.beginnings import beginnings_known
 from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
@@ -151,7 +152,8 @@ class TableView:
         if names_keys(query):
             found = plan_as_sent(query, self.types)
         else:
-            found = plan(query, conditions(query.filter), scheme, self.types, PROMISED)
+            wanted = conditions(query.filter)
+            found = plan(query, wanted, beginnings_known(scheme, wanted.ranges), self.types, PROMISED)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
 
     @cached_property
@@ -169,9 +171,11 @@ class TableView:
         A filter that names PartitionKey or RowKey is one request, as it stands.
         """
         cost = None if names_keys(query) else self.cost_of(query)
-        if cost is not None and cost.plan is not None:
-            return cost.plan
         found = self._plans.get(query.name, ())
+        if cost is not None and cost.plan is not None:
+            scanned = cost.plan.access is Access.TABLE_SCAN and self.scheme is not None
+            if not scanned or beginnings_known(self.scheme, conditions(query.filter).ranges) == self.scheme:  # type: ignore[arg-type]
+                return cost.plan
         return found[0] if found else None
 
     # --- with data ------------------------------------------------------------------------------------------------

@@ -161,9 +161,9 @@ def entities_read(subject: Subject) -> Known | None:
     """Entities that the service reads for one query."""
     query: QueryClass = subject.item
     cost = None if names_keys(query) else subject.view.cost_of(query)
-    if cost is not None:
-        return Known(cost.entities_read, Basis.ESTIMATED)
     plan, total = subject.view.plan_of(query), entities(subject)
+    if cost is not None and (cost.plan is None or cost.plan is plan):
+        return Known(cost.entities_read, Basis.ESTIMATED)
     if plan is None or total is None or plan.top is not None:
         return None
     whole = plan.access is Access.TABLE_SCAN or (plan.access is Access.PARTITION_SCAN and _one_partition(subject))
@@ -185,7 +185,9 @@ def entities_returned(subject: Subject) -> Known | None:
 def entities_read_max(subject: Subject) -> Known | None:
     query: QueryClass = subject.item
     cost = None if names_keys(query) else subject.view.cost_of(query)
-    return None if cost is None else Known(cost.entities_read_max, Basis.ESTIMATED)
+    if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
+        return None
+    return Known(cost.entities_read_max, Basis.ESTIMATED)
 
 
 def pages(subject: Subject) -> Known | None:
