@@ -84,6 +84,7 @@ class Cause(StrEnum):
     TIMESTAMP = "timestamp"
     PERIODS = "periods"
     ROW_KEY = "row key left out"
+    ROW_KEY_MEANT = "row key by its properties"
     TOLD = "told by the partition"
     NONE = "none"
 
@@ -107,6 +108,8 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.PERIODS
     if row_key_known(view, query):
         return Cause.ROW_KEY
+    if row_key_meant(view, query):
+        return Cause.ROW_KEY_MEANT
     return Cause.TOLD if told_by_partition(view, query) else Cause.NONE
 
 
@@ -469,6 +472,19 @@ def row_key_known(view: TableView, query: QueryClass) -> str:
     return view.raw_text(0, False) or "''"
 
 
+@_once
+def row_key_meant(view: TableView, query: QueryClass) -> str:
+    """The RowKey whose properties a filter beside a PartitionKey fixes, all of them; empty where it does not."""
+    plan = view.plan_of(query)
+    if plan is None or view.scheme is None or plan.access is not Access.PARTITION_SCAN:
+        return ""
+    row = view.scheme.main.row
+    names = set(_names(row))
+    if names_keys(query) != ("PartitionKey",) or not names or any(isinstance(p, Sequence) for p in row):
+        return ""
+    return view.raw_text(0, False) if names <= conditions(query.filter).equal.keys() else ""
+
+
 def _names(parts: Iterable[Part]) -> Iterator[str]:
     for part in parts:
         yield from part.properties
@@ -530,6 +546,8 @@ __all__ = [
     "order_unserved",
     "periods_of",
     "row_key_known",
+    "row_key_meant",
+    "told_by_partition",
     "turned_part",
     "unknown_properties",
     "wrong_types",

@@ -319,6 +319,10 @@ def row_key_left_out(subject: Subject) -> str:
     return served.row_key_known(subject.view, subject.item)
 
 
+def row_key_meant(subject: Subject) -> str:
+    return served.row_key_meant(subject.view, subject.item)
+
+
 def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
     return served.blocked_by(subject.view, subject.item)
 
@@ -391,6 +395,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
+    Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
     Fact("table.empty_paged", TS, "", "Queries most of whose pages must be empty.", empty_paged, may_be_unknown=False),
     Fact(
