@@ -115,6 +115,23 @@ def fan_out(subject: Subject) -> Known | None:
     return Known(float(plan.buckets * choices), Basis.DERIVED)
 
 
+def requests_at_once(subject: Subject) -> Known | None:
+    """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
+    found, plan = fan_out(subject), subject.view.plan_of(subject.item)
+    if found is None or plan is None or plan.periods is None or plan.back:
+        return found
+    spread = periods_spread(subject)
+    return Known(float(found.value) * max(1.0, spread), found.basis) if spread else found  # type: ignore[arg-type]
+
+
+def periods_each(subject: Subject) -> float | None:
+    """The periods of which each takes all those requests; unknown for a single one."""
+    found, whole = fan_out(subject), requests_at_once(subject)
+    if found is None or whole is None or whole.value == found.value:
+        return None
+    return float(whole.value) / float(found.value)  # type: ignore[arg-type]
+
+
 def fan_out_of(subject: Subject) -> str | None:
     """What the requests differ in."""
     plan = subject.view.plan_of(subject.item)
@@ -366,6 +383,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
+    Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
+    Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
     Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
