@@ -11,7 +11,7 @@ from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review import served
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.tables import entities
 from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
@@ -216,15 +216,36 @@ def pages(subject: Subject) -> Known | None:
     return Known(float(max(1, math.ceil(found.value / subject.view.limits.page_entities))), found.basis)
 
 
+def pages_in_turn(subject: Subject) -> Known | None:
+    """The pages that wait for one another: requests to several partitions run side by side."""
+    paged = pages(subject)
+    if paged is None:
+        return None
+    return Known(float(math.ceil(number(paged) / _side_by_side(subject))), paged.basis)
+
+
+def _side_by_side(subject: Subject) -> float:
+    """Requests that run at the same time: as many as there are, and no more than a client keeps in flight."""
+    found = requests_at_once(subject)
+    return 1.0 if found is None else max(1.0, min(number(found), float(subject.view.limits.fan_out_parallel)))
+
+
 def duration_s(subject: Subject) -> Known | None:
     """Seconds to read it all, page after page, at the limits' speed of a scan."""
-    found, paged = entities_read(subject), pages(subject)
+    found, paged = entities_read(subject), pages_in_turn(subject)
     if found is None or paged is None:
         return None
-    assert isinstance(found.value, float) and isinstance(paged.value, float)
     limits = subject.view.limits
-    ms = paged.value * limits.page_latency_ms + found.value * limits.scan_ms_per_entity
+    ms = number(paged) * limits.page_latency_ms + number(found) / _side_by_side(subject) * limits.scan_ms_per_entity
     return Known(ms / 1000, Basis.ESTIMATED)
+
+
+def whole_of(subject: Subject) -> str | None:
+    """What it reads from end to end, a table or a partition; unknown for a window of either."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None or plan.periods is not None:
+        return None
+    return {Access.TABLE_SCAN: "table", Access.PARTITION_SCAN: "partition"}.get(plan.access)
 
 
 def order_unserved(subject: Subject) -> str | None:
@@ -395,6 +416,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
     Fact("query.entities_returned", N, "entities", "Entities that one query is after.", entities_returned),
     Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
+    Fact("query.pages_in_turn", N, "pages", "Those that wait for one another.", pages_in_turn, Basis.ESTIMATED),
+    Fact("query.whole_of", T, "", "What it reads from end to end: table or partition.", whole_of, Basis.DERIVED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
     Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
