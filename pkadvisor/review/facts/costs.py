@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -103,11 +104,17 @@ def fanning_queries(subject: Subject) -> tuple[str, ...]:
 
 
 def needless_requests_per_s(subject: Subject) -> float | None:
-    """Requests a second that the buckets beyond those needed cost."""
+    """Requests a second that the buckets beyond those needed cost: full pages have to be read from few buckets too."""
     count, needed = buckets(subject), buckets_needed(subject)
     if count is None or needed is None:
         return None
-    return sum(c.rate_per_s * c.requests * max(0.0, 1 - needed / count) for c in _fanning(subject))
+    page = subject.view.limits.page_entities
+    total = 0.0
+    for cost in _fanning(subject):
+        fewer = max(1.0, cost.fan_out * min(1.0, needed / count))
+        enough = fewer * max(1, math.ceil(cost.entities_read / fewer / page))
+        total += cost.rate_per_s * max(0.0, cost.requests - enough)
+    return total
 
 
 # --- tables and kinds -------------------------------------------------------------------------------------------------
