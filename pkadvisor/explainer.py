@@ -41,7 +41,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     from pkadvisor.design.conditions import conditions
     from pkadvisor.design.explain import explain
     from pkadvisor.design.judge import bench_for, check_classes
-    from pkadvisor.design.key_terms import NOTHING_KNOWN
+    from pkadvisor.design.key_terms import KeysThemselves
     from pkadvisor.design.requests import multi_valued
 
     sections = read_sections(request, progress)
@@ -61,7 +61,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     wanted = replace(wanted, multi=multi)
     if demand is not None:
         demand = replace(demand, conditions=wanted)
-    known = bench.population if bench is not None else NOTHING_KNOWN
+    known = bench.population if bench is not None else KeysThemselves()
     found = explain(query, wanted, scheme, types, known, bench, demand)
     if request.redact:
         found = replace(found, examples=(), examples_total=0)

@@ -43,7 +43,8 @@ class TomlFile:
             place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
             what = f"is not TOML: {re.sub(r' *[(]at .*[)]$', '', str(error))}"
             line, column = (int(place[1]), int(place[2])) if place else (len(self.lines), 1)
-            raise self.error(what, line, column) from None
+            fix = 'a line is key = "text", key = 1.0, [section] or [[section]]'
+            raise self.error(what, line, column, fix) from None
 
     @cached_property
     def _places(self) -> dict[TomlPath, TomlPlace]:

@@ -147,8 +147,21 @@ def check_files(*named: tuple[str, str]) -> None:
     """UsageError for the first (name, what it is) that is no file to be read."""
     for text, where in named:
         if text == STDIN:
-            raise UsageError("standard input cannot be compared", where=where, fix="name a file")
+            raise UsageError("standard input cannot be read here", where=where, fix="name a file")
         _check(text, where)
+
+
+def check_folders(*named: tuple[str, str]) -> None:
+    """UsageError for the first (name, what it is) that is no folder."""
+    for text, where in named:
+        path = Path(text)
+        try:
+            there, folder = path.exists(), path.is_dir()
+        except (OSError, ValueError):
+            there = folder = False
+        if not text or not folder:
+            what = "this is no folder" if there and text else f"there is no such folder{nearby(path)}"
+            raise UsageError(what, where=f"{where} {text}".rstrip(), fix="name a folder")
 
 
 def spread_logs(arguments: list[str]) -> list[str]:
@@ -222,7 +235,7 @@ def _check(text: str, where: str) -> None:
     for path in found:
         try:
             if not path.exists():
-                raise UsageError(f"there is no such file{_nearby(path)}", where=_place(where, path))
+                raise UsageError(f"there is no such file{nearby(path)}", where=_place(where, path))
             if path.is_dir():
                 raise UsageError(
                     "this is a directory",
@@ -249,7 +262,7 @@ def _expand(text: str) -> list[Path]:
     return [Path(found) for found in sorted(glob.glob(text, recursive=True)) if not Path(found).is_dir()]  # noqa: PTH207
 
 
-def _nearby(path: Path) -> str:
+def nearby(path: Path) -> str:
     """``; did you mean …`` from the names beside a missing file."""
     try:
         beside = [entry.name for entry in path.parent.iterdir()][:1000]

@@ -18,12 +18,13 @@ from pkadvisor.cli.analyze import listen
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
-from pkadvisor.cli.inputs import STDIN, design_files
+from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.review_output import deliver, settle_outputs
+from pkadvisor.cli.settings import exists
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
-from pkadvisor.errors import AdvisorError
+from pkadvisor.errors import AdvisorError, UsageError
 
 EPILOG = examples(
     "advisor samples write footrace race",
@@ -121,14 +122,14 @@ def review(
         bool, option("--prune-baseline", help="Remove from the baseline what is no longer found.")
     ] = False,
     add_ignore: Annotated[
-        str,
+        str | None,
         option(
             "--add-ignore",
             metavar="REASON",
             help="Suppress what fails the gate, by comments in the design files.",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
     show_suppressed: Annotated[
         bool, option("--show-suppressed", help="List suppressed findings with their reasons.")
     ] = False,
@@ -158,7 +159,7 @@ def review(
         option(
             "--if-changed",
             metavar="SHARE",
-            help="Markdown says only that nothing changed where no number moved so far.",
+            help="Markdown of a run that passes says only that nothing changed where no number moved so far.",
         ),
     ] = None,
     shared: ReviewShared,
@@ -168,6 +169,10 @@ def review(
     from pkadvisor.review.selection import words_of
     from pkadvisor.reviewer import ReviewRequest, conduct
 
+    if add_ignore is not None and not add_ignore.strip():
+        why = 'say why the findings may pass: --add-ignore "3 inserts/s, see ADR-14"'
+        raise UsageError("a reason is needed", where="--add-ignore", fix=why)
+    check_named(profile, data, limits, rules, against, baseline="" if write_baseline else baseline)
     settings = settings_for(shared, designs[0] if designs else None)
     folders = tuple(rules or settings.rules)
     if settings.select or settings.ignore or settings.severity or settings.suppress:
@@ -178,6 +183,8 @@ def review(
     threshold = fail_on or FailOn(settings.fail_on or FailOn.error)
     named = design_files(designs) if designs else settings.design_files()
     given = tuple(profile or (() if data else settings.profile))
+    if given == settings.profile:
+        settings.check_profiles()
     inputs = [*named, *given, *(data or ()), *(limits or ()), *(path for path in (against, known) if path)]
     outputs = settle_outputs(
         out,
@@ -189,6 +196,7 @@ def review(
     )
     request = ReviewRequest(
         designs=named,
+        siblings=settings.design_files(missing=False) if (given or settings.suppress) and designs else (),
         profiles=given,
         data=tuple(data or ()),
         limits=(*settings.limits, *(limits or ())),
@@ -205,11 +213,14 @@ def review(
         today=today or clock_day(),
         suppress=settings.suppress,
         baseline=known,
+        baseline_may_lack=not baseline and not prune_baseline,
         write_baseline=write_baseline,
         prune_baseline=prune_baseline,
         stdin=read_stdin() if STDIN in named else b"",
         stdin_name=stdin_name or "",
     )
+    if known and not baseline and not (write_baseline or prune_baseline or shared.quiet or exists(Path(known))):
+        say(f"no baseline yet at {known}: --write-baseline begins one", color=shared.color)
     check_fix(request, fix=fix, diff=diff, machine=shared.format is not ReviewFormat.text)
     few = len(named) <= FEW and not (request.data or request.profiles)
     with without_collection(few), listen(shared) as progress:
@@ -230,11 +241,31 @@ def review(
         write_file(Path(known), done.baseline.encode(), shared)
     tell_errors(document, color=str(shared.color))
     if diff:
-        show_diff(document, request)
+        show_diff(document, request, color=str(shared.color), quiet=shared.quiet)
     else:
         deliver(document, outputs)
     if document["exit_code"]:
         raise typer.Exit(document["exit_code"])
+
+
+def check_named(
+    profiles: list[str] | None,
+    data: list[str] | None,
+    limits: list[str] | None,
+    rules: list[str] | None,
+    against: str,
+    *,
+    baseline: str,
+) -> None:
+    """UsageError for the first file or folder of the command line that is not there."""
+    files = [*((path, "--profile") for path in profiles or ()), *((path, "--limits") for path in limits or ())]
+    files += [(path_text(text), "--data") for text in data or () if path_text(text) != STDIN]
+    files += [(against, "--against")] if against else []
+    check_files(*files)
+    check_folders(*((path, "--rules") for path in rules or ()))
+    if baseline and not exists(Path(baseline)):
+        fix = "add --write-baseline to begin one"
+        raise UsageError(f"there is no such baseline{nearby(Path(baseline))}", where=f"--baseline {baseline}", fix=fix)
 
 
 def read_stdin() -> bytes:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.reviewer import ReviewRequest
 
 _BOM = b"\xef\xbb\xbf"
+_NOTHING = "nothing to fix"
 _ROUNDS = 3
 """An edit may bring up the next finding, as a padding brings up a separator; more than that is no progress."""
 
@@ -58,16 +59,25 @@ def fix_files(
                 say(f"fixed {Path(file.path).as_posix()}:{edit.line}: {edit.rule}: {edit.what}", color=color)
         document = run()
     if not quiet:
-        for path, line, rule, why in refused:
-            say(f"not fixed {Path(path).as_posix()}:{line}: {rule}: {why}", color=color)
-        say(f"{done} {'edit' if done == 1 else 'edits'} made", color=color)
+        _tell_refused(tuple(refused), color)
+        say(f"{done} {'edit' if done == 1 else 'edits'} made" if done else _NOTHING, color=color)
     return document
 
 
-def show_diff(document: dict[str, Any], request: ReviewRequest) -> None:
+def _tell_refused(refused: Sequence[tuple[str, int, str, str]], color: str) -> None:
+    for path, line, rule, why in refused:
+        say(f"not fixed {Path(path).as_posix()}:{line}: {rule}: {why}", color=color)
+
+
+def show_diff(document: dict[str, Any], request: ReviewRequest, *, color: str, quiet: bool) -> None:
     """What ``--fix`` would write first, as a unified diff on standard output; nothing is written."""
     pages = []
-    for file in _edited(document, request):
+    files = _edited(document, request)
+    if not quiet:
+        _tell_refused(tuple({(f.path, r.line, r.rule, r.why): None for f in files for r in f.result.refused}), color)
+        if not any(f.result.edits for f in files):
+            say(_NOTHING, color=color)
+    for file in files:
         name = Path(file.path).as_posix()
         old, new = file.before.splitlines(keepends=True), file.result.text.splitlines(keepends=True)
         for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
@@ -87,8 +97,7 @@ def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
         if design["error"] is None and findings:
             content = Path(path).read_bytes()
             text = content.decode("utf-8-sig")
-            compared = design["diff"] is not None
-            result = fix_text(path, text, _wanted(findings), words, request, compared=compared)
+            result = fix_text(path, text, _wanted(findings), words, request)
             found.append(_File(path, content, text, result))
     return found
 

@@ -87,6 +87,10 @@ def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, sh
     found = next((r for r in known if r.id == word.upper() or word.lower() in (r.name, *r.aliases)), None)
     found = found or next((r for r in known if word.upper() in r.aliases), None)
     if found is None:
+        group = len(word) > 2 and any(r.id.startswith(word.upper()) for r in known)
+        if group:
+            fix = f"{word.upper()} is a group: advisor rules list --select {word.upper()}"
+            raise UsageError(f"'{word}' is not one rule", where="RULE", fix=fix)
         near = did_you_mean(word.upper(), [r.id for r in known]) or did_you_mean(word.lower(), lists(known))
         raise UsageError(f"there is no rule '{word}'", where="RULE", fix=near or "'advisor rules list' names them all")
     page = rule_json(found, _limits(settings, limits))

@@ -50,18 +50,28 @@ class Settings:
         named = {text.partition("=")[0].strip() for text in options}
         return (*(f"{key}={value}" for key, value in self.budget if key not in named), *options)
 
-    def design_files(self) -> tuple[str, ...]:
-        """The designs that ``designs`` names, globs resolved, each once; UsageError for a glob without a file."""
+    def design_files(self, *, missing: bool = True) -> tuple[str, ...]:
+        """The designs that ``designs`` names, globs resolved, each once; UsageError for a glob without a file, unless
+        ``missing`` says that it is nobody's business."""
         import glob
 
         found: dict[str, None] = {}
         for number, text in enumerate(self.designs):
             named = [text] if exists(Path(text)) else glob.glob(text, recursive=True)  # noqa: PTH207
             matches = sorted(path for path in named if not Path(path).is_dir())
-            if not matches:
+            if not matches and missing:
                 raise self.error(("designs", number), f"no file matches '{text}'", "correct the path or the glob")
             found |= dict.fromkeys(Path(p).as_posix() for p in matches)
         return tuple(found)
+
+    def check_profiles(self) -> None:
+        """UsageError for a profile that is not there."""
+        for number, text in enumerate(self.profile):
+            if not exists(Path(text)):
+                fix = "make it with 'advisor profile', or leave the line out"
+                several = self.file is not None and isinstance(self.file.content.get("profile"), list)
+                path: TomlPath = ("profile", number) if several else ("profile",)
+                raise self.error(path, f"there is no such file: {text}", fix)
 
     def check_rules(self, rules: Sequence[Rule]) -> None:
         """UsageError for a rule that does not exist."""

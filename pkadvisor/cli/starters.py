@@ -9,7 +9,7 @@ SETTINGS = """\
 schema = 1
 designs = ["schema/*.yaml"]
 fail_on = "error"                       # error, warning, info or never
-# profile = "schema/profile.json"       # made by: advisor profile DATA --log LOG --out schema/profile.json
+# profile = "schema/profile.json"       # advisor profile DATA --log LOG --design FILE --out schema/profile.json
 # baseline = ".pkadvisor-baseline.json" # findings of today that may stay
 # rules = ["schema/rules"]              # folders with rules of your own
 
@@ -87,7 +87,7 @@ jobs:
           BASE: ${{{{ github.base_ref }}}}
         run: >
           advisor review --against-ref "origin/$BASE" --format github
-          --out sarif=pk.sarif --out junit=pk.xml --out markdown=pk.md
+          --out sarif=pk.sarif --out markdown=pk.md
       - name: Summary
         if: always() && hashFiles('pk.md') != ''
         run: cat pk.md >> "$GITHUB_STEP_SUMMARY"
@@ -117,7 +117,7 @@ steps:
         *) against=(--against-ref "origin/${{SYSTEM_PULLREQUEST_TARGETBRANCH#refs/heads/}}") ;;
       esac
       advisor review "${{against[@]}}" --format azure \\
-        --out sarif="$BUILD_ARTIFACTSTAGINGDIRECTORY/pk.sarif" --out junit=pk.xml
+        --out sarif="$BUILD_ARTIFACTSTAGINGDIRECTORY/pk.sarif" --out junit=pk.xml --out markdown=pk.md
     displayName: Partition-key review
   - task: PublishTestResults@2
     condition: succeededOrFailed()

@@ -149,13 +149,14 @@ def explain(
     demand: Demand | None,
 ) -> Explained:
     """Explain one class under one scheme; without a bench the plan is chosen by its access kind alone."""
-    from pkadvisor.design.plan import plan
+    from pkadvisor.design.plan import bounded, plan
 
     if query.filter is None and query.operation.writes:
         return Explained(
             query, scheme, None, None, (), (), (), ("it is written by its key: nothing is searched",), (), (), 0
         )
     plans = plan(query, wanted, scheme, types, known)
+    plans = bounded(plans, query) if bench is None else plans
     reads = [_read(p, scheme, bench, demand) for p in plans]
     counted = [_counts(r) for r in reads]
     order = sorted(range(len(plans)), key=lambda i: _cost(plans[i], reads[i]))

@@ -41,7 +41,7 @@ from pkadvisor.design.key_terms import (
 )
 from pkadvisor.design.population import Atom, atom_of
 from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import Context, Each, Field, Hashed, Literal, Part, Prefix, TextOf, Time
+from pkadvisor.design.transforms import Context, Each, Field, Hashed, Literal, Part, Prefix, TextOf, Time, time_unit
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -261,6 +261,18 @@ def plan(
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods) for via in range(scheme.rows_per_entity) if (periods := planner.back(via))]
     return (*plans, *backward)
+
+
+FINE_PERIODS = ("day", "hour", "minute", "second")
+"""Periods so short that going back to the latest rows of what has been silent for months takes hundreds of requests."""
+
+
+def bounded(plans: tuple[AccessPlan, ...], query: QueryClass) -> tuple[AccessPlan, ...]:
+    """The plans whose work has a bound where no data tells one: no going back by days or hours, each of which holds
+    rows of everything, for the rows of one thing. It may have written nothing for long, and then all is read."""
+    if query.filter is None or any(not p.back and p.access is not Access.TABLE_SCAN for p in plans):
+        return plans
+    return tuple(p for p in plans if p.periods is None or not p.back or time_unit(p.periods.format) not in FINE_PERIODS)
 
 
 @dataclass(frozen=True, slots=True)

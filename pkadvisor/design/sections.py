@@ -146,8 +146,13 @@ def _data_for(
     return data[0] if alone and len(data) == 1 and kind is None else None
 
 
-def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
-    """(the workload over properties, the current design, notes)."""
+def observed(
+    section: Section, fitted_to: Mapping[str, EdmType] | None = None
+) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
+    """(the workload over properties, the current design, notes).
+
+    Constants of filters are in the types of the data, or in those of ``fitted_to``.
+    """
     from pkadvisor.table.odata import fit_types
 
     table, notes = section.declared, list[str]()
@@ -179,9 +184,9 @@ def observed(section: Section) -> tuple[Workload, KeyScheme | None, tuple[str, .
         )
     else:
         workload = declared or Workload(section.table, ())
-    if types:
+    if wanted := fitted_to or types:
         fitted = tuple(
-            replace(c, filter=fit_types(c.filter, types)) if c.filter is not None else c for c in workload.classes
+            replace(c, filter=fit_types(c.filter, wanted)) if c.filter is not None else c for c in workload.classes
         )
         workload = replace(workload, classes=fitted)
     return workload, scheme, tuple(notes)

@@ -92,6 +92,7 @@ def _names_time(demand: Demand, name: str | None) -> bool:
 
 def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     """What it takes to delete everything of one value of ``erase_by``, over the values at hand; None without one.
+    Where something keeps entities apart, such as the tenant, it is known too.
 
     Rows are entities and their index rows. Requests find the entities (the cheapest plan of an equality), then delete
     them: in group transactions where the value fixes the PartitionKey, else one by one; so do index rows elsewhere.
@@ -101,12 +102,14 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     name, population = bench.workload.erase_by, bench.population
     if name is None or not population.has(name) or not population.rows:
         return None
-    demand = _erasing(name, population)
+    isolation = bench.workload.isolation
+    names = tuple(dict.fromkeys((isolation, name))) if isolation and population.has(isolation) else (name,)
+    demand = _erasing(names, population)
     plans = plan(demand.query, demand.conditions, scheme, population.types, population)
     found = min((read(p, demand, scheme, bench) for p in plans), key=preference)
     entities = demand.returned
     most = set_entities_most(scheme, bench)
-    known = [("p", name)]
+    known = [("p", n) for n in names]
     deletes = np.zeros(len(entities))
     for key, row in scheme.each_key():
         if row is None or not scheme.same_partition(row):
@@ -124,18 +127,19 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     )
 
 
-def _erasing(name: str, population: Population) -> Demand:
-    """A class that deletes by one value, each value equally often."""
-    memo = ("erasing", name)
+def _erasing(names: tuple[str, ...], population: Population) -> Demand:
+    """A class that deletes by one value of each property, each set of values equally often."""
+    memo = ("erasing", *names)
     if memo not in population.memo:
-        from pkadvisor.table.odata import Comparison, Operator, Parameter
+        from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
+        fixed = tuple(Comparison(name, Operator.EQ, Parameter(name)) for name in names)
         asked = QueryClass(
-            f"erase by {name}",
+            f"erase by {names[-1]}",
             Operation.DELETE,
-            Comparison(name, Operator.EQ, Parameter(name)),
+            fixed[0] if len(fixed) == 1 else And(fixed),
             Rate(0.0, 0.0),
-            draw=Draw(DrawBy.DISTINCT, (name,), stated=True),
+            draw=Draw(DrawBy.DISTINCT, names, stated=True),
         )
         (population.memo[memo],) = demands(Workload("", (asked,)), population, {})
     found: Demand = population.memo[memo]

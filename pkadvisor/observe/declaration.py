@@ -214,7 +214,7 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     arrival = _quoted(times[0]) if times else "file_order"
     return _SKELETON.format(
         table=name,
-        properties=properties and f"    properties:\n{properties}",
+        properties=properties and f"    {_PROPERTIES}\n{properties}",
         arrival=f"{'' if times else '# '}arrival: {arrival}",
         filter=_quoted(filter_text),
         first=_quoted(first[0]) if first else "id",
@@ -228,6 +228,7 @@ def _quoted(text: str) -> str:
 
 _FILTER_NAME = re.compile(r"(?!(?:and|or|not|null|true|false|NaN|INF|eq|ne|gt|ge|lt|le)$)[^\W\d]\w*(?:\.\w+)*")
 _YAML_WORDS = ("true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf")
+_PROPERTIES = "properties:                         # people's data: {type: string, sensitive: personal}, or secret"
 _SKELETON = """\
 # What no log tells yet: fill in the rates, remove what does not apply.
 schema: 1
@@ -253,4 +254,6 @@ tables:
     #   - {{name: together, together: [new-entity], group_by: [{first}], required: true}}
     # growth: {{rate: 8 %/month, of: new_keys}}
     # retention: 24 months
+    # retry: exponential                # none | fixed | exponential: what clients do when the service is busy
+    # consistency: "…"                  # how copies in several partitions are kept right
 """

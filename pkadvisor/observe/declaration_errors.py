@@ -40,7 +40,7 @@ def first_error(document: Document, error: ValidationError) -> UsageError:
     found = sorted(error.errors(include_url=False), key=lambda e: (document.place(_loc(e["loc"])), str(e["loc"])))
     first = _explained(document, found[0])
     if len(found) > 1:
-        more = f"{len(found) - 1} more below"
+        more = f"{len(found) - 1} more after this one"
         first.fix = f"{first.fix} ({more})" if first.fix else f"({more})"
     return first
 

@@ -30,6 +30,7 @@ _TAG = "tag:yaml.org,2002:"
 _KINDS = ("null", "bool", "int", "float", "timestamp", "str", "seq", "map")
 _QUOTE_HINT = 'text with { } : # or quotes in it needs quotes around it, e.g. "{event}__{distance}"'
 
+_TAB_HINT = "indent with blanks, not with tabs"
 _OTHER_DOCUMENT = re.compile(r'"document"\s*:\s*"pkadvisor (\w+)"')
 _HEAD_CHARACTERS = 400
 
@@ -116,7 +117,11 @@ class Document:
                 raise self._error(
                     line, column, 3, "holds more than one YAML document", "one file, one design"
                 ) from None
-            raise self._error(line, column, 1, what, _QUOTE_HINT) from None
+            if (quote := _open_quote(text, error)) is not None:
+                what, fix = "is not YAML: the quote that begins here is not closed on its line", "close it"
+                raise self._error(quote.line, quote.column, 1, what, fix) from None
+            tab = r"character '\t'" in what
+            raise self._error(line, column, 1, what, _TAB_HINT if tab else _QUOTE_HINT) from None
         except ReaderError as error:
             before = LINE_BREAK.split(text[: error.position])
             what = f"a character YAML does not allow (U+{ord(text[error.position]):04X})"
@@ -247,6 +252,17 @@ class Document:
             return self.span(path)
         return inside[0] + 1, inside[1] + 1, end[0] + 1, end[1] + 1
 
+    def logical(self, path: Path_) -> str:
+        """A path in names: items of lists by their ``name``, else by their place."""
+        words = list[str]()
+        content: Any = self.content
+        for step in path:
+            below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
+            named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
+            words.append(below["name"] if named and isinstance(below, dict) else str(step))
+            content = below
+        return ".".join(words)
+
     def has(self, path: Path_) -> bool:
         """Whether the file holds a value at exactly ``path``."""
         content = self.content
@@ -332,6 +348,26 @@ class Document:
 
     def _too_big(self, what: str) -> UsageError:
         return UsageError(what, where=self.path, fix="a design file is a few pages: write it out plainly")
+
+
+def _open_quote(text: str, error: Any) -> Any:
+    """Where the quote begins that runs over its line up to an error, if that is why there is one."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    within = "quoted scalar" in (error.context or "")
+    mark = error.context_mark if within else error.problem_mark
+    found = mark if within else None
+    if mark is None:
+        return None
+    try:
+        for token in YAML(typ="rt", pure=True).scan(text[: mark.index]):
+            quoted = getattr(token, "style", None) in ("'", '"')
+            if quoted and token.start_mark.line < token.end_mark.line == mark.line:
+                found = token.start_mark
+    except (YAMLError, ValueError):
+        pass
+    return found
 
 
 def _text(node: Node) -> str:

@@ -53,6 +53,41 @@ class Revision:
             return None
         return self.content(path, bytes_max)
 
+    def has_commits(self, path: str) -> bool:
+        """Whether a file lies in a git repository that has this commit; UsageError where only git could tell and
+        cannot be asked."""
+        here = Path(path).absolute().parent
+        if not any(_is_there(folder / ".git") for folder in (here, *here.parents)):
+            return False
+        while not here.is_dir():
+            here = here.parent
+        inside = _git(here, "rev-parse", "--is-inside-work-tree")
+        if inside.stdout.strip() != b"true":
+            raise UsageError(f"git cannot read the repository of {path}: {_reason(inside)}", where=path)
+        return not _git(here, "rev-parse", "--verify", "--quiet", f"{self.ref}^{{commit}}").returncode
+
+    def file_with(self, path: str, text: str) -> str:
+        """The first YAML file of the commit, in the repository of ``path``, with a line that begins with a text: its
+        path from the root, or an empty text."""
+        folder = Path(path).absolute().parent
+        top = _git(folder, "rev-parse", "--show-toplevel").stdout.decode("utf-8", "surrogateescape").rstrip("\n")
+        found = _git(Path(top or folder), "grep", "-I", "-z", "-n", "-F", "-e", text, self.ref)
+        for line in found.stdout.split(b"\n"):
+            name, _, rest = line.partition(b"\0")
+            if name.endswith((b".yaml", b".yml")) and rest.rpartition(b"\0")[2].lstrip().startswith(text.encode()):
+                return name.decode("utf-8", "replace").removeprefix(f"{self.ref}:")
+        return ""
+
+    def changed_in(self, folder: Path) -> tuple[str, ...]:
+        """Names of the files in a folder that the commit has, and that are gone or differ now."""
+        if not folder.is_dir():
+            return ()
+        self._check(folder)
+        arguments = ("--no-ext-diff", "--no-renames", "--diff-filter=MD", "--name-only", "--relative", "-z")
+        listed = _git(folder, "diff", *arguments, self.ref, "--", ".")
+        names = [os.fsdecode(name) for name in listed.stdout.split(b"\0") if name] if not listed.returncode else []
+        return tuple(name for name in names if "/" not in name)
+
     def _check(self, folder: Path) -> None:
         inside = _git(folder, "rev-parse", "--is-inside-work-tree")
         if inside.stdout.strip() != b"true":
@@ -67,13 +102,20 @@ class Revision:
             raise UsageError(f"git knows no commit '{self.ref[:100]}'", where=_OPTION, fix=fix)
 
 
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """What git says; UsageError where there is no git or it does not answer."""
     import subprocess  # only where something is compared
 
     command = ["git", "-C", str(folder), "--literal-pathspecs", *arguments]
     # A hook's own repository is not to be taken for that of the design; complaints are read in English.
-    environment = {k: v for k, v in os.environ.items() if k not in _LOCAL} | {"LC_ALL": "C"}
+    environment = {k: v for k, v in os.environ.items() if k not in _LOCAL} | {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         return subprocess.run(
             command, capture_output=True, stdin=subprocess.DEVNULL, timeout=_TIMEOUT_S, check=False, env=environment

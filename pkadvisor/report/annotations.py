@@ -61,7 +61,7 @@ def _github_head(level: str, path: str, line: int, column: int, title: str, end:
 def text_of(finding: dict[str, Any]) -> str:
     """A finding in one line: message, number, fix, proposal."""
     numbers = words.numbers(finding)
-    parts = [finding["message"], f"measured {numbers}" if numbers else ""]
+    parts = [finding["message"], f"value: {numbers}" if numbers else ""]
     parts += [f"fix: {finding['fix']}" if finding["fix"] else ""]
     parts += [f"instead: {finding['proposal']}" if finding["proposal"] else ""]
     return ". ".join(part for part in parts if part)

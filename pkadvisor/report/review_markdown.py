@@ -7,9 +7,7 @@ what is missing.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pkadvisor.report import review_words as words
@@ -19,6 +17,12 @@ from pkadvisor.report.page import percent, plural
 CHARACTERS_MAX = 60_000
 _RESERVED = 400
 """Characters kept for the sentence that says what was cut."""
+_LISTED_MAX = 40
+"""Findings in the lists at the top; each stands in full below."""
+_SAID_MAX = 300
+"""Characters of a message in such a list."""
+MARKER = "<!-- pkadvisor:review -->\n"
+"""The same however many designs there are: the comment of a pull request is found by it."""
 _LONG = 1_500
 """Characters of one text in a finding; a key has at most 1,024."""
 
@@ -26,7 +30,7 @@ _LONG = 1_500
 def render_markdown(document: dict[str, Any], paths: Mapping[str, str], *, if_changed: float | None = None) -> str:
     """The text. ``if_changed``: a share; where every number moved by less, nothing is new, worse or fixed and the gate
     passed, the text only says so, under a second marker."""
-    start = f"<!-- pkadvisor:{_stem(document)} -->\n"
+    start = MARKER
     if if_changed is not None and unchanged(document, if_changed):
         said = (
             f"Nothing changed: every number moved by less than {percent(if_changed)}, and no finding is new or fixed."
@@ -47,37 +51,13 @@ def render_markdown(document: dict[str, Any], paths: Mapping[str, str], *, if_ch
     return "".join(text)
 
 
-def _stem(document: dict[str, Any]) -> str:
-    """The name of the design in the marker, which must not end the comment early."""
-    stems = {PurePosixPath(design["design"]).stem for design in document["designs"]}
-    name = stems.pop() if len(stems) == 1 else "review"
-    return re.sub(r"-{2,}", "-", re.sub(r"[^A-Za-z0-9._-]", "-", name)).strip("-") or "review"
-
-
 def unchanged(document: dict[str, Any], share: float) -> bool:
     """Whether a comparison shows nothing worth a word: all designs are compared, and all moves are below a share."""
-    if document["outcome"] != "passed" or not document["designs"]:
+    if document["outcome"] != "passed" or not document["designs"] or words.removed(document):
         return False
     if document["summary"]["new"] or document["summary"]["worse"]:
         return False
-    return all(design["diff"] is not None and _quiet(design["diff"], share) for design in document["designs"])
-
-
-def _quiet(diff: dict[str, Any], share: float) -> bool:
-    if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]):
-        return False
-    if words.moved_queries(diff):
-        return False
-    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
-        return False
-    metrics = [metric for _, group in words.metric_groups(diff) for metric in group]
-    return all(_small(metric["before"], metric["after"], share) for metric in metrics)
-
-
-def _small(before: float | None, after: float | None, share: float) -> bool:
-    if before is None or after is None:
-        return before == after
-    return before == after or abs(after - before) < share * abs(before)
+    return all(design["diff"] is not None and not words.is_loud(design, share) for design in document["designs"])
 
 
 def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -87,9 +67,29 @@ def _blocks(document: dict[str, Any], paths: Mapping[str, str]) -> Iterator[tupl
     for design, error in words.unreadable(document):
         said = f"{markdown(_short(error['what']))}. {markdown(_short(error['fix']))}".rstrip()
         yield "unreadable design", f"\n**{code(paths.get(design, design))} cannot be reviewed**: {said}\n"
-    for design in document["designs"]:
+    for name, said in words.removed(document):
+        yield "deleted design", f"\n{code(paths.get(name, name))} {markdown(_short(said))}.\n"
+    room = _LISTED_MAX
+    loud = [d for d in document["designs"] if d["error"] is None and words.is_loud(d)]
+    for design in sorted(loud, key=lambda d: not any(f["gating"] for f in d["findings"])):
+        name = paths.get(design["design"], design["design"])
+        listed = words.listed(design)
         if design["diff"] is not None:
-            yield from _diff(design, code(paths.get(design["design"], design["design"])) if many else "")
+            yield from _against(design["diff"], code(name) if many else "")
+        elif listed and many:
+            yield "heading", f"\n{code(name)}\n"
+        if listed:
+            yield "list of findings", _list(listed, name, room)
+            room = max(0, room - len(listed))
+        if design["diff"] is not None:
+            yield from _diff(design["diff"])
+    quiet = [d for d in document["designs"] if d["diff"] is not None and d not in loud]
+    if quiet:
+        against = code(quiet[0]["diff"]["against"])
+        said = f"{plural(len(quiet), 'design')} unchanged" if many else "Nothing changed"
+        yield "heading", f"\n{said} against {against}.\n"
+    for note in dict.fromkeys(n for d in quiet for n in d["diff"].get("notes") or ()):
+        yield "note", f"\n{_note(note)}\n"
     told = words.open_findings(document)
     if told:
         yield "heading", "\n#### Findings\n\n"
@@ -131,13 +131,38 @@ def _short(text: str) -> str:
     return text if len(text) <= _LONG else f"{text[:_LONG]}…"
 
 
-def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    diff = design["diff"]
+def _list(findings: Sequence[Mapping[str, Any]], path: str, room: int) -> str:
+    """What a reader must not have to unfold, worst first; at most ``room`` findings."""
+    rows = [_row(finding, path) for finding in findings[:room]]
+    more = f"\n{plural(len(findings) - len(rows), 'finding')} {'more ' if rows else ''}below.\n"
+    head = "\n| severity | rule | place | |\n|---|---|---|---|\n" if rows else ""
+    return head + "".join(rows) + (more if len(findings) > len(rows) else "")
+
+
+def _row(finding: Mapping[str, Any], path: str) -> str:
+    message = finding["message"]
+    said = markdown(message if len(message) <= _SAID_MAX else f"{message[:_SAID_MAX]}…")
+    severity = f"**{finding['severity']}**" if finding["gating"] else finding["severity"]
+    place = code(f"{path}:{finding['place']['line']}", in_table=True)
+    return f"| {severity} | {finding['rule']} {markdown(finding['name'])} | {place} | {said} |\n"
+
+
+def _against(diff: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
+    if name and words.is_new(diff):
+        yield "heading", f"\n{name}: a new design, there is nothing before it.\n"
+        return
     load = "the same load for both" if diff["same_load"] else "**not** under the same load"
-    heading = f"\n{f'{name}: ' if name else ''}against {code(diff['against'])}, {load}.\n"
-    yield "heading", heading
+    told = f"against {code(diff['against'])}{f', {load}' if words.is_compared(diff) else ''}"
+    yield "heading", f"\n{f'{name}: ' if name else ''}{told}.\n"
     for note in words.diff_notes(diff):
-        yield "note", f"\n{markdown(_short(words.sentence(note[:1].upper() + note[1:])))}\n"
+        yield "note", f"\n{_note(note)}\n"
+
+
+def _note(text: str) -> str:
+    return markdown(_short(words.sentence(text[:1].upper() + text[1:])))
+
+
+def _diff(diff: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for caption, metrics in words.metric_groups(diff):
         yield "heading", f"\n| {caption} | before | after | change | |\n|---|--:|--:|--:|---|\n"
         for label, metric in zip(words.metric_names(metrics), metrics, strict=True):
@@ -147,7 +172,7 @@ def _diff(design: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
         yield "heading", "\n| query | access before | access after | |\n|---|---|---|---|\n"
     for query in moved:
         owner = markdown(words.owner(query))
-        cells = [markdown(str(query[side] or "none")) for side in ("access_before", "access_after")]
+        cells = [markdown(words.read(query, side)) for side in ("before", "after")]
         shown = f"**{cells[1]}**" if query["direction"] == "worse" else cells[1]
         label = f"{owner} {code(query['name'], in_table=True)}".strip()
         yield "query", f"| {label} | {cells[0]} | {shown} | {query['direction']} |\n"
@@ -177,7 +202,7 @@ def _details(finding: dict[str, Any], path: str) -> str:
     head = f"<b>{finding['rule']}</b> {html(finding['name'])} ({finding['severity']}{status}), <code>{where}</code>"
     excerpt = one_line(place["excerpt"].strip())
     shown = f"\n\n{code(excerpt)}" if 0 < len(excerpt) <= _LONG else ""
-    items = [("Measured", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
+    items = [("Value", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
     items += [("Proposed", code(finding["proposal"]) if finding["proposal"] else "")]
     items += [("Why", code(f"advisor explain {finding['rule']}"))]
     listed = "\n".join(f"- {label}: {text}" for label, text in items if text)

@@ -36,11 +36,24 @@ def render_review(
         for finding in design["findings"]:
             if words.is_open(finding):
                 _finding(page, finding, design["design"], verbose, told)
+    many, quiet, fresh = len(document["designs"]) > 1, 0, 0
     for design in document["designs"]:
         if design["error"] is not None:
             _unreadable(page, design, told=errors_told)
-        if design["diff"] is not None:
-            _diff(page, design, many=len(document["designs"]) > 1)
+        if design["diff"] is not None and many and not words.is_loud(design) and not design["diff"].get("notes"):
+            quiet += 1
+        elif design["diff"] is not None and many and words.is_new(design["diff"]):
+            fresh += 1
+        elif design["diff"] is not None:
+            _diff(page, design, many=many)
+    for name, said in words.removed(document):
+        page.wrapped(f"{name} {said}", "", "  ", "warn")
+    if fresh:
+        page.line(f"{plural(fresh, 'design')} new: nothing before {'it' if fresh == 1 else 'them'}")
+    if quiet:
+        page.line(f"{plural(quiet, 'design')} unchanged: no number, no access and no key")
+    if fresh or quiet:
+        page.line()
     _suppressed(page, document, show_suppressed)
     _skipped(page, document, verbose)
     compared = words.compared(document)
@@ -76,11 +89,13 @@ def _finding(page: Page, finding: dict[str, Any], design: str, verbose: bool, to
     bar = " " * (gutter + 1)
     numbers = words.numbers(finding)
     if numbers:
-        _labelled(page, bar, "measured", numbers)
+        _labelled(page, bar, "value", numbers)
     subject = finding["subject"]["name"]
     if finding["subject"]["scope"] not in ("design", "table") and subject not in place["excerpt"]:
         _labelled(page, bar, "affects", f"{words.owner(finding)}: {subject}", exact=True)
     if verbose:
+        paths = dict.fromkeys((finding["subject"]["path"], place["path"]))
+        _labelled(page, bar, "path", ", ".join(paths), exact=True)
         for fact in finding["facts"]:
             value = fact["value"]
             shown = ", ".join(value) if isinstance(value, list) else _plain(value, fact["unit"])
@@ -102,7 +117,7 @@ def _plain(value: bool | float | str, unit: str) -> str:
 
 
 def _labelled(page: Page, bar: str, label: str, text: str, *, exact: bool = False) -> None:
-    """``  = measured: text``; the text folds under itself, and nothing of it is lost."""
+    """``  = value: text``; the text folds under itself, and nothing of it is lost."""
     head = f"{bar}= {label + ':':<10}"
     if exact:
         _folded(page, head, text)
@@ -139,9 +154,9 @@ def _excerpt(page: Page, finding: dict[str, Any], gutter: int) -> None:
         line, first, last = line[start : start + _WINDOW], first - start, last - start
     cells = [(page.exact(c) if c != "\t" else "    ", first <= i < last) for i, c in enumerate(line.rstrip())]
     room = max(12, page.width - gutter - 3)
-    if sum(_cells(text) for text, _ in cells) > room:  # indentation is what a narrow page can spare
-        while cells and not cells[0][0].strip() and not cells[0][1]:
-            cells.pop(0)
+    indent = next((i for i, (text, marked) in enumerate(cells) if text.strip() or marked), 0)
+    if sum(_cells(text) for text, _ in cells) > room and 2 * indent > room:  # a narrow page can spare it
+        cells = cells[indent:]
     bar = f"{' ' * gutter} |"
     page.lines.append(page.style(bar, "dim"))
     label = str(place["line"])
@@ -192,7 +207,7 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
     diff = design["diff"]
     against = f"{design['design']} against {diff['against']}" if many else f"Against {diff['against']}"
     load = "the same load for both" if diff["same_load"] else "not under the same load"
-    page.line(f"{against} ({load})", "head")
+    page.line(f"{against} ({load})" if words.is_compared(diff) else against, "head")
     for note in words.diff_notes(diff):
         page.wrapped(note, "  ", "    ")
     groups = words.metric_groups(diff)
@@ -200,7 +215,7 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
         _metrics(page, metrics, heading)
     moved = words.moved_queries(diff)
     for query in moved:
-        text = f"{query['access_before'] or 'none'} → {query['access_after'] or 'none'}  {query['direction']}"
+        text = f"{words.read(query, 'before')} → {words.read(query, 'after')}  {query['direction']}"
         page.record(f"{words.owner(query)} {query['name']}:", page.words(text))
     for key in diff["keys"]:
         for line in words.key_change(key):
@@ -211,7 +226,9 @@ def _diff(page: Page, design: dict[str, Any], *, many: bool) -> None:
             page.record(name, row, pad=18)
     for fixed in diff["fixed"]:
         page.line(f"  fixed: {fixed['rule']} {fixed['name']}, {fixed['subject']['name']}", "good")
-    if not (groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])):
+    if words.is_compared(diff) and not (
+        groups or moved or diff["fixed"] or any(words.key_change(k) for k in diff["keys"])
+    ):
         page.line("  no number, no access and no key changed")
     page.line()
 
@@ -235,7 +252,7 @@ def _metrics(page: Page, metrics: list[dict[str, Any]], heading: str) -> None:
         page.line(f"  {heading}", "dim")
     for name, before, after, change, told in rows:
         pad = widths[0] + 1 if widths[0] + 40 <= page.width else 14
-        page.record(f"{name}:", f"{before} -> {after} ({change})  {told}", pad=pad)
+        page.record(f"{name}:", f"{before} -> {after}{f' ({change})' if change else ''}  {told}", pad=pad)
 
 
 def _suppressed(page: Page, document: dict[str, Any], listed: bool) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor import __version__
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.changes import counts
-from pkadvisor.review.gate import Gate, ordered
+from pkadvisor.review.gate import Gate, ordered, told
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.changes import Comparison, Metric
+    from pkadvisor.review.changes import Comparison, Metric, QueryChange
     from pkadvisor.review.findings import Finding, Shown
     from pkadvisor.review.reviewed import DesignReview
     from pkadvisor.review.rule import Rule
@@ -23,8 +23,18 @@ SCHEMA_VERSION = "1.0"
 HIDDEN = "(hidden)"
 
 
-def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate: Gate, redact: bool) -> dict[str, Any]:
-    """The document; key order is fixed, and nothing in it depends on clock, folder or machine."""
+def build_review(
+    reviews: Sequence[DesignReview],
+    *,
+    rules: Sequence[Rule],
+    gate: Gate,
+    redact: bool,
+    removed: Sequence[tuple[str, tuple[str, ...]]] = (),
+) -> dict[str, Any]:
+    """The document; key order is fixed, and nothing in it depends on clock, folder or machine.
+
+    ``removed``: design files that are gone, each with the tables that no reviewed design declares any more.
+    """
     findings = [f for r in reviews for e in r.evaluations for f in e.findings]
     failed = not gate.passes(findings)
     broken = [r.error for r in reviews if r.error is not None]
@@ -38,22 +48,23 @@ def build_review(reviews: Sequence[DesignReview], *, rules: Sequence[Rule], gate
         "gate": {"fail_on": str(gate.fail_on) if gate.fail_on else "never", "new_only": gate.new_only},
         "summary": summary(findings, gate),
         "designs": [design_json(r, gate, redact) for r in reviews],
+        "designs_removed": [{"design": path, "tables": list(tables)} for path, tables in removed],
         "rules": [rule_json(rule) for rule in rules],
     }
 
 
 def summary(findings: Sequence[Finding], gate: Gate) -> dict[str, int]:
     """Counts over what is told: suppressed and baselined findings are counted apart."""
-    open_ = [f for f in findings if f.suppressed is None and not f.baselined]
+    open_ = [f for f in findings if told(f)]
     return {
         "error": sum(f.severity == "error" for f in open_),
         "warning": sum(f.severity == "warning" for f in open_),
         "info": sum(f.severity == "info" for f in open_),
         "suppressed": sum(f.suppressed is not None for f in findings),
         "baselined": sum(f.baselined for f in findings),
-        "new": sum(f.status == "new" for f in findings),
-        "worse": sum(f.status == "worse" for f in findings),
-        "unchanged": sum(f.status == "unchanged" for f in findings),
+        "new": sum(f.status == "new" for f in open_),
+        "worse": sum(f.status == "worse" for f in open_),
+        "unchanged": sum(f.status == "unchanged" for f in open_),
         "gating": sum(gate.stops(f) for f in findings),
     }
 
@@ -106,17 +117,7 @@ def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, r
         "tables_removed": list(comparison.tables_removed),
         "metrics": [_metric_json(m) for m in comparison.metrics],
         "load_metrics": [_metric_json(m) for m in comparison.load_metrics],
-        "queries": [
-            {
-                "table": q.table,
-                "kind": q.kind,
-                "name": q.name,
-                "access_before": q.access_before,
-                "access_after": q.access_after,
-                "direction": q.direction,
-            }
-            for q in comparison.queries
-        ],
+        "queries": [_query_json(q) for q in comparison.queries],
         "keys": [
             {
                 "table": k.table,
@@ -132,6 +133,22 @@ def diff_json(comparison: Comparison, findings: Sequence[Finding], gate: Gate, r
         ],
         "fixed": [finding_json(f, gate, redact) | {"gating": False} for f in ordered(comparison.fixed)],
         "counts": counts(findings, comparison.fixed),
+    }
+
+
+def _query_json(query: QueryChange) -> dict[str, Any]:
+    before, after = query.before, query.after
+    return {
+        "table": query.table,
+        "kind": query.kind,
+        "name": query.name,
+        "access_before": None if before is None else str(before.access),
+        "access_after": None if after is None else str(after.access),
+        "requests_before": None if before is None else before.requests,
+        "requests_after": None if after is None else after.requests,
+        "read_before": None if before is None else before.words,
+        "read_after": None if after is None else after.words,
+        "direction": query.direction,
     }
 
 
@@ -180,6 +197,7 @@ def finding_json(finding: Finding, gate: Gate, redact: bool) -> dict[str, Any]:
             "end_line": place.end_line,
             "end_column": place.end_column,
             "excerpt": place.excerpt,
+            "path": finding.pointed,
         },
         "measured": finding.measured,
         "limit": finding.limit,

@@ -11,6 +11,10 @@ from pkadvisor.report.page import amount, milliseconds, percent, plural
 Finding = dict[str, Any]
 Document = dict[str, Any]
 SEVERITIES = ("error", "warning", "info")
+BASES = ("declared", "estimated", "counted", "measured")
+"""How a number is known, where that is worth a word."""
+MS_MAX = 60_000
+"""Above a minute a time is told as that: requests time out long before."""
 NO_DATA = "profile"
 """A word in the reason of every rule that was not asked for want of data."""
 
@@ -40,6 +44,15 @@ def in_baseline(document: Document) -> int:
 def unreadable(document: Document) -> list[tuple[str, dict[str, Any]]]:
     """(design, error) of each design that could not be read."""
     return [(d["design"], d["error"]) for d in document["designs"] if d["error"] is not None]
+
+
+def removed(document: Document) -> list[tuple[str, str]]:
+    """(design file, what went with it) of each that is gone: ``deleted: table Orders``."""
+    found = document.get("designs_removed") or ()
+    return [
+        (d["design"], f"deleted: {'table' if len(d['tables']) == 1 else 'tables'} {', '.join(d['tables'])}")
+        for d in found
+    ]
 
 
 def fixed_findings(document: Document) -> list[tuple[str, Finding]]:
@@ -97,23 +110,38 @@ def _short(unit: str) -> bool:
 
 def metric_value(value: float | None, unit: str) -> str:
     """A number of a table, with its unit if that is a short one; requests time out long before a minute."""
-    if unit == "ms" and value is not None and value > 60_000:
+    if unit == "ms" and value is not None and value > MS_MAX:
         return "> 1 min"
     return quantity(value, unit if _short(unit) else "")
 
 
 def numbers(finding: Finding) -> str:
-    """``3,400 entities/s; limit 2,000 entities/s (1.7x); before 900 entities/s``; empty without a number."""
+    """``3,400 entities/s (declared); limit 2,000 entities/s (1.7x); before 900 entities/s``; empty without a number."""
     measured, limit, unit = finding["measured"], finding["limit"], finding["unit"]
     if measured is None:
         return ""
-    pieces = [quantity(measured, unit)]
+    known = basis(finding)
+    pieces = [f"{quantity(measured, unit)}{f' ({known})' if known else ''}"]
     if limit is not None:
         times = f" ({amount(measured / limit)}x)" if limit > 0 and measured >= 0 else ""
         pieces.append(f"limit {quantity(limit, unit)}{times}")
-    if finding["before"] is not None:
-        pieces.append(f"before {quantity(finding['before'], unit)}")
+    before = quantity(finding["before"], unit) if finding["before"] is not None else pieces[0]
+    if before != pieces[0]:
+        pieces.append(f"before {before}")
     return "; ".join(pieces)
+
+
+def basis(finding: Finding) -> str:
+    """How the number of a finding is known, where it is that of a fact: declared, estimated, counted."""
+    told = {
+        fact["basis"]
+        for fact in finding["facts"]
+        if not isinstance(fact["value"], bool)
+        and fact["value"] == finding["measured"]
+        and fact["unit"] == finding["unit"]
+    }
+    (found,) = told if len(told) == 1 else ("",)
+    return found if found in BASES else ""
 
 
 def owner(item: Mapping[str, Any]) -> str:
@@ -135,10 +163,68 @@ def diff_notes(diff: Mapping[str, Any]) -> list[str]:
 
 
 def metric_groups(diff: Mapping[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys."""
-    moved = [metric for metric in diff.get("load_metrics") or () if metric["direction"] != "same"]
-    groups = [("", list(diff["metrics"])), ("old keys, old and new load", moved)]
+    """(heading, metrics): of the change of keys under one load, and of the change of load under the old keys.
+
+    Where only the load changed, that stands first; numbers of which none moved are left out.
+    """
+    load = ("old keys, old and new load", [m for m in diff.get("load_metrics") or () if m["direction"] != "same"])
+    found = [m for m in diff["metrics"] if m["direction"] != "same"]
+    rewritten = any(key["class"] != "none" for key in diff["keys"])
+    if load[1] and not rewritten:
+        groups = [load, ("", found)]
+    else:
+        groups = [("", list(diff["metrics"]) if found or rewritten else []), load]
     return [(heading, metrics) for heading, metrics in groups if metrics]
+
+
+def is_compared(diff: Mapping[str, Any]) -> bool:
+    """Whether a table stood beside what it was: not where the design is new, or the older one could not be read."""
+    return bool(diff["keys"] or diff["metrics"] or diff["queries"])
+
+
+def is_new(diff: Mapping[str, Any]) -> bool:
+    """Whether a design is new, and there is no more to say of it."""
+    return bool(diff.get("new_design")) and not diff.get("notes")
+
+
+def is_loud(design: Mapping[str, Any], share: float = 0.0) -> bool:
+    """Whether a design has something new, worse, fixed or failing, or a number that moved by as much as a share."""
+    if any(is_open(f) and (f["gating"] or f["status"] in ("new", "worse")) for f in design["findings"]):
+        return True
+    diff = design["diff"]
+    return diff is None or not _quiet(diff, share)
+
+
+def _quiet(diff: Mapping[str, Any], share: float) -> bool:
+    if diff["fixed"] or any(key["class"] != "none" for key in diff["keys"]) or moved_queries(diff):
+        return False
+    if diff.get("new_design") or diff.get("tables_added") or diff.get("tables_removed"):
+        return False
+    moved = [m for m in diff.get("load_metrics") or () if m["direction"] != "same"]
+    return all(_small(m, share) for m in (*diff["metrics"], *moved))
+
+
+def _small(metric: Mapping[str, Any], share: float) -> bool:
+    before, after = metric["before"], metric["after"]
+    if before is None or after is None:
+        return bool(before == after)
+    return bool(
+        before == after or (metric["direction"] == "same" and not share) or abs(after - before) < share * abs(before)
+    )
+
+
+def listed(design: Mapping[str, Any]) -> list[Finding]:
+    """The findings of a design that a list at the top names: what fails, is new or worse; of a design that is new or
+    not compared, no info."""
+    first = design["diff"] is None or bool(design["diff"].get("new_design"))
+
+    def wanted(finding: Finding) -> bool:
+        if finding["gating"]:
+            return True
+        fresh = finding["status"] in (None, "new", "worse")
+        return fresh and not (first and finding["severity"] == "info")
+
+    return [f for f in design["findings"] if is_open(f) and wanted(f)]
 
 
 def metric_names(metrics: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -157,24 +243,35 @@ def _named(name: str, unit: str) -> str:
 
 
 def moved_queries(diff: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Queries that find their entities in another way than before."""
-    return [query for query in diff["queries"] if query["access_before"] != query["access_after"]]
+    """Queries that find their entities in another way than before, or with another number of requests."""
+    return [q for q in diff["queries"] if read(q, "before") != read(q, "after")]
+
+
+def read(query: Mapping[str, Any], side: str) -> str:
+    """How a query finds its entities ``before`` or ``after``: the access, with its requests where there are several."""
+    return str(query.get(f"read_{side}") or query[f"access_{side}"] or "none")
 
 
 def metric_change(metric: Mapping[str, Any]) -> str:
-    """``+0.96``, ``same``, ``unknown``."""
-    change = metric["change"]
+    """``+0.96``, ``+3.7 points`` of a share, ``unknown``; empty beside a time that is above a minute."""
+    change, unit = metric["change"], metric["unit"]
+    if unit == "ms" and max(metric["before"] or 0, metric["after"] or 0) > MS_MAX:
+        return ""
     if change is None:
         return "unknown"
-    shown = metric_value(abs(change), metric["unit"])
-    return shown if change == 0 or shown.startswith(">") else f"{'-' if change < 0 else '+'}{shown}"
+    sign = "-" if change < 0 else "+" if change else ""
+    if unit.split(" ")[0] == "share":
+        return f"{sign}{amount(100 * abs(change))} points"
+    return f"{sign}{metric_value(abs(change), unit)}"
 
 
 def metric_verdict(metric: Mapping[str, Any]) -> str:
     """Whether it got better or worse, and whether it is over its limit."""
-    after, limit = metric["after"], metric["limit"]
+    after, limit, unit = metric["after"], metric["limit"], metric["unit"]
     word = str(metric["direction"])
-    return f"{word}, over {metric_value(limit, metric['unit'])}" if _over(after, limit) else word
+    if unit == "ms" and min(metric["before"] or 0, after or 0) > MS_MAX:
+        return "above a minute as before"
+    return f"{word}, over {metric_value(limit, unit)}" if _over(after, limit) and not _over(limit, MS_MAX) else word
 
 
 def _over(after: float | None, limit: float | None) -> bool:

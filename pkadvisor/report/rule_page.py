@@ -41,6 +41,7 @@ def rule_json(rule: Rule, limits: Limits) -> dict[str, Any]:
                 "when": level.when.text.strip(),
                 "plainly": "" if rule.builtin else plainly(level.when.text),
                 "message": " ".join(level.message.split()),
+                "fix": " ".join(level.fix.split()),
             }
             for level in rule.levels
         ],
@@ -153,8 +154,10 @@ def render_rule(rule: dict[str, Any], *, width: int, color: bool, ascii_only: bo
     for level in rule["levels"]:
         page.line(f"  {level['severity']}", _STYLES[level["severity"]])
         if level["plainly"]:
-            page.wrapped(level["plainly"], indent="    ")
+            page.wrapped(" ".join(level["when"].split()), indent="    ", hanging="      ")
             page.wrapped(f"says: {_example(level['message'])}", indent="    ", hanging="      ")
+            if level["fix"] != rule["fix"]:
+                page.wrapped(f"fix: {_example(level['fix'])}", indent="    ", hanging="      ")
     page.wrapped(f"needs: {', '.join(_NEEDS[need] for need in rule['needs'])}; asked of every {_scope(rule)}")
     if rule["unit"]:
         page.wrapped(f"measured in {rule['unit']}" + ("; a baseline holds it to its number" if rule["ratchet"] else ""))

@@ -224,7 +224,7 @@ def message(finding: dict[str, Any]) -> str:
     whole = words.sentence(_flat(finding["message"]))
     first = whole if len(whole) <= SENTENCE_MAX else f"{_short(finding)} {whole}"
     numbers = words.numbers(finding)
-    parts = [first, words.sentence(f"Measured: {numbers}") if numbers else ""]
+    parts = [first, words.sentence(f"Value: {numbers}") if numbers else ""]
     parts += [words.sentence(f"Fix: {_flat(finding['fix'])}") if finding["fix"] else ""]
     parts += [words.sentence(f"Proposed: {_flat(finding['proposal'])}") if finding["proposal"] else ""]
     text = " ".join(part for part in parts if part)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import did_you_mean
 from pkadvisor.review.evaluate import Evaluation
@@ -11,7 +12,7 @@ from pkadvisor.review.findings import Finding, Severity
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.declaration_yaml import Document, Path_
+    from pkadvisor.observe.declaration_yaml import Path_
     from pkadvisor.review.findings import Place
     from pkadvisor.review.rule import Rule
     from pkadvisor.review.views import DesignView, TableView
@@ -25,6 +26,8 @@ NOTHING = "PK906"
 NEVER_SUPPRESSED = (MALFORMED, UNUSED, EXPIRED, STALE)
 """What is about suppressions and the baseline is put right in them."""
 
+SPELLING_MIN = 0.85
+"""How alike two names are of which one is a spelling of the other: Order and Orders, not Devices and Invoices."""
 _NUMBERS = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
 
 
@@ -52,23 +55,12 @@ def builtin_finding(
         kind=None,
         scope=str(rule.scope),
         subject=subject or design.name,
-        path=logical or logical_path(design.document, path),
+        path=logical or design.document.logical(path),
         place=place or design.place(path, at_key=len(path) == 2),
         fix=rule.fix if fix is None else fix,
         document_path=path,
+        pointed=design.document.logical(path),
     )
-
-
-def logical_path(document: Document, path: Path_) -> str:
-    """A path in names: items of lists by their ``name``, else by their place."""
-    words = list[str]()
-    content: Any = document.content
-    for step in path:
-        below: Any = content[step] if isinstance(content, dict | list) else None  # type: ignore[index]
-        named = isinstance(step, int) and isinstance(below, dict) and isinstance(below.get("name"), str)
-        words.append(below["name"] if named and isinstance(below, dict) else str(step))
-        content = below
-    return ".".join(words)
 
 
 def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluation, ...]:
@@ -76,7 +68,7 @@ def evaluate_builtin(rules: Sequence[Rule], design: DesignView) -> tuple[Evaluat
     found = []
     for rule in rules:
         if rule.id == MISMATCH:
-            held = any(t.has_data for t in design.tables) or design.unmatched
+            held = any(t.has_data for t in design.tables) or design.profiled
             findings = tuple(_mismatches(rule, design))
             why = "" if held else "needs a profile (--profile) or data (--data)"
             found.append(Evaluation(rule, len(design.tables) if held else 0, findings, 0, (), why))
@@ -103,26 +95,72 @@ def _by_table(design: DesignView) -> dict[str, list[TableView]]:
 def _mismatches(rule: Rule, design: DesignView) -> Iterator[Finding]:
     tables = [t for t in design.tables if t.has_data]
     names = tuple(dict.fromkeys(t.section.table for t in design.tables))
-    for other in design.unmatched:
-        near = did_you_mean(other, names)
+    without = tuple(n for n in names if all(t.section.table != n for t in tables))
+    only = len(names) == 1 and len(design.profiled) == 1
+    meant = {other: near_name(other, without) for other in design.unmatched}
+    clear = only or any(meant.values())
+    for other, near in meant.items() if tables or clear else ():
         message = f"the profile holds a table '{other}', which this design does not declare"
-        severity = Severity.INFO if tables and not near else Severity.ERROR
-        yield builtin_finding(rule, design, message, subject=other, severity=severity, fix=near or None)
+        severity = Severity.ERROR if near or only else Severity.INFO
+        fix = f"did you mean '{near}'?" if near else None
+        yield builtin_finding(rule, design, message, subject=other, severity=severity, fix=fix)
+    if design.profiled and not tables and not (clear and meant):
+        yield _silent(rule, design, names, design.profiled, Severity.WARNING if meant else Severity.INFO)
     for view in tables:
         yield from _properties(rule, design, view)
 
 
-def unmatched_tables(rule: Rule, designs: Sequence[DesignView], profiled: Sequence[str]) -> tuple[Finding, ...]:
-    """Tables of a profile that none of several designs names, but for their spelling: at the table that was meant."""
-    names = {t.section.table.lower() for d in designs for t in d.tables}
+def near_name(other: str, names: Sequence[str]) -> str:
+    """The one of the names that is another spelling of ``other``, else an empty text."""
+    from difflib import SequenceMatcher
+
+    def alike(name: str) -> float:
+        return SequenceMatcher(None, folded(other), folded(name), autojunk=False).ratio()
+
+    def folded(word: str) -> str:
+        return re.sub(r"[-_. ]", "", word).lower()
+
+    return next((name for name in sorted(names, key=alike, reverse=True)[:1] if alike(name) >= SPELLING_MIN), "")
+
+
+def _silent(
+    rule: Rule, design: DesignView, names: Sequence[str], profiled: Sequence[str], severity: Severity
+) -> Finding:
+    """That a profile measures nothing of what is reviewed."""
+    there = [name or "a table without a name" for name in profiled]
+    message = f"the profile tells nothing of {_some(names)}: it is of {_some(there)}"
+    fix = "make one of these tables as well (advisor profile), or leave the profile out"
+    path: Path_ = ("tables", names[0]) if names else ("tables",)
+    return builtin_finding(rule, design, message, path=path, severity=severity, fix=fix)
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 4 else ""
+    shown = names[:3] if more else names
+    return ", ".join(shown) + more
+
+
+def unmatched_tables(
+    rule: Rule, designs: Sequence[DesignView], profiled: Sequence[str], elsewhere: frozenset[str] = frozenset()
+) -> tuple[Finding, ...]:
+    """Tables of a profile that none of several designs names, but for their spelling: at the table that was meant.
+
+    A profile that has nothing of any of them is told once, at the first. ``elsewhere``: tables, in lower case, of
+    designs that are not reviewed.
+    """
+    names = elsewhere | {t.section.table.lower() for d in designs for t in d.tables}
     without = {t.section.table: d for d in designs for t in d.tables if not t.has_data}
     found = []
     for other in profiled:
-        meant = next((n for n in without if other.lower() not in names and did_you_mean(other, (n,))), None)
-        if meant is not None:
+        meant = near_name(other, tuple(without)) if other.lower() not in names else ""
+        if meant:
             message = f"the profile holds a table '{other}', and none '{meant}'"
             fix = f"did you mean '{other}'? Else make the profile again (advisor profile)"
             found.append(builtin_finding(rule, without[meant], message, path=("tables", meant), subject=other, fix=fix))
+    if profiled and not found and not any(t.has_data for d in designs for t in d.tables):
+        severity = Severity.INFO if all(n.lower() in names for n in profiled) else Severity.WARNING
+        first = next((d for d in designs if d.tables), designs[0])
+        found.append(_silent(rule, first, tuple(without), profiled, severity))
     return tuple(found)
 
 

@@ -17,6 +17,7 @@ The ``diff`` of a design in the result of a review; None where there is nothing 
       "load_metrics": [],                  # the same, where the load changed: the old keys under the old and new load
       "queries": [
         {"table": "Telemetry", "kind": null, "name": "latest", "access_before": "point", "access_after": "table scan",
+         "requests_before": 1.0, "requests_after": null, "read_before": "point", "read_after": "table scan",
          "direction": "worse"}
       ],
       "keys": [
@@ -39,10 +40,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.plan import Access
-from pkadvisor.observe.workload import Operation
-from pkadvisor.review.facts.changes import RANKS, access_before, index_rows, key_change
+from pkadvisor.review.facts.changes import index_rows, key_change
 from pkadvisor.review.facts.tables import entities_of
 from pkadvisor.review.findings import Finding, Status
+from pkadvisor.review.gate import told
+from pkadvisor.review.reads import Read, direction, queries_of, read_before, read_of, read_under
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, CostEstimate
@@ -54,7 +56,13 @@ RATCHET = 1.05
 """A metric that grew beyond this counts as worse."""
 SAME = 0.01
 """Changes within this share of the number before are none."""
+MS_MAX = 60_000.0
+"""Above a minute one time is as bad as another."""
+ACCESS_RULES = frozenset(("PK201", "PK202", "PK204", "PK209", "PK211", "PK215", "PK216"))
+"""Rules that say in which way a query reads too much: one cause at a time."""
+LOST, WORSE_ACCESS = "PK802", "PK803"
 UNKNOWN = "unknown"
+WALKS = "walks without bound"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +80,15 @@ class Metric:
 
     @property
     def change(self) -> float | None:
-        """After - before."""
-        return None if self.before is None or self.after is None else self.after - self.before
+        """After - before; None where one of them is unknown, or both are times that nobody waits for."""
+        if self.before is None or self.after is None or self.capped:
+            return None
+        return self.after - self.before
+
+    @property
+    def capped(self) -> bool:
+        """Whether both sides are above a minute, where a request was given up long ago: the model tells no more."""
+        return self.unit == "ms" and min(self.before or 0.0, self.after or 0.0) > MS_MAX
 
     @property
     def direction(self) -> str:
@@ -85,7 +100,7 @@ class Metric:
             return "same"
         if self.more_is_worse is None:
             return UNKNOWN
-        return "worse" if (change > 0) is self.more_is_worse else "better"
+        return "worse" if (change > 0) == self.more_is_worse else "better"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +110,13 @@ class QueryChange:
     table: str
     kind: str | None
     name: str
-    access_before: str | None
-    access_after: str | None
+    before: Read | None
+    after: Read | None
 
     @property
     def direction(self) -> str:
         """better, worse, same or unknown."""
-        if self.access_before is None or self.access_after is None:
-            return UNKNOWN
-        lost = RANKS.index(self.access_after) - RANKS.index(self.access_before)
-        return "worse" if lost > 0 else "better" if lost < 0 else "same"
+        return direction(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +160,21 @@ def compared(
     profile_changed: bool = False,
     notes: Sequence[str] = (),
 ) -> Comparison:
-    """What changed in a design; ``old`` is None where there was none. ``design.compare_with(old)`` was called."""
-    if old is None:
-        return Comparison(against, new_design=not notes, notes=tuple(notes))
-    names, were = _names(design), _names(old)
+    """What changed in a design; ``old`` is None where there was none. ``design.compare_with(old)`` was called; tables
+    that stood in another file have what they were all the same."""
     both = [t for t in design.tables if t.before is not None]
+    if old is None and not both:
+        return Comparison(against, new_design=not notes, notes=tuple(notes))
+    names, were = _names(design), _names(old) if old is not None else {}
+    moved = {t.section.table.lower() for t in both}
+    profile_changed = profile_changed and any(t.has_data or (t.before and t.before.has_data) for t in design.tables)
     load_changed = profile_changed or any(_declared_load(t) != _declared_load(t.before) for t in both)
     return Comparison(
         against,
         profile_changed=profile_changed,
         load_changed=load_changed,
         notes=tuple(notes),
-        tables_added=tuple(name for key, name in names.items() if key not in were),
+        tables_added=tuple(name for key, name in names.items() if key not in were and key not in moved),
         tables_removed=tuple(name for key, name in were.items() if key not in names),
         metrics=tuple(m for t in both for m in metrics(t)),
         load_metrics=tuple(m for t in both for m in _load_metrics(t)) if load_changed else (),
@@ -190,7 +205,8 @@ def metrics(view: TableView) -> tuple[Metric, ...]:
     if before is not None or after is not None:
         return _paired(view, _measures(before, view.bench), _measures(after, view.bench))
     old = view.before.scheme if view.before is not None else None
-    return _paired(view, _counts(view, old), _counts(view, view.scheme))
+    found = _paired(view, _counts(view, old), _counts(view, view.scheme))
+    return tuple(m for m in found if m.name != WALKS or m.before or m.after)
 
 
 def _load_metrics(view: TableView) -> tuple[Metric, ...]:
@@ -215,7 +231,8 @@ def _paired(view: TableView, before: Iterable[_Measure], after: Iterable[_Measur
     found = []
     for name in dict.fromkeys((*was, *now)):
         one = now.get(name) or was[name]
-        old, new = (m.value if m is not None else None for m in (was.get(name), now.get(name)))
+        # Numbers of arrays compare as arrays do: ``>`` gives their own bool, which is neither True nor False.
+        old, new = (float(m.value) if m is not None else None for m in (was.get(name), now.get(name)))
         section = view.section
         found.append(Metric(section.table, section.kind, name, one.unit, old, new, one.limit, one.more_is_worse))
     return tuple(found)
@@ -253,14 +270,17 @@ def _counts(view: TableView, scheme: KeyScheme | None) -> list[_Measure]:
     """What can be said of keys without data."""
     if scheme is None:
         return []
-    asked = [c for c in view.workload.classes if c.operation is Operation.QUERY and not c.analytic]
-    best = [found[0] for c in asked if (found := view.plans_under(c, scheme))]
-    scans = sum(p.access is Access.TABLE_SCAN for p in best)
-    parts = sum(p.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) for p in best)
+    asked = [c for c in queries_of(view) if not c.analytic]
+    best = [r for c in asked if (r := read_under(view, c, scheme)) is not None]
+    scans = sum(r.access is Access.TABLE_SCAN for r in best)
+    # With the table scans, so that a partition scan that became one is no gain.
+    parts = sum(r.access not in (Access.POINT, Access.ROW_RANGE) and not r.in_order for r in best)
+    walks = sum(r.periods and r.requests is None for r in best)
     return [
         _Measure("table scans", "queries", float(scans)),
-        _Measure("partition scans", "queries", float(parts)),
-        _Measure("largest fan-out", "requests/query", float(max((p.buckets for p in best), default=1))),
+        _Measure("partition and table scans", "queries", float(parts)),
+        _Measure(WALKS, "queries", float(walks)),
+        _Measure("largest fan-out", "requests/query", max((r.requests for r in best if r.requests), default=1.0)),
         _Measure("index rows", "rows/entity", float(len(scheme.index_rows))),
     ]
 
@@ -270,16 +290,13 @@ def _counts(view: TableView, scheme: KeyScheme | None) -> list[_Measure]:
 
 def _queries(view: TableView) -> Iterable[QueryChange]:
     section = view.section
-    now = [c for c in view.workload.classes if c.operation is Operation.QUERY]
+    now = queries_of(view)
     for query in now:
-        plan = view.plan_of(query)
-        after = None if plan is None else str(plan.access)
-        yield QueryChange(section.table, section.kind, query.name, access_before(view, query), after)
+        yield QueryChange(section.table, section.kind, query.name, read_before(view, query), read_of(view, query))
     names = {c.name for c in now}
-    for old in view.before.workload.classes if view.before is not None else ():
-        if old.operation is Operation.QUERY and old.name not in names and view.before is not None:
-            was = view.before.plan_of(old)
-            yield QueryChange(section.table, section.kind, old.name, None if was is None else str(was.access), None)
+    for old in queries_of(view.before) if view.before is not None else ():
+        if old.name not in names and view.before is not None:
+            yield QueryChange(section.table, section.kind, old.name, read_of(view.before, old), None)
 
 
 def _keys(view: TableView) -> KeyChange:
@@ -321,7 +338,8 @@ def with_statuses(
     for finding in (f for e in old or () for f in e.findings if f.suppressed is None):
         known = said.get(finding.fingerprint)
         said[finding.fingerprint] = finding if known is None else _worse_of(known, finding)
-    done, seen = [], set[str]()
+    done: list[Evaluation] = []
+    seen: set[str] = set()
     for evaluation in evaluations:
         findings = []
         for finding in evaluation.findings:
@@ -329,8 +347,36 @@ def with_statuses(
             findings.append(_with_status(finding, said.get(finding.fingerprint), evaluation.rule.ratchet))
         done.append(replace(evaluation, findings=tuple(findings)))
     asked = {e.rule.id for e in evaluations if not e.skipped}
-    fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked)
+    done = _told_once(done)
+    fresh = [f for e in done for f in e.findings if f.status is Status.NEW and f.rule in (*ACCESS_RULES, LOST)]
+    fixed = tuple(f for key, f in said.items() if key not in seen and f.rule in asked and not _replaced(f, fresh))
     return tuple(done), fixed
+
+
+def _told_once(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """One finding for one query that got worse: the lost point read stands for what it reads now, and what it reads
+    now for any other change of access."""
+    fresh = [f for e in evaluations for f in e.findings if f.status is Status.NEW and f.suppressed is None]
+    lost = {f.path for f in fresh if f.rule == LOST}
+    effects = [f for f in fresh if f.rule in ACCESS_RULES]
+
+    def doubles(finding: Finding) -> bool:
+        if finding.status is not Status.NEW or finding.suppressed is not None:
+            return False
+        if finding.rule in ACCESS_RULES:
+            return finding.path in lost
+        return finding.rule == WORSE_ACCESS and any(
+            f.path == finding.path and f.severity.rank <= finding.severity.rank for f in effects
+        )
+
+    return [replace(e, findings=tuple(f for f in e.findings if not doubles(f))) for e in evaluations]
+
+
+def _replaced(gone: Finding, fresh: Sequence[Finding]) -> bool:
+    """Whether a query that read too much in one way now does in another, which is as bad or worse."""
+    return gone.rule in ACCESS_RULES and any(
+        f.path == gone.path and f.severity.rank <= gone.severity.rank for f in fresh
+    )
 
 
 def _with_status(finding: Finding, old: Finding | None, ratchet: bool) -> Finding:
@@ -347,8 +393,8 @@ def _worse_of(one: Finding, other: Finding) -> Finding:
 
 
 def counts(findings: Iterable[Finding], fixed: Sequence[Finding]) -> dict[str, int]:
-    """How many findings that are not suppressed have which status."""
-    found = [f.status for f in findings if f.suppressed is None]
+    """How many findings that are told have which status."""
+    found = [f.status for f in findings if told(f)]
     return {str(s): sum(f is s for f in found) for s in (Status.NEW, Status.WORSE, Status.UNCHANGED)} | {
         "fixed": len(fixed)
     }

@@ -6,16 +6,13 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.findings import Finding, Shown
+from pkadvisor.review.findings import Finding, Severity, Shown
+from pkadvisor.review.proposals import Proposals
 from pkadvisor.review.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.subjects import Scope, Subject, hole_of
-from pkadvisor.review.views import DesignView
-
-if TYPE_CHECKING:
-    pass
+from pkadvisor.review.views import DesignView, TableView
 
 UNKNOWN = "unknown"
 
@@ -36,11 +33,21 @@ class Evaluation:
 
 def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = False) -> tuple[Evaluation, ...]:
     """All rules over a design; ``compared`` says that there is a design before it."""
+    book, own = FactBook(design.limits), tuple(rule for rule in rules if not rule.builtin)
+    proposals = Proposals(lambda design, table: _severities(own, design, table))
+    return tuple(_asked(rule, design, book, compared, proposals) for rule in own)
+
+
+def _severities(rules: Sequence[Rule], design: DesignView, table: TableView) -> list[Severity]:
+    """What rules find in one table, without a word of it; rules that compare two designs are not asked."""
     book = FactBook(design.limits)
-    return tuple(_asked(rule, design, book, compared) for rule in rules if not rule.builtin)
+    about = [s for s in design.subjects if s.table is table]
+    asked = ((rule, s) for rule in rules if Need.DIFF not in rule.needs for s in about if s.scope is rule.scope)
+    levels = (_level(rule, subject, book) for rule, subject in asked)
+    return [level.severity for level in levels if isinstance(level, Level)]
 
 
-def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool) -> Evaluation:
+def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, proposals: Proposals) -> Evaluation:
     if Need.DIFF in rule.needs and not compared:
         return Evaluation(rule, 0, (), 0, (), "needs a design to compare with (--against, --against-ref)")
     subjects = [s for s in design.subjects if s.scope is rule.scope]
@@ -53,7 +60,7 @@ def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool) -> Ev
     for subject in subjects:
         found = _level(rule, subject, book)
         if isinstance(found, Level):
-            made = _finding(rule, found, subject, book)
+            made = _finding(rule, found, subject, book, proposals)
             findings.setdefault((made.path, made.message), made)
         elif found:
             undecided += 1
@@ -74,7 +81,7 @@ def _level(rule: Rule, subject: Subject, book: FactBook) -> Level | tuple[str, .
     return tuple(missing)
 
 
-def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Finding:
+def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook, proposals: Proposals) -> Finding:
     values = book.values(rule.names(), subject)
     measured = _number(rule.measured.value(values)) if rule.measured else None
     limit = _number(rule.limit.value(values)) if rule.limit else None
@@ -107,18 +114,11 @@ def _finding(rule: Rule, level: Level, subject: Subject, book: FactBook) -> Find
         limit=limit,
         unit=filled(rule.unit, told),
         facts=facts,
-        fix=filled(rule.fix, told),
-        proposal=_proposal(subject) if rule.proposes else "",
+        fix=filled(level.fix, told),
+        proposal=proposals.of(subject) if rule.proposes else "",
         document_path=path,
+        pointed=subject.design.document.logical(path),
     )
-
-
-def _proposal(subject: Subject) -> str:
-    """The keys that the adviser recommends instead of those in use; empty where it keeps them or cannot say."""
-    judged = subject.table.judged if subject.table else None
-    if judged is None or judged.advice is None or judged.advice.keep or not judged.advice.recommended.feasible:
-        return ""
-    return judged.advice.recommended.scheme.text
 
 
 def _number(value: float | None) -> float | None:

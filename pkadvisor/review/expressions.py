@@ -119,6 +119,18 @@ def names_in(text: str, known: Iterable[str]) -> list[str]:
     return list(found)
 
 
+def _short(what: str) -> str:
+    """A complaint about the syntax without the tokens that could stand there."""
+    found = re.search(r"(?:mismatched|extraneous) input '(.*?)' expecting|no viable alternative at input '(.*)'$", what)
+    found = found or re.search(r"token recognition error at: '(.*)'$", what)
+    if found is not None:
+        text = next((t for t in found.groups() if t is not None), "")
+        text = text.removesuffix("<EOF>").strip()
+        return f"unexpected '{text}'" if text else "unexpected end"
+    what = what.replace("at '<EOF>'", "at the end")
+    return re.sub(r"^Syntax error: ", "", what)
+
+
 def _explained(message: str, text: str) -> ExpressionError:
     """CEL's complaint without its own picture of the line: ``<input>:LINE:COLUMN: what``."""
     place = re.search(r"<input>:(\d+):(\d+): (.*?)(?: \(in container ''\))?(?:\n|$)", message)
@@ -128,6 +140,7 @@ def _explained(message: str, text: str) -> ExpressionError:
     before = sum(len(line) + 1 for line in lines[: int(place[1]) - 1])
     what = place[3].replace("undeclared reference to", "there is no fact")
     what = re.sub(r"found no matching overload for '_?(.+?)_?' applied to '\((.*)\)'", r"'\1' does not take (\2)", what)
+    what = _short(what)
     column = before + int(place[2]) - 1
     if named := re.match(r"there is no fact '([^']+)'", what):
         start = text.rfind(named[1], 0, column + len(named[1]))  # CEL points at the last dot of a name

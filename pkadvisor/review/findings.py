@@ -98,6 +98,8 @@ class Finding:
     baselined: bool = False
     document_path: tuple[str | int, ...] = ()
     """The value of the file that it is about, by keys and indexes."""
+    pointed: str = ""
+    """The same in names, as ``path`` is: ``tables.Orders.erase_by`` of a finding about the table."""
 
     @property
     def fingerprint(self) -> str:

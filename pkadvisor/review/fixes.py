@@ -81,11 +81,11 @@ def fixed(
     findings: Sequence[Wanted],
     words: Mapping[str, Sequence[str]],
     *,
-    compared: bool = False,
+    in_use: Mapping[str, str] | None = None,
 ) -> Fixed:
     """The text of a reviewed design with all safe edits made; ``words`` are the names of each rule beside its id.
 
-    ``compared``: there is a design before it, whose keys are in use.
+    ``in_use``: tables whose keys must be taken for keys that rows are stored under, each with the reason.
     """
     source = _Source(view, text)
     edits, refused = dict[Edit, None](), dict[Refusal, None]()
@@ -93,7 +93,7 @@ def fixed(
     for wanted in findings:
         try:
             if wanted.rule in (PADDING, SEPARATOR):
-                for path, at, width, put, what in _key_edits(view, wanted, compared):
+                for path, at, width, put, what in _key_edits(view, wanted, in_use or {}):
                     edits[source.in_template(path, at, width, put, wanted.rule, what)] = None
                     templates.setdefault(path, {})[at, width] = put
         except _RefusedError as error:
@@ -113,12 +113,14 @@ def fixed(
 # -- keys --------------------------------------------------------------------------------------------------------------
 
 
-def _key_edits(view: DesignView, wanted: Wanted, compared: bool) -> Iterator[tuple[Path_, int, int, str, str]]:
+def _key_edits(
+    view: DesignView, wanted: Wanted, in_use: Mapping[str, str]
+) -> Iterator[tuple[Path_, int, int, str, str]]:
     """(path of the template, offset in it, characters replaced, text instead, what is done)."""
     about = [s for s in view.subjects if s.logical == wanted.path and s.scope in (Scope.KEY, Scope.PART)]
     found = False
     for subject in about:
-        _refuse_stored(subject.view, compared)
+        _refuse_stored(subject.view, in_use)
         key = subject.above(Scope.KEY)
         item: KeyText = key.item
         spans = hole_spans(item.text)
@@ -155,12 +157,14 @@ def _key_edits(view: DesignView, wanted: Wanted, compared: bool) -> Iterator[tup
         raise _RefusedError("its parts do not touch: which text none of them can contain is for you to say")
 
 
-def _refuse_stored(table: TableView, compared: bool) -> None:
+def _refuse_stored(table: TableView, in_use: Mapping[str, str]) -> None:
     """Refuse to edit keys that rows may be stored under, or that a filter spells out."""
     name, declared = table.section.table, table.declared
     if table.has_data or declared.entities_total or any(kind.entities_total for kind in declared.kinds):
         raise _RefusedError(f"{name} holds rows: other keys are a migration, never a fix")
-    if compared or (table.before is not None and table.before.scheme is not None):
+    if name in in_use:
+        raise _RefusedError(f"{in_use[name]}: other keys are a migration, never a fix")
+    if table.before is not None and table.before.scheme is not None:
         raise _RefusedError(f"{name} is in use with the design before: other keys are a migration, never a fix")
     content = table.design.document.content["tables"][name]
     for group in ("queries", "writes"):

@@ -28,6 +28,11 @@ class Gate:
         return not any(self.stops(finding) for finding in findings)
 
 
+def told(finding: Finding) -> bool:
+    """Whether a finding is told: not suppressed, and not in the baseline unless it got worse."""
+    return finding.suppressed is None and (not finding.baselined or finding.status is Status.WORSE)
+
+
 def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Worst first, then by place, then by rule."""
     return tuple(

@@ -43,6 +43,8 @@ class Level:
     severity: Severity
     when: Expression
     message: str
+    fix: str
+    """What to do in this case; the fix of the rule where the level has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ class Rule:
             found |= dict.fromkeys(level.when.names) | dict.fromkeys(placeholders(level.message))
         for expression in (self.measured, self.limit):
             found |= dict.fromkeys(expression.names if expression else ())
-        words = (*placeholders(self.fix), *placeholders(self.unit))
+        fixes = (self.fix, *(level.fix for level in self.levels))
+        words = (*(n for fix in fixes for n in placeholders(fix)), *placeholders(self.unit))
         return tuple(n for n in dict.fromkeys((*found, *words)) if n not in OWN_WORDS)
 
 
@@ -147,7 +150,7 @@ _KEYS = {
     "builtin": bool,
     "severity": str,
 }
-_LEVEL_KEYS = ("severity", "when", "message")
+_LEVEL_KEYS = ("severity", "when", "message", "fix")
 CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
 _CASE = re.compile(r"^\[\[(?:fail|pass)\]\]", re.MULTILINE)
 _HEADER = re.compile(r"^\s*\[", re.MULTILINE)
@@ -206,14 +209,15 @@ def _folder(folder: Path) -> list[tuple[Rule, str]]:
 
 def load_rule(path: Path) -> Rule:
     """One rule from its file, checked; UsageError with the place."""
-    return _Reader(TomlFile(path, what="rule")).rule()
+    return _Reader(TomlFile(path, what="rule"), own=True).rule()
 
 
 class _Reader:
     """Reads one file and points at what is wrong in it."""
 
-    def __init__(self, file: TomlFile, *, trusted: bool = False) -> None:
+    def __init__(self, file: TomlFile, *, trusted: bool = False, own: bool = False) -> None:
         self.file = file
+        self.own = own and not file.path.is_relative_to(resource("rules"))
         self.trusted = trusted
         self.content = file.content
 
@@ -224,6 +228,9 @@ class _Reader:
         rule_id, name = self._text("id"), self._text("name")
         if not _ID.fullmatch(rule_id):
             raise self.at("id", f"'{rule_id}' is no rule id", "capital letters, then digits: ACME001")
+        if self.own and re.match(r"PK[0-9]", rule_id):
+            fix = "take capital letters of your own: ACME001"
+            raise self.at("id", f"'{rule_id}': ids that begin with PK are those of the bundled rules", fix)
         if not _NAME.fullmatch(name):
             raise self.at("name", f"'{name}' is no rule name", "lower-case words with hyphens: key-too-long")
         levels = self._builtin_level(Scope(scope)) if builtin else tuple(self._levels(Scope(scope)))
@@ -300,11 +307,18 @@ class _Reader:
                 raise self.file.at(("level", i, "when"), "the level has no message", 'add message = "…"')
             if "message" in level:
                 self._check_holes(("level", i, "message"), message, scope)
-            yield Level(Severity(severity), when, message)
+            fix = level.get("fix", self._text("fix"))
+            if "fix" in level:
+                if not fix.strip():
+                    raise self.file.at(("level", i, "fix"), "fix is empty")
+                self._check_holes(("level", i, "fix"), fix, scope)
+            yield Level(Severity(severity), when, message, fix.strip())
 
     def _builtin_level(self, scope: Scope) -> tuple[Level, ...]:
         severity = self._choice("severity", self.content.get("severity", "error"), tuple(Severity))
-        return (Level(Severity(severity), language(scope).trusted("false"), self._text("title")),)
+        return (
+            Level(Severity(severity), language(scope).trusted("false"), self._text("title"), self._text("fix").strip()),
+        )
 
     def _check_needs(self, levels: Sequence[Level]) -> None:
         """A condition over what only a comparison knows is never decided without one."""
@@ -336,6 +350,10 @@ class _Reader:
     def _near(self, message: str, scope: Scope) -> str:
         """The fact that was probably meant."""
         found = re.search(r"there is no fact '([^']+)'", message)
+        if "(double, int)" in message or "(int, double)" in message:
+            return "numbers are written with a point: 2.0"
+        if re.match("unexpected|missing", message):
+            return "conditions are CEL, as in: table.index_rows > 2.0 && !(table.entities < 10.0)"
         if found is None:
             return "the facts and their types: advisor rules facts"
         return did_you_mean(found[1], tuple(types_for(scope))) or "the facts: advisor rules facts"

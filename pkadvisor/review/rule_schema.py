@@ -38,6 +38,7 @@ def rule_schema() -> dict[str, Any]:
             severity=_SEVERITY,
             when={**_TEXT, "description": "A condition in CEL over the facts: advisor rules facts."},
             message={**_TEXT, "description": "With {facts}; a piece in [brackets] is left out if one is unknown."},
+            fix={**_WORDS, "description": "What to do at this level, where that is not the fix of the rule."},
         ),
         "measured": {**_TEXT, "description": "The number of the finding, as a CEL expression."},
         "limit": {**_TEXT, "description": "What it is held against, as a CEL expression."},

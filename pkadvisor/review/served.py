@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -30,6 +31,7 @@ from pkadvisor.design.transforms import (
 from pkadvisor.design.transforms.periods import time_unit
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
+from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import KeyPart
 from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
@@ -51,8 +53,8 @@ from pkadvisor.table.odata import (
 T = TypeVar("T")
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
-PAD_DIGITS = 10
-"""Digits that hold every Int32; an Int64 takes 19."""
+INT32_DIGITS, INT64_DIGITS = 10, 19
+"""Digits that hold every number of the type."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
 
 
@@ -83,6 +85,7 @@ class Cause(StrEnum):
     NEGATION = "negation"
     TIMESTAMP = "timestamp"
     PERIODS = "periods"
+    EACH_PERIOD = "each period"
     ROW_KEY = "row key left out"
     ROW_KEY_MEANT = "row key by its properties"
     TOLD = "told by the partition"
@@ -106,6 +109,8 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.TIMESTAMP
     if (periods_of(view, query) or 0) > PERIODS_MANY:
         return Cause.PERIODS
+    if query.name in view.uncounted:
+        return Cause.EACH_PERIOD
     if row_key_known(view, query):
         return Cause.ROW_KEY
     if row_key_meant(view, query):
@@ -259,7 +264,7 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
 
 # --- periods ----------------------------------------------------------------------------------------------------------
 
-_PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
+PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
 _STAMPS = (
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
@@ -283,9 +288,18 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return None
     seconds = _span_s(wanted[part.property])
     if seconds is not None:
-        return seconds / _PERIOD_S.get(time_unit(part.format), 1)
+        return seconds / PERIOD_S.get(time_unit(part.format), 1)
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
+
+
+def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
+    """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
+    found = asked_apart(query, view.scheme, view.types) if query.name in view.uncounted and view.scheme else None
+    seconds = _span_s(found[1]) if found is not None else None
+    if found is None or seconds is None:
+        return None
+    return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
 
 
 def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
@@ -296,6 +310,12 @@ def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
     if plan.range_atom[0] != "t":
         return None
     return next((p for p in key.partition if isinstance(p, Time) and p.property == plan.range_atom[1]), None)
+
+
+def periods_within(part: Time, span: Range) -> float | None:
+    """The periods of a part between two bounds; None where the filter does not tell how many."""
+    seconds = _span_s(span)
+    return None if seconds is None else seconds / PERIOD_S.get(time_unit(part.format), 1)
 
 
 def _span_s(span: Range) -> float | None:
@@ -336,7 +356,7 @@ def _stamps_between(span: Range) -> float | None:
             return None
         if unit == "month":
             return max(0.0, float(12 * (high.year - low.year) + high.month - low.month))
-        return max(0.0, (high - low).total_seconds() / _PERIOD_S[unit])
+        return max(0.0, (high - low).total_seconds() / PERIOD_S[unit])
     return None
 
 
@@ -387,7 +407,7 @@ def turned_part(view: TableView, query: QueryClass) -> str:
         return ""
     for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
         by = next((o for o in query.order_by if part.properties == (o.property,)), None)
-        turned = _turned(part, view.types, descending=by.descending) if by is not None else None
+        turned = _turned(part, view, descending=by.descending) if by is not None else None
         if turned is None:
             continue
         changed = (*key[:position], turned, *key[position + 1 :])
@@ -404,7 +424,7 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
     if plan is None or view.scheme is None or not turned:
         return ()
     key = list(view.scheme.each_key())[plan.via][0].row
-    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view.types)]
+    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
     found = []
     for other in view.workload.classes:
         now = _plan_in_order(view, other)
@@ -423,25 +443,35 @@ def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _rows_turned(key: tuple[Part, ...], turned: str, types: dict[str, EdmType]) -> Iterator[tuple[Part, ...]]:
+def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:
     """The RowKey with the part turned that reads so."""
     for position, part in enumerate(key):
         for descending in (False, True):
-            other = _turned(part, types, descending=descending) if part.properties else None
+            other = _turned(part, view, descending=descending) if part.properties else None
             if other is not None and str(other) == turned:
                 yield (*key[:position], other, *key[position + 1 :])
 
 
-def _turned(part: Part, types: dict[str, EdmType], *, descending: bool) -> Part | None:
+def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
-    edm = types.get(name)
+    edm = view.types.get(name)
     if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
     if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.width if isinstance(part, Pad | ReversePad) else PAD_DIGITS if edm is EdmType.INT32 else 19
+        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
+
+
+def digits_for(name: str, view: TableView) -> int | None:
+    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
+    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
+    if width is None or not view.has_data or view.population is None or not view.population.has(name):
+        return width
+    from pkadvisor.design.candidates import digits
+
+    return digits(view.population, name)
 
 
 def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:
@@ -534,6 +564,7 @@ def _asked_for(view: TableView) -> set[str]:
 __all__ = [
     "KEY_NAMES",
     "PERIODS_MANY",
+    "PERIOD_S",
     "SCANS",
     "Cause",
     "against_turn",
@@ -545,6 +576,8 @@ __all__ = [
     "or_parts",
     "order_unserved",
     "periods_of",
+    "periods_within",
+    "requests_for_periods",
     "row_key_known",
     "row_key_meant",
     "told_by_partition",

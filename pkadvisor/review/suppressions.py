@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.declaration_comments import Comment, comments
-from pkadvisor.review.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding, logical_path
+from pkadvisor.review.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
 from pkadvisor.review.evaluate import Evaluation
 from pkadvisor.review.findings import Finding, Place, Suppression
 
@@ -32,7 +32,8 @@ class ConfiguredSuppression:
     """A suppression of the configuration (``[[review.suppress]]``), for files that cannot be annotated.
 
     ``rule`` is an id or a name; ``path`` a glob of design files (empty: all); ``target`` a logical path or glob, which
-    covers everything below it too (empty: the whole design); ``until`` the last day (ISO) or empty; ``where`` names
+    covers everything below it too (empty: the whole design): that of the subject of a finding, or of the value that it
+    points at; ``until`` the last day (ISO) or empty; ``where`` names
     the place that it is written at, such as ``pkadvisor.toml:12``.
     """
 
@@ -71,6 +72,8 @@ FORM = '# pkadvisor: ignore[PK101] reason="why this is fine"'
 _MENTION = re.compile(r"(?:(?<=\s)|^)" + MENTION, re.IGNORECASE)
 _HEAD = re.compile(r"#\s*pkadvisor\s*:\s*")
 _RULES = re.compile(r"ignore\s*\[([^\]]*)\]")
+_NAMED = re.compile(r"[A-Za-z]+[0-9][0-9A-Za-z]*|[a-z]+(?:-[a-z]+)+")
+"""What looks like an id or a name of a rule."""
 _WORD = re.compile(r"\s+([A-Za-z_-]+)\s*=\s*")
 _VALUE = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s\"'#]+)")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -117,6 +120,9 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
         raise MalformedError("a suppression begins with 'pkadvisor:'")
     named = _RULES.match(text, head.end())
     if named is None:
+        rest = text[head.end() :]
+        if _NAMED.search(rest):
+            raise MalformedError(f"the form is {FORM.removeprefix('# pkadvisor: ')}", f"write {_formed(rest, rules)}")
         raise MalformedError("it names no rule: there is no form that lets every rule pass")
     found = tuple(dict.fromkeys(_rule(word.strip(), rules) for word in named[1].split(",")))
     at, values = named.end(), dict[str, str]()
@@ -144,6 +150,14 @@ def _parsed(text: str, begin: int, rules: Sequence[Rule], blank: Directive) -> t
     return replace(made, end_column=blank.column + at - begin), at
 
 
+def _formed(text: str, rules: Sequence[Rule]) -> str:
+    """A suppression as it should be, with the rules that a misspelt one names."""
+    known = {w for rule in rules for w in (rule.id, rule.name, *rule.aliases)}
+    before = re.split(r"\breason\b|[\"']", text)[0]
+    named = [word for word in _NAMED.findall(before) if word in known]
+    return FORM.replace("PK101", ", ".join(named) or "PK101")
+
+
 def is_day(text: str) -> bool:
     """Whether a text is a day of the calendar, as in 2027-03-31."""
     try:
@@ -162,9 +176,15 @@ def _rule(word: str, rules: Sequence[Rule]) -> str:
                 raise MalformedError(f"{rule.id} cannot be suppressed", "correct or remove what it is about")
             return rule.id
     known = tuple(w for rule in rules for w in (rule.id, rule.name, *rule.aliases))
-    raise MalformedError(
-        f"there is no rule '{word[:60]}'", did_you_mean(word, known) or "'advisor rules list' names them"
-    )
+    near = next((w for w in (_digits(word), word.upper(), word.lower()) if w in known), "")
+    meant = f"did you mean '{near}'?" if near else did_you_mean(word, known)
+    raise MalformedError(f"there is no rule '{word[:60]}'", meant or "'advisor rules list' names them")
+
+
+def _digits(word: str) -> str:
+    """An id whose digits were written as the letters that look like them."""
+    id_ = re.fullmatch(r"([A-Z]{2,8}?)([0-9OIl]{3,4})", word)
+    return word if id_ is None else id_[1] + id_[2].translate(str.maketrans("OIl", "011"))
 
 
 # -- what they do ------------------------------------------------------------------------------------------------------
@@ -203,7 +223,7 @@ def suppressed(
             done.append(_evaluation(rule, written, [_malformed(rule, design, d) for d in written if d.wrong]))
         elif rule.id == UNUSED:
             unused = [
-                _unused(rule, design, d, name, known)
+                _unused(rule, design, d, name, known, evaluations)
                 for d in valid
                 for name in d.rules
                 if name in judged and (name, d.path) not in there_are
@@ -247,11 +267,28 @@ def configured_findings(
         return ()
     target = entry.target or "the whole design"
     message = f"the suppression of {rule} in {entry.where} has nothing to suppress at {target}"
+    elsewhere = dict.fromkeys(f.path for f in findings if f.rule == rule and _matches(entry.path, f.design))
+    if elsewhere:
+        more = f" and {len(elsewhere) - 3} more" if len(elsewhere) > 4 else ""
+        message += f"; its findings are at: {', '.join(list(elsewhere)[: 3 if more else 4])}{more}"
     if ended:
         message = (
             f"the suppression of {rule} at {target} in {entry.where} ended with {entry.until} and no longer counts"
         )
     return (builtin_finding(page, design, message, subject=f"{rule} {entry.path} {entry.target}"),)
+
+
+def configured_nowhere(
+    design: DesignView, entry: ConfiguredSuppression, chosen: Sequence[Rule], known: Sequence[Rule]
+) -> tuple[Finding, ...]:
+    """That a suppression of the configuration is for files that there are not, told at a design of the run."""
+    page = next((r for r in chosen if r.id == UNUSED), None)
+    if page is None:
+        return ()
+    rule = _rule(entry.rule, known)
+    message = f"the suppression of {rule} in {entry.where} is for {entry.path}, and there is no such design"
+    fix = "correct its path, or remove it"
+    return (builtin_finding(page, design, message, subject=f"{rule} {entry.path} {entry.target}", fix=fix),)
 
 
 def check_configured(configured: Sequence[ConfiguredSuppression], known: Sequence[Rule]) -> None:
@@ -274,9 +311,12 @@ def configured_covers(entry: ConfiguredSuppression, finding: Finding, known: Seq
     """Whether an entry of the configuration is about a finding."""
     if _rule(entry.rule, known) != finding.rule or not _matches(entry.path, finding.design):
         return False
-    target = entry.target
-    below = finding.path == target or finding.path.startswith(f"{target}.")
-    return not target or below or fnmatchcase(finding.path, target)
+    return not entry.target or any(_below(path, entry.target) for path in (finding.path, finding.pointed))
+
+
+def _below(path: str, target: str) -> bool:
+    """Whether a logical path is a target, lies below it, or is one of those that a glob means."""
+    return path == target or path.startswith(f"{target}.") or fnmatchcase(path, target)
 
 
 def matches_design(entry: ConfiguredSuppression, design: str) -> bool:
@@ -328,10 +368,19 @@ def _malformed(rule: Rule, design: DesignView, directive: Directive) -> Finding:
     return _told(rule, design, directive, f"this suppression does not count: {directive.wrong}", fix=directive.fix)
 
 
-def _unused(rule: Rule, design: DesignView, directive: Directive, name: str, known: Sequence[Rule]) -> Finding:
+def _unused(
+    rule: Rule,
+    design: DesignView,
+    directive: Directive,
+    name: str,
+    known: Sequence[Rule],
+    evaluations: Sequence[Evaluation],
+) -> Finding:
     words = next(f"{r.id} {r.name}" for r in known if r.id == name)
-    at = logical_path(design.document, directive.path)
-    return _told(rule, design, directive, f"{words} is not found at {at}: nothing is suppressed", subject=name)
+    at = design.document.logical(directive.path)
+    lines = sorted({f.place.line for e in evaluations for f in e.findings if f.rule == name})
+    more = f", but at line {', '.join(map(str, lines[:4]))}{' and others' if len(lines) > 4 else ''}" if lines else ""
+    return _told(rule, design, directive, f"{words} is not found at {at}{more}: nothing is suppressed", subject=name)
 
 
 def _expired(rule: Rule, design: DesignView, directive: Directive) -> Finding:

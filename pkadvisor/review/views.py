@@ -6,25 +6,36 @@ it; the search for better keys runs only where a finding proposes some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import Access, AccessPlan, plan
+from pkadvisor.design.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
 from pkadvisor.design.scheme import IndexRow, KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
-from pkadvisor.design.transforms import FORBIDDEN, Literal
+from pkadvisor.design.transforms import FORBIDDEN, Literal, time_unit
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.review.beginnings import beginnings_known
+from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
 from pkadvisor.table.edm import EdmType
-from pkadvisor.table.odata import MAX_COMPARISONS, comparison_count, mismatches
+from pkadvisor.table.odata import (
+    MAX_COMPARISONS,
+    And,
+    Comparison,
+    Filter,
+    Not,
+    Or,
+    Parameter,
+    comparison_count,
+    mismatches,
+)
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
@@ -61,7 +72,9 @@ class DesignView:
         self.limits = limits
         self.has_profile = has_profile
         self.unmatched = unmatched
-        """Tables of the profile that no design names."""
+        """Tables of the profile that no design of the project names."""
+        self.profiled: tuple[str, ...] = ()
+        """All tables of the profile, where no other design is reviewed."""
         self.budgets = budgets
         """Bounds that every table is held against."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
@@ -107,13 +120,26 @@ class TableView:
         return self.section.declared
 
     @cached_property
-    def types(self) -> dict[str, EdmType]:
-        """Declared types, and those that the data shows."""
+    def declared_types(self) -> dict[str, EdmType]:
+        """The types that the design file declares."""
         declared = self.section.declared
         kind = next((k for k in declared.kinds if k.name == self.section.kind), None) if declared else None
-        found = dict(kind.properties if kind else declared.properties) if declared else {}
+        return dict(kind.properties if kind else declared.properties) if declared else {}
+
+    @cached_property
+    def types(self) -> dict[str, EdmType]:
+        """Declared types, and for the other properties those that the data shows.
+
+        A text such as '00123' looks like a number in a CSV file, so what is declared counts more.
+        """
         data = self.section.data
-        return {**found, **(dict(data.types) if data is not None else {})}
+        return {**(dict(data.types) if data is not None else {}), **self.declared_types}
+
+    @cached_property
+    def _looks_different(self) -> bool:
+        """Whether the data shows another type than the declared one for any property."""
+        data = self.section.data
+        return data is not None and any(data.types.get(n, edm) is not edm for n, edm in self.declared_types.items())
 
     @cached_property
     def scheme(self) -> KeyScheme | None:
@@ -138,7 +164,7 @@ class TableView:
 
     @cached_property
     def _observed(self) -> Workload:
-        return observed(replace(self.section, declared=_without_keys(self.section.declared)))[0]
+        return observed(replace(self.section, declared=_without_keys(self.section.declared)), self.types)[0]
 
     @property
     def workload(self) -> Workload:
@@ -152,9 +178,24 @@ class TableView:
         if names_keys(query):
             found = plan_as_sent(query, self.types)
         else:
-            wanted = conditions(query.filter)
-            found = plan(query, wanted, beginnings_known(scheme, wanted.ranges), self.types, PROMISED)
+            found = bounded(self._all_plans(query, scheme), query)
         return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+
+    def _all_plans(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
+        wanted = conditions(query.filter)
+        return plan(query, wanted, beginnings_known(scheme, wanted.ranges), self.types, PROMISED)
+
+    def back_unit(self, query: QueryClass) -> str | None:
+        """The day, hour or shorter period that a query can only go back by, for what it fixes beside the time; None
+        where it is served otherwise, or where the periods are longer."""
+        found, scheme = self.plan_of(query), self.scheme
+        if found is None or scheme is None or names_keys(query) or query.filter is None:
+            return None
+        way = found if found.back else None
+        if found.access is Access.TABLE_SCAN:
+            way = next((p for p in self._all_plans(query, scheme) if p.back), None)
+        unit = time_unit(way.periods.format) if way is not None and way.periods is not None else None
+        return unit if unit in FINE_PERIODS else None
 
     @cached_property
     def _plans(self) -> dict[str, tuple[AccessPlan, ...]]:
@@ -173,9 +214,14 @@ class TableView:
         cost = None if names_keys(query) else self.cost_of(query)
         found = self._plans.get(query.name, ())
         if cost is not None and cost.plan is not None:
-            scanned = cost.plan.access is Access.TABLE_SCAN and self.scheme is not None
-            if not scanned or beginnings_known(self.scheme, conditions(query.filter).ranges) == self.scheme:  # type: ignore[arg-type]
-                return cost.plan
+            scanned = cost.plan.access is Access.TABLE_SCAN
+            ranges = conditions(query.filter).ranges
+            if scanned and self.scheme is not None and beginnings_known(self.scheme, ranges) != self.scheme:
+                return found[0] if found else None
+            if self._looks_different:  # the order of texts is not that of the numbers that they look like
+                sent = (cost.plan.via, cost.plan.back, cost.plan.access)
+                return next((p for p in found if (p.via, p.back, p.access) == sent), cost.plan)
+            return cost.plan
         return found[0] if found else None
 
     # --- with data ------------------------------------------------------------------------------------------------
@@ -196,7 +242,8 @@ class TableView:
         found = {c.name for c in self.workload.classes if set(names_keys(c)) - set(own)}
         for query in self.workload.classes:
             if query.filter is not None and (
-                mismatches(query.filter, data.types)
+                mismatches(query.filter, self.types)
+                or mismatches(_as_shown(query.filter, data.types), data.types)
                 or comparison_count(query.filter) > min(MAX_COMPARISONS, self.limits.filter_comparisons)
             ):
                 found.add(query.name)
@@ -208,12 +255,27 @@ class TableView:
         return frozenset(found | {c.name for c in self.workload.classes if any(f"'{c.name}'" in r for r in strange)})
 
     @cached_property
+    def uncounted(self) -> frozenset[str]:
+        """Names of the classes that could ask each period of a PartitionKey apart, and are planned as a run of all."""
+        if self.scheme is None:
+            return frozenset()
+        runs = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+        asking = [c for c in self.workload.classes if asked_apart(c, self.scheme, self.types) is not None]
+        return frozenset(c.name for c in asking if (p := self._plans.get(c.name)) and p[0].access in runs)
+
+    @cached_property
     def _priced(self) -> Section:
-        """The section without the classes that cannot be priced, so that the rest can."""
-        section, gone = self.section, self.unpriced
+        """The section without the classes that the keys in use give no true price for, so that the rest has one."""
+        return self._section_without(self.unpriced | self.uncounted)
+
+    def _section_without(self, gone: frozenset[str]) -> Section:
+        section = self.section
+        declared, data = section.declared, section.data
+        if data is not None and declared is not None and self._looks_different:
+            declared = replace(declared, workload=_shown(declared.workload, data.types))
+            section = replace(section, declared=declared)
         if not gone:
             return section
-        declared = section.declared
         if declared is not None:
             kept = tuple(m for m in declared.mentions if not any(f"'{name}'" in m.role for name in gone))
             declared = replace(declared, workload=_without(declared.workload, gone), mentions=kept)
@@ -331,7 +393,7 @@ class TableView:
             return None
         from pkadvisor.design.judge import judge
 
-        return judge(self._priced, self.limits, self.dataset)
+        return judge(self._section_without(self.unpriced), self.limits, self.dataset)
 
     # --- subjects -------------------------------------------------------------------------------------------------
 
@@ -369,7 +431,7 @@ class TableView:
             prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
             for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
                 here: Path_ = (*below, word)
-                if row and is_partition and not self.design.document.has(here):
+                if row and is_partition and self.declared.index_rows[row - 1].partition_key is None:
                     continue  # the entity's own PartitionKey
                 text = self.raw_text(row, is_partition)
                 item = KeyText(parts, text, is_partition, row)
@@ -424,6 +486,28 @@ class TableView:
             for i, part in enumerate((table or {}).get(group) or ()):
                 found[str(part["name"])] = ("tables", self.section.table, group, i)
         return found
+
+
+def _as_shown(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
+    """A filter with its parameters in the types of the data: their values are read from there."""
+    match tree:
+        case Comparison(operand=Parameter() as operand):
+            edm = types.get(tree.property, operand.type)
+            moved = operand.prefix or operand.suffix or operand.offset or operand.offset_ticks
+            return tree if moved else replace(tree, operand=replace(operand, type=edm))
+        case And() | Or():
+            return replace(tree, operands=tuple(_as_shown(o, types) for o in tree.operands))
+        case Not():
+            return replace(tree, operand=_as_shown(tree.operand, types))
+    return tree
+
+
+def _shown(workload: Workload, types: Mapping[str, EdmType]) -> Workload:
+    """The classes with their parameters in the types of the data."""
+    classes = tuple(
+        replace(c, filter=_as_shown(c.filter, types)) if c.filter is not None else c for c in workload.classes
+    )
+    return replace(workload, classes=classes)
 
 
 def _without(workload: Workload, gone: frozenset[str]) -> Workload:

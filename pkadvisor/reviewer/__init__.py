@@ -28,16 +28,19 @@ from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.selection import chosen, regraded
 from pkadvisor.review.suppressions import (
+    ConfiguredSuppression,
     check_configured,
     configured_findings,
+    configured_nowhere,
     decided,
     is_day,
     matches_design,
     suppressed,
 )
 from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.earlier import Earlier, earlier_of, old_design
-from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of
+from pkadvisor.reviewer.earlier import Earlier, earlier_of, keys_in_use, old_design
+from pkadvisor.reviewer.elsewhere import moved_here, removed_designs, without_moved
+from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.reviewer.request import ReviewRequest
 
 if TYPE_CHECKING:
@@ -84,11 +87,14 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     baseline = _baseline(request)
     profile = profile_of(request)
     earlier = earlier_of(request, profile)
+    elsewhere = tables_elsewhere(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier))
-    reviews = _with_unmatched(reviews, profile, rules)
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere))
+    reviews = without_moved(reviews)
+    removed = removed_designs(reviews, earlier.beside) if earlier is not None and earlier.beside is not None else ()
+    reviews = _with_unmatched(reviews, profile, rules, elsewhere)
     reviews = _with_configured(reviews, request, rules, known)
     content = None
     if baseline is not None:
@@ -99,7 +105,9 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
         content = dump_baseline(baseline) if request.prune_baseline or request.write_baseline else None
         reviews = list(applied(reviews, baseline, rules))
     gate = Gate(request.fail_on, request.new_only)
-    return Conducted(build_review(reviews, rules=rules, gate=gate, redact=request.redact), content)
+    gone = tuple((r.path, r.tables) for r in removed)
+    document = build_review(reviews, rules=rules, gate=gate, redact=request.redact, removed=gone)
+    return Conducted(document, content)
 
 
 def _check(request: ReviewRequest, known: Sequence[Rule]) -> None:
@@ -132,6 +140,7 @@ def _reviewed(
     budgets: tuple[Budget, ...],
     profile: ProfileDocument | None,
     earlier: Earlier | None,
+    elsewhere: frozenset[str],
 ) -> DesignReview:
     name, text = Path(path).as_posix(), None
     alone = len(request.designs) == 1
@@ -139,14 +148,32 @@ def _reviewed(
         if path == STDIN:
             path = name = Path(request.stdin_name or STDIN_NAME).as_posix()
             text = decoded(request.stdin, path)
-        view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone, budgets=budgets)
+        view = open_design(
+            path,
+            text,
+            limits,
+            profile=profile,
+            data=request.data,
+            alone=alone,
+            budgets=budgets,
+            elsewhere=elsewhere,
+        )
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
-        old, notes = old_design(earlier, path, request, limits, budgets, alone=alone)
+        old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)
         if old is not None:
             view.compare_with(old)
+        moved: tuple[tuple[DesignView, frozenset[str]], ...] = ()
+        if earlier.beside is not None:
+            moved, told = moved_here(
+                view, earlier.beside, path, request.designs, limits, budgets, earlier.profile, request.data
+            )
+            notes = (*notes, *told)
         found = _examined(view, rules, known, request, compared=True)
         before = None if old is None else _examined(old, rules, known, request, compared=False)
+        for other, tables in moved:
+            again = _examined(other, rules, known, request, compared=False)
+            before = (*(before or ()), *(_only(e, tables) for e in again))
         found, fixed = with_statuses(found, before)
         comparison = compared(view, old, earlier.label, profile_changed=earlier.profile_changed, notes=notes)
         return DesignReview(name, view, found, comparison=replace(comparison, fixed=fixed))
@@ -154,6 +181,11 @@ def _reviewed(
         if earlier is not None and earlier.stops(error):
             raise
         return DesignReview(name, None, (), error)
+
+
+def _only(evaluation: Evaluation, tables: frozenset[str]) -> Evaluation:
+    """What a rule found in some tables."""
+    return replace(evaluation, findings=tuple(f for f in evaluation.findings if f.table.lower() in tables))
 
 
 def _examined(
@@ -165,14 +197,15 @@ def _examined(
 
 
 def _with_unmatched(
-    reviews: list[DesignReview], profile: ProfileDocument | None, rules: Sequence[Rule]
+    reviews: list[DesignReview], profile: ProfileDocument | None, rules: Sequence[Rule], elsewhere: frozenset[str]
 ) -> list[DesignReview]:
     """The reviews with what the profile holds and none of several designs names; for one, its view knows."""
     rule = next((r for r in rules if r.id == MISMATCH), None)
     views = [r.view for r in reviews if r.view is not None]
     if profile is None or rule is None or len(reviews) < 2 or len(views) != len(reviews):
         return reviews
-    made = unmatched_tables(rule, views, tuple(dict.fromkeys(t.table for t in profile.tables if t.table)))
+    named = tuple(dict.fromkeys(t.table for t in profile.tables if t.table))
+    made = unmatched_tables(rule, views, named, elsewhere)
     return [replace(r, evaluations=_joined(r, [f for f in made if f.design == r.name], Status.NEW)) for r in reviews]
 
 
@@ -184,6 +217,9 @@ def _with_configured(
     found = [f for r in reviews for e in r.evaluations for f in e.findings]
     for entry in request.suppress:
         about = [r for r in reviews if r.name in readable and matches_design(entry, r.name)]
+        if reviews[0].view is not None and not _there(entry, request):
+            made = configured_nowhere(reviews[0].view, entry, rules, known)
+            reviews[0] = replace(reviews[0], evaluations=_joined(reviews[0], made, Status.UNCHANGED))
         if not about or len(readable) != len(reviews):
             continue
         judged = frozenset.intersection(*(decided(r.evaluations, readable[r.name]) for r in about))
@@ -193,6 +229,15 @@ def _with_configured(
         at = next(i for i, r in enumerate(reviews) if r.name == about[0].name)
         reviews[at] = replace(reviews[at], evaluations=_joined(reviews[at], made, Status.UNCHANGED))
     return reviews
+
+
+def _there(entry: ConfiguredSuppression, request: ReviewRequest) -> bool:
+    """Whether a suppression of the configuration is for any file: one of the run, of the project, or of the disk."""
+    import glob
+
+    designs = (Path(path).as_posix() for path in (*request.designs, *request.siblings))
+    named = not entry.path or any(matches_design(entry, name) for name in designs)
+    return named or bool(glob.glob(entry.path, recursive=True))  # noqa: PTH207
 
 
 def _joined(review: DesignReview, made: Sequence[Finding], status_compared: Status) -> tuple[Evaluation, ...]:
@@ -212,7 +257,7 @@ def _baseline(request: ReviewRequest) -> Baseline | None:
         with path.open("rb") as stream:
             return read_baseline(stream.read(BASELINE_BYTES_MAX + 1), path.as_posix())
     except FileNotFoundError:
-        if request.write_baseline:
+        if request.write_baseline or request.baseline_may_lack:
             return Baseline()
         fix = "add --write-baseline to begin one"
         raise UsageError("there is no such baseline", where=f"--baseline {request.baseline}", fix=fix) from None
@@ -264,16 +309,15 @@ def fix_text(
     findings: Sequence[Wanted],
     words: Mapping[str, Sequence[str]],
     request: ReviewRequest,
-    *,
-    compared: bool,
 ) -> Fixed:
     """The text of a reviewed design with its safe edits made. Nothing is written.
 
-    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it.
+    Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it, and
+    so does an older design that has the table: the one that the review is compared with, or that of the last commit.
     """
     from pkadvisor.review.fixes import fixed
 
     limits, profile = load_limits(*request.limits), profile_of(request)
     alone = len(request.designs) == 1
     view = open_design(path, text, limits, profile=profile, data=request.data, alone=alone)
-    return fixed(view, text, findings, words, compared=compared)
+    return fixed(view, text, findings, words, in_use=keys_in_use(view, path, request, limits))

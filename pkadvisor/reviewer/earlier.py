@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from pkadvisor.limits import Limits
 from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
 from pkadvisor.observe.revision import Revision
 from pkadvisor.review.views import DesignView
+from pkadvisor.reviewer.elsewhere import Beside
 from pkadvisor.reviewer.opening import open_design
 from pkadvisor.reviewer.request import ReviewRequest
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget
     from pkadvisor.observe.profile_file import ProfileDocument
 
+HEAD = "HEAD"
 PROFILE_BYTES_MAX = 50_000_000
 
 
@@ -31,6 +33,7 @@ class Earlier:
     profile: ProfileDocument | None = None
     profile_changed: bool = False
     notes: tuple[str, ...] = ()
+    beside: Beside | None = None
 
     def stops(self, error: Exception) -> bool:
         """Whether an error concerns the whole run: what is compared with cannot be read."""
@@ -45,7 +48,7 @@ def earlier_of(request: ReviewRequest, profile: ProfileDocument | None) -> Earli
         return None
     revision = Revision(request.against_ref)
     old, changed, notes = _old_profile(revision, request, profile)
-    return Earlier(request.against_ref, "", revision, old, changed, notes)
+    return Earlier(request.against_ref, "", revision, old, changed, notes, Beside(revision))
 
 
 def _old_profile(
@@ -95,6 +98,7 @@ def old_design(
     budgets: tuple[Budget, ...],
     *,
     alone: bool,
+    elsewhere: frozenset[str] = frozenset(),
 ) -> tuple[DesignView | None, tuple[str, ...]]:
     """(the design of before under the name of today's, notes); None where there was none, or it cannot be read."""
     name, text = Path(path).as_posix(), None
@@ -114,9 +118,43 @@ def old_design(
             alone=alone,
             name=name,
             budgets=budgets,
+            elsewhere=elsewhere,
         )
         return old, earlier.notes
     except (UsageError, InputError) as error:
         if earlier.revision is None:
             raise
         return None, (*earlier.notes, f"the design at {earlier.label} cannot be read: {error.what}")
+
+
+def keys_in_use(view: DesignView, path: str, request: ReviewRequest, limits: Limits) -> dict[str, str]:
+    """Tables of a design whose keys must be taken for those of stored rows, each with the reason.
+
+    What was there before is the design that the review is compared with and, in a repository, the last commit: the file
+    itself, or another one that declares the table.
+    """
+    names = tuple(dict.fromkeys(t.section.table for t in view.tables))
+    found = dict[str, str]()
+    asked = [request] if request.against or request.against_ref else []
+    head = Revision(HEAD)
+    try:
+        committed = head.has_commits(path)
+        if committed:
+            asked.append(replace(request, against="", against_ref=HEAD))
+        for one in asked:
+            earlier = earlier_of(replace(one, profiles=()), None)
+            assert earlier is not None
+            if earlier.revision is not None and earlier.revision.content(path, FILE_BYTES_MAX) is None:
+                continue
+            old, notes = old_design(earlier, path, replace(one, data=()), limits, (), alone=True)
+            if old is None:
+                return dict.fromkeys(names, f"whether rows are stored cannot be told: {'; '.join(notes)}")
+            keyed = {t.section.table.lower() for t in old.tables if t.scheme is not None}
+            found |= {n: f"{old.document.path} has keys of {n} already" for n in names if n.lower() in keyed}
+        for name in names if committed else ():
+            other = "" if name in found else head.file_with(path, f"{name}:")
+            if other:
+                found[name] = f"{HEAD}:{other} has a table {name} already"
+    except (UsageError, InputError) as error:
+        return dict.fromkeys(names, f"whether rows are stored cannot be told: {error.what}")
+    return found

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer.request import ReviewRequest
@@ -27,25 +28,29 @@ def open_design(
     alone: bool = True,
     name: str = "",
     budgets: tuple[Budget, ...] = (),
+    elsewhere: frozenset[str] = frozenset(),
 ) -> DesignView:
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
-    so that a profile that names no table can only mean this one."""
+    so that a profile that names no table can only mean this one. ``elsewhere``: tables of other designs of the project,
+    in lower case."""
     from pkadvisor.design.sections import sections_of
     from pkadvisor.observe.declaration import read_declaration
 
     declaration, document = read_declaration(path, text)
-    given, unmatched = _documents_for(declaration, profile, alone)
+    given, unmatched = _documents_for(declaration, profile, alone, elsewhere)
     profiled = _data(data, declaration)
     sections = sections_of((), declaration, [p for p, _ in profiled], None, given)
     held = [(s, next((source for p, source in profiled if p is s.data), None)) for s in sections]
     shown = name or Path(path).as_posix()
-    return DesignView(
+    view = DesignView(
         shown, declaration, document, held, limits, has_profile=bool(given), unmatched=unmatched, budgets=budgets
     )
+    view.profiled = tuple(dict.fromkeys(t.table for t in profile.tables)) if profile is not None and alone else ()
+    return view
 
 
 def _documents_for(
-    declaration: Any, profile: ProfileDocument | None, alone: bool
+    declaration: Any, profile: ProfileDocument | None, alone: bool, elsewhere: frozenset[str]
 ) -> tuple[list[tuple[str, ProfileDocument]], tuple[str, ...]]:
     """(the part of the profile that belongs to this design, names of its tables that do not)."""
     if profile is None:
@@ -53,8 +58,29 @@ def _documents_for(
     names = {t.name.lower() for t in declaration.tables}
     single = alone and len(names) == 1 and len({t.table for t in profile.tables}) == 1
     mine = tuple(t for t in profile.tables if t.table.lower() in names or (single and t.table == ""))
-    other = tuple(t.table for t in profile.tables if t not in mine)
-    return ([("", replace(profile, tables=mine))] if mine else []), (other if alone else ())
+    other = dict.fromkeys(t.table for t in profile.tables if t not in mine and t.table.lower() not in elsewhere)
+    return ([("", replace(profile, tables=mine))] if mine else []), (tuple(other) if alone else ())
+
+
+def tables_elsewhere(request: ReviewRequest, profile: ProfileDocument | None) -> frozenset[str]:
+    """Tables of the profile that designs of the project declare which are not reviewed, in lower case.
+
+    A design that cannot be read declares nothing: whoever reviews it is told.
+    """
+    from pkadvisor.observe.declaration import read_declaration
+
+    sought = set() if profile is None else {t.table.lower() for t in profile.tables if t.table}
+    reviewed = {Path(path).absolute() for path in request.designs}
+    found = set[str]()
+    for path in request.siblings:
+        if sought <= found:
+            break
+        if Path(path).absolute() not in reviewed:
+            try:
+                found |= {t.name.lower() for t in read_declaration(path, None)[0].tables}
+            except (UsageError, InputError):
+                continue
+    return frozenset(found)
 
 
 def budgets_of(request: ReviewRequest) -> tuple[Budget, ...]:

@@ -17,6 +17,8 @@ class ReviewRequest:
     """What the command line and the configuration ask for; all paths as typed."""
 
     designs: tuple[str, ...]
+    siblings: tuple[str, ...] = ()
+    """Further designs of the project, which are not reviewed: tables of a profile may be theirs."""
     profiles: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     limits: tuple[str | TomlFile, ...] = ()
@@ -39,6 +41,8 @@ class ReviewRequest:
     today: str = ""
     """The day (ISO) that expiries are held against; empty: none expires. It stands in no output."""
     baseline: str = ""
+    baseline_may_lack: bool = False
+    """Whether there may be no such file yet; nothing is known then."""
     write_baseline: bool = False
     prune_baseline: bool = False
     stdin: bytes = b""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.cli.main import main
 from tests.cli.support import Ask
 from tests.review.gate_support import DESIGN, RULES, TEXT
 
@@ -24,10 +25,18 @@ def review(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
     return lambda *words: ask("review", DESIGN, *fixed, *words)
 
 
-def test_a_baseline_is_written_and_read_and_pruned(review: Ask, tmp_path: Path) -> None:
+def test_a_baseline_is_written_and_read_and_pruned(
+    review: Ask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert review()[0] == 1
     code, _, errors = review("--baseline", FILE)
     assert (code, "--write-baseline" in errors) == (2, True)
+    (tmp_path / "pkadvisor.toml").write_text(f'baseline = "{FILE}"\n', encoding="utf-8")
+    code, page, errors = review()
+    assert (code, "ACME002" in page, errors) == (1, True, ""), "one that is settled and not begun knows nothing"
+    assert main(["review", DESIGN, "--rules", "rules", "--select", "ACME"]) == 1
+    assert capsys.readouterr().err.startswith(f"no baseline yet at {FILE}: --write-baseline begins one\n")
+    (tmp_path / "pkadvisor.toml").unlink()
     code, page, _ = review("--baseline", FILE, "--write-baseline")
     assert (code, "ACME002" in page) == (0, False)
     kept = (tmp_path / FILE).read_text(encoding="utf-8")
@@ -79,3 +88,45 @@ def test_one_older_file_beside_the_design(review: Ask, tmp_path: Path) -> None:
     assert review("--against", "none.yaml")[0] == 2
     code, _, errors = review("--against-ref", "main")
     assert (code, "not in a git repository" in errors) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--profile", "--data", "--limits", "--rules", "--baseline", "--against"])
+def test_what_is_named_and_missing_is_a_usage_error_with_the_name_that_was_meant(
+    review: Ask, tmp_path: Path, option: str
+) -> None:
+    (tmp_path / "things.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "thing").mkdir()
+    code, page, errors = review(option, "thinks" if option == "--rules" else "thinks.json")
+    assert (code, page) == (2, "")
+    assert f"{option} thinks" in errors and "there is no such" in errors and "did you mean 'thing" in errors
+
+
+def test_a_profile_that_is_settled_and_missing_is_told_at_its_line(review: Ask, tmp_path: Path) -> None:
+    (tmp_path / "pkadvisor.toml").write_text('schema = 1\nprofile = "none.json"\n', encoding="utf-8")
+    code, _, errors = review()
+    assert code == 2 and "pkadvisor.toml:2" in errors and "there is no such file" in errors
+
+
+def test_a_suppression_without_a_reason_is_not_added(review: Ask, tmp_path: Path) -> None:
+    for reason in ("", "  "):
+        code, _, errors = review("--add-ignore", reason)
+        assert code == 2 and "a reason is needed" in errors
+    assert (tmp_path / DESIGN).read_text(encoding="utf-8") == TEXT
+
+
+def test_one_design_of_a_project_with_a_profile_of_another_passes(ask: Ask, tmp_path: Path) -> None:
+    schema = tmp_path / "schema"
+    schema.mkdir()
+    table = '    partition_key: "{tenant}"\n    row_key: "{id}"\n    properties: {tenant: string, id: string}\n'
+    (schema / "orders.yaml").write_text(f"schema: 1\ntables:\n  Orders:\n{table}", encoding="utf-8")
+    (schema / "devices.yaml").write_text(f"schema: 1\ntables:\n  Devices:\n{table}", encoding="utf-8")
+    rows = "".join(f"t{i % 7},x{i}\n" for i in range(50))
+    (tmp_path / "orders.csv").write_text("tenant,id\n" + rows, encoding="utf-8")
+    made = ("orders.csv", "--design", "schema/orders.yaml", "--out", "schema/profile.json")
+    assert ask("profile", *made)[0] == 0
+    settings = 'designs = ["schema/*.yaml"]\nprofile = "schema/profile.json"\n'
+    (tmp_path / "pkadvisor.toml").write_text(settings, encoding="utf-8")
+    code, page, _ = ask("review", "schema/devices.yaml", "--select", "PK905")
+    assert (code, "the profile tells nothing of Devices" in page, "1 info" in page) == (0, True, True)
+    assert ask("review", "--select", "PK905")[0] == 0
+    assert "no findings" in ask("review", "schema/orders.yaml", "--select", "PK905")[1]

@@ -87,7 +87,7 @@ def test_rules_of_a_team_are_explained_too_by_older_ids_as_well(ask: Ask, tmp_pa
     for word in ("ACME001", "acme000", "too-many-tables"):
         code, page, _ = ask("explain", word, "--rules", "own")
         assert (code, page.partition("\n")[0]) == (0, "ACME001 too-many-tables")
-    assert "design.tables > 3 and not (design.tables ≥ 9)" in page
+    assert "design.tables > 3.0 && !(design.tables >= 9.0)" in page, "as it is to be written"
     assert "merge <tables> of them" in page
     (tmp_path / "pkadvisor.toml").write_text("rules = ['own']")
     assert ask("explain", "ACME001")[0] == 0
@@ -103,6 +103,11 @@ def test_an_unknown_rule_is_told_with_the_nearest(word: str, near: str, ask: Ask
     assert (code, out) == (2, "")
     assert f"there is no rule '{word}'" in err
     assert near in err.splitlines()[1]
+
+
+def test_the_beginning_of_ids_is_told_to_be_a_group(ask: Ask) -> None:
+    code, _, err = ask("explain", "PK1")
+    assert (code, "PK1 is a group: advisor rules list --select PK1" in err) == (2, True)
 
 
 def test_a_rule_takes_no_data_and_other_targets_stay(ask: Ask) -> None:

@@ -348,7 +348,7 @@ def test_table_names_ignore_case() -> None:
 def test_several_problems_are_counted_and_the_topmost_shown() -> None:
     error = refusal(changed("rate: 16/s", "rate: 16", changed("rate: 600/s", "rate: 600")))
     assert "'600' has no unit" in str(error)
-    assert "(1 more below)" in error.fix
+    assert "(1 more after this one)" in error.fix
 
 
 @pytest.mark.parametrize(
@@ -601,6 +601,16 @@ def test_a_skeleton_loads_once_its_rates_are_filled_in(columns: tuple[tuple[str,
     assert [c.operation for c in loaded.workload.classes] == [Operation.QUERY, Operation.INSERT]
 
 
+def test_what_a_skeleton_only_offers_can_be_taken() -> None:
+    text = skeleton([("city", EdmType.STRING)], "Races").replace("rate:  ", "rate: 5/s  # ")
+    for word in ("retry", "consistency", "growth", "retention", "entities_total"):
+        assert f"    # {word}: " in text
+        text = text.replace(f"    # {word}: ", f"    {word}: ")
+    assert "{type: string, sensitive: personal}, or secret" in text
+    table = table_of(text.replace("city: string", "city: {type: string, sensitive: secret}"))
+    assert (table.retry, table.consistency) == ("exponential", "…")
+
+
 @given(st.lists(st.tuples(st.text(max_size=12), st.sampled_from(EdmType)), max_size=5, unique_by=lambda c: c[0]))
 def test_a_skeleton_of_any_columns_is_a_design(columns: list[tuple[str, EdmType]]) -> None:
     table = table_of(skeleton(columns, "data").replace("rate:  ", "rate: 5/s  # "))
@@ -616,3 +626,27 @@ def test_a_peak_may_say_when_it_is() -> None:
     for text, says in ((rate.replace("peak: 50/s, ", ""), "not how high"), (rate.replace("18:00-", ""), "time of day")):
         wrong = refusal(classes_yaml(queries="{name: q, filter: \"event eq '{event}'\", " + text + "}"))
         assert says in wrong.what
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ('schema: 1\ntables:\n  A:\n    partition_key: "{x\n    row_key: ""\n', 4, 20),
+        ("schema: 1\ntables:\n  A:\n    partition_key: '{x\n    row_key: '{y}'\n", 4, 20),
+        ('schema: 1\ntables:\n  A:\n    partition_key: "{x}"\n    row_key: "{y\n', 5, 14),
+    ],
+)
+def test_a_quote_that_is_not_closed_is_told_where_it_begins(text: str, line: int, column: int) -> None:
+    with pytest.raises(UsageError) as raised:
+        load_declaration("design.yaml", text)
+    assert raised.value.where == f"design.yaml:{line}:{column}"
+    assert "not closed" in raised.value.what and raised.value.excerpt.endswith("^")
+
+
+def test_a_tab_is_told_to_be_a_tab() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_declaration("design.yaml", "schema: 1\ntables:\n\tA:\n")
+    assert (raised.value.where, raised.value.fix) == ("design.yaml:3:1", "indent with blanks, not with tabs")
+    with pytest.raises(UsageError) as raised:
+        load_declaration("design.yaml", 'schema: 1\ntables: "a\n  b" c\n')
+    assert raised.value.where == "design.yaml:2:9", "an error behind a quote over two lines is in that quote"

@@ -10,6 +10,8 @@ import pytest
 from pkadvisor.advisor import AnalyzeRequest, profile
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from pkadvisor.report.review_markdown import render_markdown
+from tests.review.documents import complaints, text
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 
 OLD = "old/orders.yaml"
@@ -105,7 +107,7 @@ def test_keys_and_queries_are_told_before_and_after(folder: Folder) -> None:
         "one": ("point", "partition scan", "worse"),
         "by-status": ("table scan", "table scan", "same"),
     }
-    assert numbers(found["metrics"])["partition scans"] == (0.0, 1.0, "worse")
+    assert numbers(found["metrics"])["partition and table scans"] == (1.0, 2.0, "worse")
     assert statuses(document) == {
         "ACME002 by-status": "unchanged",
         "ACME001 Orders": "unchanged",
@@ -293,3 +295,73 @@ def test_what_is_no_longer_asked_is_not_fixed(folder: Folder) -> None:
     found = folder.review(against_ref="main", select=("PK103", "PK905"), profiles=(PROFILE,))
     assert statuses(found) == {"PK905 Elsewhere": "new"}
     assert diff(found)["fixed"] == [], "without its table in the profile nobody measured the partition"
+
+
+# -- files that go -----------------------------------------------------------------------------------------------------
+
+RENAMED = "schema/renamed.yaml"
+
+
+def rename(folder: Folder, text: str, to: str = RENAMED) -> None:
+    """Commit the design, and put a text into a file of another name in its place."""
+    folder.commit()
+    (folder.path / DESIGN).unlink()
+    folder.write(to, text)
+
+
+def test_a_table_is_compared_with_what_it_was_in_a_file_of_another_name(folder: Folder) -> None:
+    folder.write(DESIGN, TEXT)
+    rename(folder, TEXT.replace('"{orderId}"', '"{day}_{orderId}"'))
+    document = folder.review(RENAMED, against_ref="main", new_only=True)
+    assert statuses(document) == {"ACME002 by-status": "unchanged", "PK801 Orders": "new", "PK802 one": "new"}
+    assert document["exit_code"] == 1, "a new name is no way around the gate"
+    found = diff(document)
+    assert (found["new_design"], found["tables_added"], found["fixed"]) == (False, [], [])
+    assert found["notes"] == [f"Orders stood in {DESIGN}: compared with that"]
+    assert document["designs_removed"] == []
+
+
+def test_a_table_that_went_to_another_design_is_neither_new_nor_fixed(folder: Folder) -> None:
+    folder.write(DESIGN, TEXT)
+    rename(folder, TEXT, "schema/sub/orders.yaml")
+    folder.write(DESIGN, TEXT.replace("Orders", "Invoices"))
+    document = folder.review(DESIGN, "schema/sub/orders.yaml", against_ref="main")
+    first, second = document["designs"]
+    assert (first["diff"]["fixed"], first["diff"]["tables_removed"]) == ([], ["Orders"])
+    assert first["diff"]["tables_added"] == ["Invoices"]
+    assert {f["status"] for f in second["findings"]} == {"unchanged"}
+
+
+def test_a_table_that_still_stands_where_it_was_is_not_taken_from_there(folder: Folder) -> None:
+    folder.write(DESIGN, TEXT)
+    folder.commit()
+    folder.write(DESIGN, "# touched\n" + TEXT)
+    folder.write(RENAMED, TEXT)
+    assert diff(folder.review(RENAMED, against_ref="main"))["new_design"]
+
+
+def test_a_design_that_is_gone_is_told(folder: Folder) -> None:
+    folder.write("schema/old.yaml", TEXT.replace("Orders", "Invoices"))
+    folder.write("schema/notes.yaml", "tables: of contents\n")
+    folder.write(DESIGN, TEXT)
+    folder.commit()
+    for name in ("old", "notes"):
+        (folder.path / f"schema/{name}.yaml").unlink()
+    document = folder.review(against_ref="main")
+    assert document["designs_removed"] == [{"design": "schema/old.yaml", "tables": ["Invoices"]}]
+    assert complaints(document) == []
+    assert "schema/old.yaml deleted: table Invoices" in text(document)
+    assert "`schema/old.yaml` deleted: table Invoices" in render_markdown(document, {})
+    assert "pkadvisor:unchanged" not in render_markdown(document, {}, if_changed=0.5)
+
+
+def test_nothing_is_said_of_numbers_where_there_was_nothing_to_compare(folder: Folder) -> None:
+    folder.write(DESIGN, "tables: [")
+    folder.commit()
+    folder.write(DESIGN, TEXT)
+    unreadable = text(folder.review(against_ref="main"))
+    assert "cannot be read" in unreadable
+    assert "no number" not in unreadable
+    assert "same load" not in unreadable
+    folder.commit()
+    assert "no number, no access and no key changed" in text(folder.review(against_ref="main"))

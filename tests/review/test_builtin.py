@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from pkadvisor.advisor import AnalyzeRequest, profile
 from pkadvisor.progress import SilentProgress
+from pkadvisor.review.builtin import near_name
 from pkadvisor.review.rule import load_rules
 from tests.review.gate_support import DESIGN, Folder, finding, told
 
@@ -74,7 +76,31 @@ def test_tables_of_the_profile_that_the_design_does_not_name(profiled: Folder) -
     assert mismatch(profiled, TEXT) == [("info", "Invoices", "2:1")], "a profile may hold more than one design"
     document["tables"] = [table | {"table": "Order"}, table | {"table": "Invoices"}]
     profiled.write(PROFILE, json.dumps(document))
-    assert mismatch(profiled, TEXT) == [("error", "Invoices", "2:1"), ("error", "Order", "2:1")]
+    assert mismatch(profiled, TEXT) == [("error", "Order", "2:1"), ("info", "Invoices", "2:1")]
+
+
+def test_a_table_of_another_design_of_the_project_is_not_the_business_of_this_one(profiled: Folder) -> None:
+    devices = TEXT.replace("Orders", "Devices")
+    profiled.write("schema/devices.yaml", devices)
+    asked: dict[str, Any] = {"profiles": (PROFILE,), "select": ("PK905",)}
+    profiled.write(PROFILE, (profiled.path / PROFILE).read_text().replace('"table": ""', '"table": "Orders"'))
+    alone = finding(profiled.review("schema/devices.yaml", siblings=(DESIGN, "schema/devices.yaml"), **asked), "PK905")
+    assert alone["severity"] == "info", "the table is declared by a design that is not reviewed"
+    assert alone["message"] == "the profile tells nothing of Devices: it is of Orders"
+    assert finding(profiled.review("schema/devices.yaml", **asked), "PK905")["severity"] == "error", "one and one"
+    profiled.write("schema/parts.yaml", TEXT.replace("Orders", "Parts"))
+    both = finding(profiled.review("schema/devices.yaml", "schema/parts.yaml", siblings=(DESIGN,), **asked), "PK905")
+    assert (both["severity"], both["table"]) == ("info", "Devices"), "said once"
+    assert "nothing of Devices, Parts" in both["message"]
+    told_once = finding(profiled.review("schema/devices.yaml", "schema/parts.yaml", **asked), "PK905")
+    assert told_once["severity"] == "warning", "nobody declares what the profile is of"
+
+
+def test_names_that_are_merely_alike_are_not_taken_for_each_other() -> None:
+    assert near_name("order_lines", ("Orders", "OrderLines")) == "OrderLines"
+    assert near_name("Orders", ("Order",)) == "Order"
+    assert near_name("Invoices", ("Devices",)) == ""
+    assert near_name("Orders", ("OrderLines",)) == ""
 
 
 def test_a_table_of_one_of_several_designs_that_the_profile_spells_otherwise(profiled: Folder) -> None:

@@ -22,6 +22,7 @@ from pkadvisor.review.rule import load_rules
 from pkadvisor.review.subjects import Scope
 from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import ReviewRequest, open_design
+from tests.review.gate_support import Folder
 
 TYPES = {"bib": "int32", "total": "int64", "city": "string", "ratio": "double"}
 PARTS = ("{bib}", "{total}", "{city}", "{ratio}", "{pad(bib,4)}", "{`bib`}", "{hash(city,16)}", "{ bib }")
@@ -128,7 +129,7 @@ def test_keys_in_use_before_are_a_migration() -> None:
     result = edited(text, before=text)
     assert not result.edits and "a migration, never a fix" in result.refused[0].why
     view = opened(text)
-    assert not fixed(view, text, wanted(view), {}, compared=True).edits
+    assert not fixed(view, text, wanted(view), {}, in_use={"Races": "the last commit has keys"}).edits
 
 
 def test_an_alias_that_another_value_shares_is_left_alone() -> None:
@@ -196,7 +197,7 @@ def test_a_file_keeps_its_mark_and_its_line_ends_and_is_reviewed_again(
     before = b"\xef\xbb\xbf" + design('"{city}"', '"{bib}{total}"').replace("\n", "\r\n").encode()
     path.write_bytes(before)
     request = ReviewRequest(designs=(str(path),))
-    show_diff(result_of(path), request)
+    show_diff(result_of(path), request, color="never", quiet=False)
     shown = capsys.readouterr().out
     assert '-    row_key: "{bib}{total}"' in shown and '+    row_key: "{pad(bib,10)}_{pad(total,19)}"' in shown
     assert path.read_bytes() == before
@@ -227,7 +228,7 @@ def test_the_command_edits_shows_and_counts(
     path.write_text(design('"{city}"', '"{hash(city,16)}"'))
     before = path.read_bytes()
     assert main(["review", "design.yaml", "--fix", "--fail-on", "never"]) == 0
-    assert "0 edits made" in capsys.readouterr().err and path.read_bytes() == before
+    assert "nothing to fix" in capsys.readouterr().err and path.read_bytes() == before
     assert main(["review", "design.yaml", "--diff", "--fail-on", "never"]) == 0
     assert capsys.readouterr().out == "" and path.read_bytes() == before
     assert main(["review", "design.yaml", "--diff", "--format", "json"]) == 2
@@ -245,4 +246,51 @@ def test_the_command_pads_a_number_once(
     assert path.read_text() == design('"{city}"', '"{pad(bib,10)}"') and "1 edit made" in told.err
     assert PADDING not in {f["rule"] for f in json.loads(told.out)["designs"][0]["findings"]}
     assert main(["review", "design.yaml", "--fix", "--fail-on", "never"]) == 0
-    assert "0 edits made" in capsys.readouterr().err and path.read_text() == design('"{city}"', '"{pad(bib,10)}"')
+    assert "nothing to fix" in capsys.readouterr().err and path.read_text() == design('"{city}"', '"{pad(bib,10)}"')
+
+
+def test_keys_that_the_last_commit_has_are_never_edited(folder: Folder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = design('"{city}"', '"{bib}"')
+    folder.write("design.yaml", text)
+    folder.commit()
+    for option in ("--fix", "--diff"):
+        assert main(["review", "design.yaml", option, "--fail-on", "never"]) == 0
+        told = capsys.readouterr()
+        assert "nothing to fix" in told.err and "HEAD:design.yaml has keys of Races already" in told.err
+        assert (folder.path / "design.yaml").read_text() == text and "+    row_key" not in told.out
+    both = text + text.partition("tables:\n")[2].replace("Races", "Later")
+    folder.write("design.yaml", both)
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never", "--quiet"]) == 0
+    edited_now = (folder.path / "design.yaml").read_text()
+    assert edited_now.startswith(text) and 'row_key: "{pad(bib,10)}"' in edited_now[len(text) :], "only the new table"
+
+
+def test_a_table_that_moved_to_another_file_is_still_that_table(
+    folder: Folder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = design('"{city}"', '"{bib}"')
+    folder.write("schema/old.yaml", text)
+    folder.commit()
+    (folder.path / "schema/old.yaml").unlink()
+    folder.write("new/design.yaml", text)
+    assert main(["review", "new/design.yaml", "--fix", "--fail-on", "never"]) == 0
+    assert "HEAD:schema/old.yaml has a table Races already" in capsys.readouterr().err
+    assert (folder.path / "new/design.yaml").read_text() == text
+
+
+def test_keys_of_a_repository_without_a_commit_are_nobodys_yet(folder: Folder) -> None:
+    folder.git("init", "-q")
+    folder.write("design.yaml", design('"{city}"', '"{bib}"'))
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never", "--quiet"]) == 0
+    assert "{pad(bib,10)}" in (folder.path / "design.yaml").read_text()
+
+
+def test_where_git_cannot_be_asked_no_key_is_edited(
+    folder: Folder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder.write("design.yaml", design('"{city}"', '"{bib}"'))
+    folder.commit()
+    monkeypatch.setenv("PATH", str(folder.path))
+    assert main(["review", "design.yaml", "--fix", "--fail-on", "never"]) == 0
+    assert "whether rows are stored cannot be told: git is not installed" in capsys.readouterr().err
+    assert "pad(" not in (folder.path / "design.yaml").read_text()

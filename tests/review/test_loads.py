@@ -61,7 +61,6 @@ def inserting(partition_key: str, per_s: float, *lines: str) -> str:
     ("key", "fronts"),
     [
         ("{time(at,'yyyyMMddHH')}", 1.0),
-        ("{time(at,'yyyyMMddHH')}_{hash(id,16)}", 1.0),  # a bucket behind the time does not help
         ("x_{reverse_ticks(at)}", 1.0),
         ("{prefix(ticks(at),8)}", 1.0),
         ("{at}", 1.0),
@@ -69,6 +68,10 @@ def inserting(partition_key: str, per_s: float, *lines: str) -> str:
         ("{hash(id,16)}_{time(at,'yyyyMMddHH')}", 16.0),
         ("{flag}_{hash(id,4)}_{ticks(at)}", 8.0),
         ("{hash_prefix(id,1)}{ticks(at)}", 16.0),
+        ("{time(at,'yyyyMMddHHmm')}_{hash(id,16)}", 1.0),
+        ("{time(at,'yyyyMM')}_{ticks(at)}_{hash(id,16)}", 1.0),  # what stands behind the ticks divides nothing
+        ("{time(at,'yyyyMM')}_{hash(id,16)}", None),  # split apart within the month
+        ("{time(at,'yyyyMM')}_{time(at,'yyyyMMddHH')}_{tenant}", None),
         ("{tenant}_{time(at,'yyyyMMdd')}", None),  # as many as there are tenants at work: unknown
         ("{time(at,'ssmmHHddMMyyyy')}", None),  # comes round every minute
         ("{time(birthDate,'yyyyMM')}", None),

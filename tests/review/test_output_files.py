@@ -59,7 +59,7 @@ def test_every_format_is_written_at_once_and_before_the_gate_fails(ask: Ask, tmp
     assert JUnitXml.fromstring(made[ReviewFormat.junit].encode()).failures == 2
     assert [issue["check_name"] for issue in json.loads(made[ReviewFormat.gitlab])] == ["PK301", "PK201"]
     assert made[ReviewFormat.text] == page
-    assert made[ReviewFormat.markdown].startswith("<!-- pkadvisor:bad -->\n### Partition-key review: FAILED")
+    assert made[ReviewFormat.markdown].startswith("<!-- pkadvisor:review -->\n### Partition-key review: FAILED")
     for name in (ReviewFormat.concise, ReviewFormat.github, ReviewFormat.azure):
         assert made[name].count("PK301") == 1
 
@@ -109,7 +109,7 @@ def test_md_is_markdown_and_standard_output_may_be_named(ask: Ask, tmp_path: Pat
     code, page, _ = ask(BAD, "--out", "md=-", "--out", "md=pr.md")
     assert code == 1
     assert page == (tmp_path / "pr.md").read_text()
-    assert page.startswith("<!-- pkadvisor:bad -->")
+    assert page.startswith("<!-- pkadvisor:review -->")
 
 
 def test_annotations_go_to_standard_error_beside_another_format(ask: Ask) -> None:

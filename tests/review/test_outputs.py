@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml, Skipped
 
+from pkadvisor.report import review_words as words
 from pkadvisor.report.annotations import render_azure, render_github, render_gitlab
 from pkadvisor.report.junit import render_junit
 from pkadvisor.report.review_markdown import CHARACTERS_MAX, render_markdown
@@ -345,21 +346,22 @@ def test_a_finding_of_the_baseline_is_told_only_if_it_got_worse() -> None:
 
 def test_markdown_begins_with_its_marker_and_the_verdict() -> None:
     page = render_markdown(document(design(hot(status="new"), diff=worsened())), {}).splitlines()
-    assert page[0] == "<!-- pkadvisor:orders -->"
+    assert page[0] == "<!-- pkadvisor:review -->"
     assert page[1] == "### Partition-key review: FAILED · 1 error (1 new, 1 fixed)"
 
 
-@pytest.mark.parametrize("name", ["a--b>.yaml", "-->.yaml", "ü ü.yaml", "...yaml"])
-def test_the_marker_is_a_comment_whatever_the_file_is_called(name: str) -> None:
-    first = render_markdown(document(design(name=name)), {}).splitlines()[0]
-    assert re.fullmatch(r"<!-- pkadvisor:(?!-)(?:(?!--)[A-Za-z0-9._-])+(?<!-) -->", first)
+def test_the_marker_is_the_same_for_one_design_and_for_several() -> None:
+    pages = [
+        render_markdown(document(*designs), {}) for designs in ((design(name="a--b>.yaml"),), (design(), broken()))
+    ]
+    assert {page.splitlines()[0] for page in pages} == {"<!-- pkadvisor:review -->"}
 
 
 def test_a_change_of_the_profile_alone_is_in_the_summary() -> None:
     share = metric("hottest partition share", 0.2, 0.4, unit="share")
     page = render_markdown(document(design(diff=diff(profile_changed=True, load_metrics=[share]))), {})
     assert "The profile changed" in page
-    assert "| hottest partition share | 20 % | **40 %** | +20 % | worse |" in page
+    assert "| hottest partition share | 20 % | **40 %** | +20 points | worse |" in page
 
 
 def test_small_moves_are_not_worth_a_comment() -> None:
@@ -368,7 +370,7 @@ def test_small_moves_are_not_worth_a_comment() -> None:
 
     small = [metric("peak partition load", 1.0, 1.019)]
     assert "<!-- pkadvisor:unchanged -->" in page(metrics=small)
-    assert page(metrics=small).startswith("<!-- pkadvisor:orders -->\n")
+    assert page(metrics=small).startswith("<!-- pkadvisor:review -->\n")
     assert "unchanged -->" not in page(metrics=[metric("peak partition load", 1.0, 1.021)])
     assert "unchanged -->" not in page(metrics=[metric("peak partition load", None, 1.0)])
     assert "unchanged -->" not in page(metrics=small, fixed=[finding()])
@@ -440,3 +442,51 @@ def test_colour_adds_nothing_but_colour(width: int) -> None:
     colored = render_review(found, width=width, color=True, ascii_only=False, show_suppressed=True)
     assert "\x1b[1;31m" in colored
     assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == text(found, width, show_suppressed=True)
+
+
+def test_a_number_says_how_it_is_known_where_it_is_that_of_a_fact() -> None:
+    load = {"name": "table.load", "value": 3400.0, "unit": "entities/s", "basis": "declared"}
+    other = {"name": "limit.partition", "value": 2000.0, "unit": "entities/s", "basis": "published"}
+    assert words.numbers(hot(facts=[load, other])).startswith("3,400 entities/s (declared); limit 2,000")
+    estimated = load | {"name": "table.hot", "basis": "estimated"}
+    assert "(estimated)" in words.numbers(hot(facts=[estimated]))
+    for facts in ([load, estimated], [load | {"unit": "bytes"}], [load | {"basis": "derived"}], [other], []):
+        assert words.numbers(hot(facts=facts)).startswith("3,400 entities/s; limit 2,000"), "nothing stands out"
+
+
+def test_markdown_tells_what_fails_before_the_rest() -> None:
+    still = [design(name=f"schema/{i}.yaml", diff=diff(metrics=[metric("cost", 1.0, 1.0)])) for i in range(58)]
+    new = design(hot(status="new"), finding("PK202", "info", status="unchanged", gating=False), diff=worsened())
+    page = render_markdown(document(*still, new), {})
+    lines = page.splitlines()
+    assert lines[2:4] == ["", "`schema/orders.yaml`: against `origin/main`, the same load for both."]
+    first = page.index("| **error** | PK103 hot-partition-measured | `schema/orders.yaml:4` |")
+    assert first < page.index("| peak partition load") < page.index("58 designs unchanged") < page.index("<details>")
+    assert "schema/3.yaml" not in page
+    assert page.count("PK202") == page[page.index("<details>") :].count("PK202"), "what is unchanged is not listed"
+    assert "58 designs unchanged" in text(document(*still, new))
+
+
+def test_where_only_the_load_changed_its_numbers_stand_first_and_what_is_the_same_is_left_out() -> None:
+    moved, still = metric("peak partition load", 1.0, 2.0), metric("peak partition load", 2.0, 2.0)
+    found = diff(profile_changed=True, metrics=[still, metric("cost", 3.0, 3.0)], load_metrics=[moved])
+    page = render_markdown(document(design(diff=found)), {})
+    assert "old keys, old and new load" in page
+    assert page.count("peak partition load") == 1
+    assert "cost" not in page
+    keyed = render_markdown(document(design(diff=found | {"keys": worsened()["keys"]})), {})
+    assert keyed.index("cost") < keyed.index("old keys, old and new load")
+
+
+def test_an_excerpt_keeps_its_column_where_it_is_folded() -> None:
+    excerpt = f"      - {{name: by-status, filter: \"status eq '{'x' * 60}'\", rate: 5/s}}"
+    shown = text(document(design(finding(excerpt=excerpt)))).splitlines()
+    at = next(i for i, line in enumerate(shown) if "by-status" in line and "|" in line)
+    bar = shown[at].index("|") + 2
+    assert shown[at][bar + 8 :].startswith("{name"), "column 9 stands in column 9"
+    assert shown[at + 1].index("^") == bar + 8
+
+
+def test_a_number_that_did_not_move_is_told_once() -> None:
+    assert "before" not in text(document(design(hot(status="unchanged", measured=900.0))))
+    assert "before 900" in text(document(design(hot(status="worse"))))

@@ -48,6 +48,7 @@ def test_a_comment_at_another_entry_suppresses_nothing_and_is_unused(folder: Fol
     document = folder.review()
     assert told(document) == ["ACME002:9", f"PK902:{line}"]
     assert document["exit_code"] == 1
+    assert "but at line 9: nothing is suppressed" in finding(document, "PK902")["message"]
 
 
 def test_a_comment_alone_is_about_the_entry_below_it(folder: Folder) -> None:
@@ -129,7 +130,13 @@ def test_a_comment_behind_the_head_of_a_block_and_one_below_a_block_count(folder
         ('# pkadvisor: ignore[PK903] reason="x"', "PK903 cannot be suppressed", ""),
         ('# pkadvisor ignore[ACME002] reason="x"', "begins with 'pkadvisor:'", ""),
         ('# pkadviser: ignore[ACME002] reason="x"', "begins with 'pkadvisor:'", ""),
-        ('# pkadvisor: disable[ACME002] reason="x"', "names no rule", ""),
+        ('# pkadvisor: disable[ACME002] reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignored[ACME002] reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignore ACME002 scan reason="x"', "the form is ignore[", 'ignore[ACME002] reason="'),
+        ('# pkadvisor: ignore append-only-partion reason="x"', "the form is ignore[", 'ignore[PK101] reason="'),
+        ('# pkadvisor: ignore[ACMEO02] reason="x"', "no rule 'ACMEO02'", "did you mean 'ACME002'?"),
+        ('# pkadvisor: ignore[PK1O1] reason="x"', "no rule 'PK1O1'", "did you mean 'PK101'?"),
+        ('# pkadvisor: ignore[append-only-partion] reason="x"', "no rule 'app", "mean 'append-only-partition'?"),
     ],
 )
 def test_a_malformed_comment_is_an_error_at_its_place(folder: Folder, comment: str, says: str, fix: str) -> None:
@@ -191,11 +198,29 @@ def test_a_suppression_of_the_configuration(folder: Folder) -> None:
     table = ConfiguredSuppression("ACME002", "a report", target="tables.Orders")
     assert told(folder.review(suppress=(table,))) == []
     other = ConfiguredSuppression("ACME002", "a report", "schema/other.yaml")
+    nowhere = folder.review(suppress=(other,))
+    assert told(nowhere) == ["ACME002:9", "PK902:2"]
+    assert "for schema/other.yaml, and there is no such design" in finding(nowhere, "PK902")["message"]
+    assert told(folder.review(suppress=(other,), siblings=("schema/other.yaml",))) == ["ACME002:9"]
+    folder.write("schema/other.yaml", TEXT)
     assert told(folder.review(suppress=(other,))) == ["ACME002:9"], "it is about no design of this run, so not unused"
     unused = ConfiguredSuppression("ACME002", "a report", target="tables.Order")
-    assert told(folder.review(suppress=(unused,))) == ["ACME002:9", "PK902:2"]
+    document = folder.review(suppress=(unused,))
+    assert told(document) == ["ACME002:9", "PK902:2"]
+    assert finding(document, "PK902")["message"].endswith("; its findings are at: tables.Orders.queries.by-status")
     ended = ConfiguredSuppression("ACME002", "a report", until="2026-11-20")
     assert sorted(told(folder.review(suppress=(ended,)))) == ["ACME002:9", "PK903:2"]
+
+
+@pytest.mark.parametrize("target", ["tables.Orders", "tables.Orders.row_key", "tables.*.row_key"])
+def test_a_target_is_what_a_finding_is_about_or_what_it_points_at(folder: Folder, target: str) -> None:
+    folder.write(DESIGN, TEXT.replace("500", "5_000"))
+    assert "ACME001:5" in told(folder.review()), "about the table, at its row_key"
+    assert finding(folder.review(), "ACME001")["place"]["path"] == "tables.Orders.row_key"
+    entry = ConfiguredSuppression("ACME001", "so be it", target=target)
+    assert told(folder.review(suppress=(entry,))) == ["ACME002:9"]
+    below = ConfiguredSuppression("ACME001", "so be it", target="tables.Orders.row")
+    assert "ACME001:5" in told(folder.review(suppress=(below,))), "no path ends within a name"
 
 
 @pytest.mark.parametrize(

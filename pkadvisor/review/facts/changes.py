@@ -7,20 +7,21 @@ from collections import Counter
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.reads import direction, read_before, read_of
 from pkadvisor.review.subjects import Subject
 from pkadvisor.review.views import TableView
 
 NONE = "none"
 ADDITIVE = "additive"
 REWRITE = "rewrite"
-RANKS = ("point", "row range", "partition scan", "partition-range scan", "table scan")
-"""Ways to find entities, best first, as ``query.access`` names them."""
 
 
 def key_change(view: TableView) -> str | None:
     """none, additive (only index rows come or go) or rewrite (each entity gets other keys); None without keys on one
-    of the sides."""
+    of the sides; without any on both nothing changed."""
     old = view.before.scheme if view.before is not None else None
+    if old is None and view.scheme is None and view.before is not None:
+        return NONE
     if old is None or view.scheme is None:
         return None
     if (old.main.partition, old.main.row) != (view.scheme.main.partition, view.scheme.main.row):
@@ -34,35 +35,19 @@ def index_rows(view: TableView | None) -> tuple[str, ...]:
     return tuple(f"{row.key} ({row.copy})" for row in scheme.index_rows) if scheme is not None else ()
 
 
-def access_before(view: TableView, query: QueryClass) -> str | None:
-    """How the keys of before serve a query of the same name; None where there was none, or no keys.
-
-    The same filter is planned under the load of today, another one as the old design had it.
-    """
-    before = view.before
-    old = next((c for c in before.workload.classes if c.name == query.name), None) if before is not None else None
-    if before is None or before.scheme is None or old is None or old.operation is not query.operation:
-        return None
-    if old.filter == query.filter and view.estimate_before is not None:
-        cost = next((c for c in view.estimate_before.classes if c.name == query.name), None)
-        if cost is not None and cost.plan is not None:
-            return str(cost.plan.access)
-    found = before.plan_of(old)
+def query_access_before(subject: Subject) -> str | None:
+    query: QueryClass = subject.item
+    found = read_before(subject.view, query) if query.operation is Operation.QUERY else None
     return None if found is None else str(found.access)
 
 
-def query_access_before(subject: Subject) -> str | None:
-    query: QueryClass = subject.item
-    return access_before(subject.view, query) if query.operation is Operation.QUERY else None
-
-
 def access_lost(subject: Subject) -> float | None:
-    """How many kinds of access worse it is served than before; 0 where it is not worse."""
-    was, query = query_access_before(subject), subject.item
-    plan = subject.view.plan_of(query)
-    if was is None or plan is None:
+    """How many kinds of access worse it is served than before; 0 where it is not worse, or nobody can tell."""
+    query: QueryClass = subject.item
+    was, now = read_before(subject.view, query), read_of(subject.view, query)
+    if was is None or now is None:
         return None
-    return max(0.0, float(RANKS.index(str(plan.access)) - RANKS.index(was)))
+    return float(max(0, now.rank - was.rank)) if direction(was, now) == "worse" and was.access != now.access else 0.0
 
 
 def table_key_change(subject: Subject) -> str | None:
@@ -109,7 +94,8 @@ FACTS: tuple[Fact, ...] = (
         "query.access_lost",
         FactType.NUMBER,
         "steps",
-        "Steps from point to row range, partition scan, partition-range scan and table scan that the query lost.",
+        "Steps from point to row range, partition scan, partition-range scan and table scan that the query lost. The "
+        "first rows of a partition in its order are as good as a row range.",
         access_lost,
         needs_diff=True,
     ),

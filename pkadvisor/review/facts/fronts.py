@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from pkadvisor.design.scheme import variable
 from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import Part
+from pkadvisor.design.transforms import Part, Time, time_unit
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.key_loads import clock_part, inserts_per_s, kinds_of, load_per_s, partitions_most, rows_under
+from pkadvisor.review.key_loads import (
+    clock_part,
+    follows_clock,
+    inserts_per_s,
+    kinds_of,
+    load_per_s,
+    partitions_most,
+    rows_under,
+)
 from pkadvisor.review.subjects import KeyText, Subject
 from pkadvisor.review.views import TableView
+
+_PERIOD_S = {"hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000, "year": 31_536_000}
+"""Seconds of the periods that may outlast the reaction of the service."""
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:
@@ -58,19 +69,42 @@ def write_fronts(subject: Subject) -> Known | None:
 
 def fronts_of(parts: tuple[Part, ...], view: TableView) -> Known | None:
     """Counted with data; else 1 for a key that begins with a time, and what stands before the time where that is
-    certain."""
+    certain.
+
+    None where a period that outlasts the reaction of the service is divided further: its partitions are split apart.
+    """
     counted = _counted_fronts(parts, view)
     if counted is not None:
         return counted
+    return None if _divided(parts, view) else _ends(parts, view)
+
+
+def _ends(parts: tuple[Part, ...], view: TableView) -> Known | None:
+    """The ends of the key order that later rows go to, as long as no range of the latest period was cut."""
     found = clock_part(parts, view)
     before = None if found is None else partitions_most(found[1], view)
     return None if before is None else Known(before, Basis.DERIVED)
 
 
+def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
+    """Whether parts that do not follow the clock stand right behind periods that last longer than a split takes."""
+    found = clock_part(parts, view)
+    if found is None:
+        return False
+    limits = view.limits
+    reaction_s = limits.t_sustain_s + limits.t_eval_s + limits.t_move_s
+    for part in variable(parts)[len(found[1]) :]:
+        if not follows_clock(part, view):
+            return True
+        if not isinstance(part, Time) or _PERIOD_S.get(time_unit(part.format), 0) <= reaction_s:
+            return False
+    return False
+
+
 def least_fronts(subject: Subject) -> Known | None:
     """The fewest key ranges for a while: just behind the beginning of a period no range of it was cut yet."""
     parts, view = _parts(subject), subject.view
-    return _counted_fronts(parts, view, least=True) or fronts_of(parts, view)
+    return _counted_fronts(parts, view, least=True) or _ends(parts, view)
 
 
 def append_only(subject: Subject) -> bool:

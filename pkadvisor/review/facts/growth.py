@@ -222,14 +222,25 @@ def sweep_s(subject: Subject) -> Known | None:
     return Known(rows / limits.page_entities * page_ms / 1000, Basis.ESTIMATED)
 
 
+def days_held(subject: Subject) -> float | None:
+    """The days of the declared inserts that the declared entities are; None where they are what the retention keeps,
+    or more than half of it."""
+    view = subject.view
+    kept, held, rate = view.workload.retention_s, declared_entities(view), inserted_mean_per_s(view)
+    if kept is None or held is None or not rate or held / rate > kept / 2:
+        return None
+    return held / rate / DAY_S
+
+
 def expired_rows_per_s(subject: Subject) -> float | None:
-    """Rows that expire a second on average, index rows included."""
+    """Rows that expire a second once the table is as old as its retention, index rows included: by the declared mean
+    rate of the inserts, else by what the table holds."""
     view = subject.view
     kept = view.workload.retention_s
     if kept is None or view.scheme is None:
         return None
     held = declared_entities(view)
-    rate = _lasting_inserts_per_s(view)
+    rate = inserted_mean_per_s(view)
     rate = held / kept if rate is None and held is not None else rate
     return None if rate is None else rate * view.scheme.rows_per_entity
 
@@ -321,6 +332,14 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("table.entities_kept", _NUMBER, "entities", "Entities held at a time.", entities_kept),
     Fact("table.sweep_s", _NUMBER, "s", "Time that one scan of all rows takes, page after page.", sweep_s),
+    Fact(
+        "table.days_held",
+        _NUMBER,
+        "days",
+        "Days of the declared inserts that the declared entities are, where the retention is more than twice that.",
+        days_held,
+        Basis.DERIVED,
+    ),
     Fact("table.expired_rows_per_s", _NUMBER, "rows/s", "Rows that expire a second, on average.", expired_rows_per_s),
     Fact(
         "table.newest_read_share",

@@ -13,6 +13,7 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.as_sent import names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
+from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.subjects import Subject
 from pkadvisor.review.views import TableView
@@ -124,6 +125,7 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
             helped = any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query)))
         if helped:
             found.append(query.name)
+        found += _erases(via, view)
     return None if unsure and not found else tuple(dict.fromkeys(found))
 
 
@@ -170,6 +172,12 @@ def _helps(via: int, query: QueryClass, view: TableView, scheme: KeyScheme) -> b
     return any(not any(_as_good(other, one) for other in others) for one in mine)
 
 
+def _erases(via: int, view: TableView) -> list[str]:
+    """Whether a row helps to find what must be erased."""
+    query = erasure_query(view)
+    return ["erasure"] if query is not None and view.scheme and _helps(via, query, view, view.scheme) else []
+
+
 def _alternatives(query: QueryClass) -> Iterator[QueryClass]:
     """What a class would be if each alternative of an ``or`` were asked on its own, as it should."""
     if query.filter is None:
@@ -206,6 +214,7 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
                     found.append(query.name)
             elif any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
                 found.append(query.name)
+        found += _erases(via, view)
     return tuple(found)
 
 

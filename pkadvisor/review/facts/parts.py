@@ -21,7 +21,7 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review import names
+from pkadvisor.review import names, served
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import Fact
@@ -84,10 +84,10 @@ def padded(subject: Subject) -> str | None:
     if not isinstance(part, Field):
         return None
     edm = subject.view.types.get(part.property)
-    widths = {EdmType.INT32: 10, EdmType.INT64: 19}
     if edm is EdmType.DOUBLE:
         return str(Sortable(part.property))
-    return str(Pad(part.property, widths[edm])) if edm in widths else None
+    width = served.digits_for(part.property, subject.view)
+    return None if width is None else str(Pad(part.property, width))
 
 
 def calendar(subject: Subject) -> bool:

@@ -77,14 +77,41 @@ def erase_by(subject: Subject) -> str | None:
 
 def _erasing(view: TableView) -> AccessPlan | None:
     """The best way to find everything of one value of ``erase_by``."""
-    from pkadvisor.table.odata import Comparison, Operator, Parameter
+    query = erasure_query(view)
+    plans = view.plans_under(query, view.scheme) if query is not None and view.scheme is not None else ()
+    return plans[0] if plans else None
+
+
+def erasure_query(view: TableView) -> QueryClass | None:
+    """The query for everything of one value of ``erase_by``, inside one value of what is kept apart."""
+    from pkadvisor.table.odata import And, Comparison, Operator, Parameter
 
     name = view.workload.erase_by
-    if name is None or view.scheme is None or (view.types and name not in view.types):
+    if name is None or (view.types and name not in view.types):
         return None
-    filter_ = Comparison(name, Operator.EQ, Parameter(name, view.types.get(name)))
-    plans = view.plans_under(QueryClass("erasure", Operation.QUERY, filter_, Rate(0.0, 0.0)), view.scheme)
-    return plans[0] if plans else None
+    names = tuple(dict.fromkeys((*_apart(view), name)))
+    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
+    return QueryClass("erasure", Operation.QUERY, fixed[0] if len(fixed) == 1 else And(fixed), Rate(0.0, 0.0))
+
+
+def _apart(view: TableView) -> tuple[str, ...]:
+    """The property that is declared to keep entities apart, where there is one."""
+    name = view.workload.isolation
+    return () if name is None or (view.types and name not in view.types) else (name,)
+
+
+def erasure_key(subject: Subject) -> str | None:
+    """A PartitionKey by which everything of one value is found."""
+    name = subject.view.workload.erase_by
+    if name is None:
+        return None
+    return "_".join(f"{{{n}}}" for n in dict.fromkeys((*_apart(subject.view), name)))
+
+
+def erasure_of(subject: Subject) -> str | None:
+    """What an erasure is given: a value of ``erase_by``, and of what is kept apart."""
+    name = subject.view.workload.erase_by
+    return None if name is None else " and ".join(dict.fromkeys((*_apart(subject.view), name)))
 
 
 def erasure_scans(subject: Subject) -> bool | None:
@@ -157,6 +184,8 @@ FACTS: tuple[Fact, ...] = (
         "Whether finding everything to erase reads a run of partitions or the table.",
         erasure_scans,
     ),
+    Fact("table.erasure_key", FactType.TEXT, "", "A PartitionKey by which they are found.", erasure_key),
+    Fact("table.erasure_of", FactType.TEXT, "", "What an erasure is told to find.", erasure_of),
     Fact("table.erasure_access", FactType.TEXT, "", "How everything to erase is found.", erasure_access),
     Fact(
         "table.erasure_requests",

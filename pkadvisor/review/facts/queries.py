@@ -140,6 +140,12 @@ def fan_out_of(subject: Subject) -> str | None:
     return " and ".join((*(f"bucket of {part}" for part in plan.fans), *(f"value of {n}" for n in plan.choices)))
 
 
+def fan_out_buckets(subject: Subject) -> bool | None:
+    """Whether buckets are among what these requests differ in."""
+    plan = subject.view.plan_of(subject.item)
+    return None if plan is None else plan.buckets > 1
+
+
 def periods(subject: Subject) -> float | None:
     found = served.periods_of(subject.view, subject.item)
     return None if found is None else float(math.ceil(found))
@@ -149,6 +155,10 @@ def periods_spread(subject: Subject) -> float | None:
     """The periods where each is in several partitions."""
     found = fan_out(subject)
     return None if found is None or found.value == 1 else periods(subject)
+
+
+def period_requests(subject: Subject) -> float | None:
+    return served.requests_for_periods(subject.view, subject.item)
 
 
 def by_period(subject: Subject) -> bool | None:
@@ -161,6 +171,16 @@ def goes_back(subject: Subject) -> bool | None:
     """Whether it asks period after period, the newest first, until it has enough."""
     plan = subject.view.plan_of(subject.item)
     return None if plan is None else plan.back
+
+
+def back_unit(subject: Subject) -> str | None:
+    return subject.view.back_unit(subject.item)
+
+
+def back_month(subject: Subject) -> float | None:
+    """Requests that go back a month, one after the other."""
+    unit = back_unit(subject)
+    return None if unit is None else served.PERIOD_S["month"] / served.PERIOD_S.get(unit, 1)
 
 
 def comparisons(subject: Subject) -> float | None:
@@ -407,10 +427,14 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
     Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
+    Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
     Fact("query.periods_spread", N, "periods", "Those periods, where each is in several partitions.", periods_spread),
+    Fact("query.period_requests", N, "requests", "The most requests for the periods in its key.", period_requests),
     Fact("query.by_period", B, "", "Whether it asks each period of a PartitionKey apart.", by_period),
     Fact("query.goes_back", B, "", "Whether it asks period after period, the newest first.", goes_back),
+    Fact("query.back_unit", T, "", "The day or shorter period that it can only go back by, one by one.", back_unit),
+    Fact("query.back_month", N, "requests", "Requests that go back a month by those.", back_month, Basis.DERIVED),
     Fact("query.comparisons", N, "comparisons", "Comparisons of one request.", comparisons, Basis.DERIVED),
     Fact("query.entities_read", N, "entities", "Entities read for one query.", entities_read, Basis.ESTIMATED),
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),

@@ -1,0 +1,148 @@
+"""How a query finds its entities, so that two designs can be compared: the access, and the number of requests.
+
+An access alone does not rank two ways: the first 50 rows of one partition in key order are one request that reads what
+it answers, and a row range in each of an unknown number of periods is not better than that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.review.as_sent import names_keys
+from pkadvisor.review.served import periods_within
+from pkadvisor.review.views import TableView
+from pkadvisor.table.odata import Parameter
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import ClassCost
+    from pkadvisor.design.scheme import KeyScheme
+
+SAME = 0.01
+"""Numbers of requests within this share of each other are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """``requests`` side by side or one after the other, without further pages; None where their number is unknown, as
+    in a walk back over periods, or in a scan, which stops at every border of a server."""
+
+    access: Access
+    requests: float | None
+    in_order: bool = False
+    """The first rows of whole partitions are asked for, in the order in which they lie there: nothing is read that is
+    not answered."""
+    periods: bool = False
+    back: bool = False
+
+    @property
+    def rank(self) -> int:
+        """0 is best; the first rows of a partition in order are as good as a range of rows."""
+        return Access.ROW_RANGE.rank if self.in_order else self.access.rank
+
+    @property
+    def words(self) -> str:
+        """``row range in each period, from the newest back``, ``row range, 721 requests``."""
+        if self.in_order and self.requests == 1:
+            return "one partition in order, 1 request"
+        head = "partition in order" if self.in_order else str(self.access)
+        if self.back:
+            return f"{head} in each period, from the newest back"
+        if self.periods and self.requests is None:
+            return f"{head} in each of an unknown number of periods"
+        many = self.requests is not None and self.requests > 1
+        return f"{head}, {self.requests:,.4g} requests" if many else head
+
+
+def read_of(view: TableView, query: QueryClass, under: TableView | None = None) -> Read | None:
+    """How the keys in use serve a query; with ``under``, the table of before with its load, how they would under
+    the load of that table. None where it is not known."""
+    plan, cost = view.plan_of(query), None
+    if under is None:
+        cost = None if names_keys(query) else view.cost_of(query)
+    elif under.estimate_before is not None and not names_keys(query):
+        cost = next((c for c in under.estimate_before.classes if c.name == query.name), None)
+        plan = cost.plan if cost is not None and cost.plan is not None else plan
+    return None if plan is None else _read(query, plan, cost)
+
+
+def read_under(view: TableView, query: QueryClass, scheme: KeyScheme) -> Read | None:
+    """How other keys would serve a query, without data."""
+    found = view.plans_under(query, scheme)
+    return _read(query, found[0], None) if found else None
+
+
+def read_before(view: TableView, query: QueryClass) -> Read | None:
+    """How the keys of before serve a query of the same name; None where there was none, or no keys.
+
+    The same filter is planned under the load of today, another one as the old design had it.
+    """
+    before = view.before
+    old = next((c for c in before.workload.classes if c.name == query.name), None) if before is not None else None
+    if before is None or before.scheme is None or old is None or old.operation is not query.operation:
+        return None
+    return read_of(before, old, view if old.filter == query.filter else None)
+
+
+def _read(query: QueryClass, plan: AccessPlan, cost: ClassCost | None) -> Read:
+    whole = plan.access is Access.PARTITION_SCAN and plan.top is not None and not plan.rest and not plan.client
+    requests = cost.fan_out if cost is not None and cost.plan is plan else _requests(query, plan)
+    if plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        requests = None
+    number = None if requests is None else float(requests)
+    return Read(plan.access, number, whole, plan.periods is not None, plan.back)
+
+
+def _requests(query: QueryClass, plan: AccessPlan) -> float | None:
+    """Requests of a plan without data: buckets, choices and periods."""
+    if names_keys(query):
+        return 1.0
+    wanted = conditions(query.filter)
+    count = float(plan.buckets * math.prod(len(wanted.any_of[n]) for n in plan.choices if n in wanted.any_of))
+    if plan.periods is None:
+        return count
+    span = wanted.ranges.get(plan.periods.property)
+    known = None if plan.back or span is None else periods_within(plan.periods, span)
+    if known is None or span is None:
+        return None
+    moving = isinstance(span.low, Parameter)  # a range that moves touches one more at its ends
+    return count * (math.ceil(known) + (1 if moving else 0))
+
+
+def direction(before: Read | None, after: Read | None) -> str:
+    """better, worse, same or unknown.
+
+    A worse access is worse, and with the same access so are more requests or a number that nobody knows any more.
+    Where the access speaks for one side and the number of requests for the other, nobody can tell; but a scan that
+    passes over servers is worse than any number of requests that name their partitions.
+    """
+    if before is None or after is None:
+        return "unknown"
+    lost = after.rank - before.rank
+    more = _more(before, after)
+    if lost == 0:
+        return "worse" if more > 0 else "better" if more < 0 else "same"
+    worst = max(before.rank, after.rank)
+    if worst <= Access.PARTITION_SCAN.rank and lost * more < 0:
+        return "unknown"
+    return "worse" if lost > 0 else "better"
+
+
+def _more(before: Read, after: Read) -> int:
+    """1 where there are more requests after than before, or their number is no longer known; -1, 0."""
+    was, now = before.requests, after.requests
+    if was is None or now is None:
+        return int(now is None) - int(was is None)
+    return 0 if abs(now - was) <= SAME * was else 1 if now > was else -1
+
+
+def queries_of(view: TableView) -> tuple[QueryClass, ...]:
+    """The queries of a table, those of the profile too."""
+    return tuple(c for c in view.workload.classes if c.operation is Operation.QUERY)
+
+
+__all__ = ["Read", "direction", "queries_of", "read_before", "read_of", "read_under"]

@@ -1,0 +1,71 @@
+"""Keys are proposed in place of those in use only where the rules find less wrong with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.review.rule import load_rule, load_rules
+from tests.review.support import findings
+
+DESIGN = """
+schema: 1
+tables:
+  Orders:
+    partition_key: "{tenant}"
+    row_key: "{orderNo}"
+    properties: {tenant: string, orderNo: int64, status: string}
+    sampling: random-rows
+    entities_total: TOTAL
+    queries:
+      - {name: recent, filter: "tenant eq '{tenant}' and status eq '{status}'", rate: 20/s}
+      - {name: by-no, filter: "orderNo eq {orderNo}", rate: 100/s}
+"""
+DATA = "tenant,orderNo,status\n" + "".join(f"t{i % 3},{7000 + i},s{i % 50}\n" for i in range(600))
+OWN = """
+id = "OWN001"
+name = "own"
+title = "Of a team"
+scope = "part"
+why = "why"
+fix = "fix"
+[[level]]
+severity = "{severity}"
+when = "{when}"
+message = "no"
+"""
+
+
+def proposal(folder: Path, own: str = "", total: int = 600_000) -> str:
+    rules = tuple(r for r in load_rules() if r.id in ("PK201", "PK303"))
+    if own:
+        file = folder / "own.toml"
+        file.write_text(own)
+        rules = (*rules, load_rule(file))
+    found = findings(DESIGN.replace("TOTAL", str(total)), folder, data=DATA, rules=rules)
+    (told,) = {f.proposal for f in found if f.rule == "PK201"}
+    return told
+
+
+def test_keys_that_only_the_sample_tells_apart_say_so(tmp_path: Path) -> None:
+    told = proposal(tmp_path)
+    assert "{pad(orderNo," in told and "tenant" not in told.split(" + ")[0]
+    assert told.endswith(" (unique in the sample)")
+    whole = proposal(tmp_path, total=600)
+    assert whole and "sample" not in whole
+
+
+@pytest.mark.parametrize(
+    ("severity", "when", "shown"),
+    [
+        ("error", "part.width_known && part.width > 0.0", False),
+        ("warning", "part.width_known && part.width > 0.0", False),
+        ("info", "part.width_known && part.width > 0.0", True),
+        ("error", "part.width_known && part.width > 30.0", True),
+    ],
+)
+def test_keys_that_a_rule_finds_wrong_are_not_proposed(tmp_path: Path, severity: str, when: str, shown: bool) -> None:
+    # The keys in use have no padded part, those proposed have several.
+    own = OWN.replace("{severity}", severity).replace("{when}", when)
+    assert bool(proposal(tmp_path, own)) == shown
