@@ -57,6 +57,17 @@ def most_wasteful_query(subject: Subject) -> str | None:
     return max(found, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
 
 
+def most_wasteful_told(subject: Subject) -> bool:
+    """Whether that query is a scan, of the table or of partitions over a page, which is told at the query itself."""
+    name = most_wasteful_query(subject)
+    cost = next((c for c in _reads(subject.view) if c.name == name), None)
+    if cost is None or cost.plan is None:
+        return False
+    scans = (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN)
+    large = cost.entities_read > subject.view.limits.page_entities
+    return cost.plan.access is Access.TABLE_SCAN or (cost.plan.access in scans and large)
+
+
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
@@ -285,6 +296,13 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
     sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
+    sure(
+        "table.most_wasteful_told",
+        BOOL,
+        "",
+        "Whether that query is a scan that is told at the query itself.",
+        most_wasteful_told,
+    ),
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
     sure("budget.unit", TEXT, "", "Its unit.", budget_unit),

@@ -15,7 +15,7 @@ from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.subjects import KeyText, Scope, Subject
 from pkadvisor.review.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
 
@@ -66,6 +66,19 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
         if not isinstance(p, Each) and (p.injective or isinstance(p, Lower) or p in own)
     }
     return tuple(n for n in properties_of(main) if n not in told)
+
+
+def overwritten(subject: Subject) -> bool:
+    """Whether the key is of an index row that lacks what tells entities apart: that is told at the row."""
+    key: KeyText = subject.item
+    return key.row > 0 and any(
+        missing_target(s) and collisions(s) != 0
+        for s in subject.design.subjects
+        if s.scope is Scope.INDEX_ROW
+        and s.table is subject.table
+        and subject.view.scheme is not None
+        and s.item == subject.view.scheme.index_rows[key.row - 1]
+    )
 
 
 def listed_by(subject: Subject) -> tuple[str, ...]:
@@ -239,6 +252,14 @@ def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
     sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity in its table.", first_kind),
+    sure(
+        "key.overwritten",
+        BOOL,
+        "",
+        "Whether its index row lacks what tells entities apart.",
+        overwritten,
+        Basis.DERIVED,
+    ),
     Fact("index_row.same_partition", BOOL, "", "Whether it lies beside its entity.", same_partition, Basis.DERIVED),
     sure("index_row.copy", TEXT, "", "full or pointer.", copy),
     sure(

@@ -288,7 +288,22 @@ def declared_sensitive(subject: Subject) -> str:
 def _changing(subject: Subject) -> list[QueryClass]:
     mine = set(part_of(subject).properties)
     changes = (Operation.UPDATE, Operation.UPSERT)
-    return [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+    found = [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+    return [c for c in found if not _told_before(set(c.sets), subject)]
+
+
+def _told_before(changed: set[str], subject: Subject) -> bool:
+    """Whether a change is told at an earlier part of the same row, or at the entity whose rows move with it."""
+    place: KeyPart = subject.item
+    scheme = subject.view.scheme
+    if scheme is None:
+        return False
+    if place.key.row and changed & set(scheme.main.properties):
+        return True
+    key = list(scheme.each_key())[place.key.row][0]
+    before = [] if place.key.is_partition else [*key.partition]
+    before += place.key.parts[: place.position]
+    return any(changed & set(p.properties) for p in before)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:
