@@ -179,7 +179,13 @@ class TableView:
             found = plan_as_sent(query, self.types)
         else:
             found = bounded(self._all_plans(query, scheme), query)
-        return tuple(sorted(found, key=lambda p: (p.access.rank, p.buckets, len(p.unserved), p.via)))
+        unsorted = bool(query.order_by)
+        return tuple(
+            sorted(
+                found,
+                key=lambda p: (p.access.rank, p.buckets, len(p.unserved), unsorted and not p.order_served, p.via),
+            )
+        )
 
     def _all_plans(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
         wanted = conditions(query.filter)
