@@ -17,7 +17,9 @@ from pkadvisor.design.scheme import Key, KeyScheme
 from pkadvisor.design.transforms import (
     Field,
     Hashed,
+    HashPrefix,
     Literal,
+    Lower,
     Pad,
     Part,
     ReversePad,
@@ -85,6 +87,8 @@ class Cause(StrEnum):
     PERIODS = "periods"
     EACH_PERIOD = "each period"
     ROW_KEY = "row key left out"
+    ROW_KEY_MEANT = "row key by its properties"
+    TOLD = "told by the partition"
     NONE = "none"
 
 
@@ -107,7 +111,33 @@ def cause_of(view: TableView, query: QueryClass) -> Cause | None:
         return Cause.PERIODS
     if query.name in view.uncounted:
         return Cause.EACH_PERIOD
-    return Cause.ROW_KEY if row_key_known(view, query) else Cause.NONE
+    if row_key_known(view, query):
+        return Cause.ROW_KEY
+    if row_key_meant(view, query):
+        return Cause.ROW_KEY_MEANT
+    return Cause.TOLD if told_by_partition(view, query) else Cause.NONE
+
+
+TOLD_DIGITS = 8
+"""Digits of a hash, 32 bits, under which a partition hardly has a second value."""
+
+
+@_once
+def told_by_partition(view: TableView, query: QueryClass) -> bool:
+    """Whether all that a partition is filtered by is what its PartitionKey holds but for the case or as a long hash:
+    there is hardly a row in it that the filter drops."""
+    plan = view.plan_of(query)
+    if plan is None or view.scheme is None or plan.access is not Access.PARTITION_SCAN or names_keys(query):
+        return False
+    told = {
+        name
+        for part in list(view.scheme.each_key())[plan.via][0].partition
+        if isinstance(part, Lower) or (isinstance(part, HashPrefix) and part.digits >= TOLD_DIGITS)
+        for name in part.properties
+    }
+    left = (*plan.rest, *plan.client)
+    equal = conditions(query.filter).equal
+    return bool(left) and all(set(properties(f)) <= told & equal.keys() for f in left)
 
 
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
@@ -387,6 +417,41 @@ def turned_part(view: TableView, query: QueryClass) -> str:
     return ""
 
 
+@_once
+def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
+    """Other queries that want the part as it is, or turned another way: served in order now, and no more then."""
+    plan, turned = _plan_in_order(view, query), turned_part(view, query)
+    if plan is None or view.scheme is None or not turned:
+        return ()
+    key = list(view.scheme.each_key())[plan.via][0].row
+    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
+    found = []
+    for other in view.workload.classes:
+        now = _plan_in_order(view, other)
+        if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
+            continue
+        if not other.order_by:
+            continue
+        over = _over_properties(view, other) if names_keys(other) else other
+        wanted = turned_part(view, other)
+        if wanted and wanted != turned:
+            found.append(other.name)
+        elif over is not None and now.order_served and not order_unserved(view, other):
+            then = [p for scheme in changed for p in view.plans_under(over, scheme)]
+            if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
+                found.append(other.name)
+    return tuple(found)
+
+
+def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:
+    """The RowKey with the part turned that reads so."""
+    for position, part in enumerate(key):
+        for descending in (False, True):
+            other = _turned(part, view, descending=descending) if part.properties else None
+            if other is not None and str(other) == turned:
+                yield (*key[:position], other, *key[position + 1 :])
+
+
 def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
@@ -435,6 +500,19 @@ def row_key_known(view: TableView, query: QueryClass) -> str:
     if any(isinstance(p, Sequence) for p in main.row) or not set(_names(main.row)) <= exact:
         return ""
     return view.raw_text(0, False) or "''"
+
+
+@_once
+def row_key_meant(view: TableView, query: QueryClass) -> str:
+    """The RowKey whose properties a filter beside a PartitionKey fixes, all of them; empty where it does not."""
+    plan = view.plan_of(query)
+    if plan is None or view.scheme is None or plan.access is not Access.PARTITION_SCAN:
+        return ""
+    row = view.scheme.main.row
+    names = set(_names(row))
+    if names_keys(query) != ("PartitionKey",) or not names or any(isinstance(p, Sequence) for p in row):
+        return ""
+    return view.raw_text(0, False) if names <= conditions(query.filter).equal.keys() else ""
 
 
 def _names(parts: Iterable[Part]) -> Iterator[str]:
@@ -489,6 +567,7 @@ __all__ = [
     "PERIOD_S",
     "SCANS",
     "Cause",
+    "against_turn",
     "blocked_by",
     "cause_of",
     "close_to",
@@ -500,6 +579,8 @@ __all__ = [
     "periods_within",
     "requests_for_periods",
     "row_key_known",
+    "row_key_meant",
+    "told_by_partition",
     "turned_part",
     "unknown_properties",
     "wrong_types",

@@ -21,6 +21,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.beginnings import beginnings_known
 from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
 from pkadvisor.table.edm import EdmType
@@ -187,7 +188,8 @@ class TableView:
         )
 
     def _all_plans(self, query: QueryClass, scheme: KeyScheme) -> tuple[AccessPlan, ...]:
-        return plan(query, conditions(query.filter), scheme, self.types, PROMISED)
+        wanted = conditions(query.filter)
+        return plan(query, wanted, beginnings_known(scheme, wanted.ranges), self.types, PROMISED)
 
     def back_unit(self, query: QueryClass) -> str | None:
         """The day, hour or shorter period that a query can only go back by, for what it fixes beside the time; None
@@ -218,6 +220,10 @@ class TableView:
         cost = None if names_keys(query) else self.cost_of(query)
         found = self._plans.get(query.name, ())
         if cost is not None and cost.plan is not None:
+            scanned = cost.plan.access is Access.TABLE_SCAN
+            ranges = conditions(query.filter).ranges
+            if scanned and self.scheme is not None and beginnings_known(self.scheme, ranges) != self.scheme:
+                return found[0] if found else None
             if self._looks_different:  # the order of texts is not that of the numbers that they look like
                 sent = (cost.plan.via, cost.plan.back, cost.plan.access)
                 return next((p for p in found if (p.via, p.back, p.access) == sent), cost.plan)
@@ -352,10 +358,39 @@ class TableView:
         return self.estimate_of(old) if named <= known else None
 
     def cost_of(self, query: QueryClass) -> ClassCost | None:
-        """The cost of one class under the keys in use."""
+        """The cost of one class under the keys in use, told of its best plan beside a scan of the table."""
+        return self._costs.get(query.name)
+
+    @cached_property
+    def _costs(self) -> dict[str, ClassCost]:
         if self.section.data is None or self.estimate is None:
-            return None
-        return next((c for c in self.estimate.classes if c.name == query.name), None)
+            return {}
+        return {c.name: self._as_keys_serve(c) for c in self.estimate.classes}
+
+    def _as_keys_serve(self, cost: ClassCost) -> ClassCost:
+        """A class that scans the table only since the sample is so small, along the keys that are there to serve it."""
+        bench, scheme = self.bench, self.scheme
+        if cost.plan is None or cost.plan.access is not Access.TABLE_SCAN or bench is None or scheme is None:
+            return cost
+        from pkadvisor.design.class_cost import preference, read
+
+        demand = next(d for d in bench.demands if d.query.name == cost.name)
+        plans = plan(demand.query, demand.conditions, scheme, bench.population.types, bench.population)
+        served = [p for p in plans if p.access is not Access.TABLE_SCAN]
+        if not served:
+            return cost
+        best = min((read(p, demand, scheme, bench) for p in served), key=preference)
+        cost = replace(cost, plan=best.plan, entities_read=best.entities, entities_read_max=best.entities_max)
+        if cost.operation is not Operation.QUERY:
+            return cost
+        return replace(
+            cost,
+            entities_returned=best.returned,
+            requests=best.requests,
+            fan_out=best.fan_out,
+            round_trips=best.round_trips,
+            continuations=best.continuations,
+        )
 
     @cached_property
     def judged(self) -> Judged | None:

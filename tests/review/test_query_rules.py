@@ -179,3 +179,28 @@ tables:
 """
     (told,) = [f for f in found(text, tmp_path) if f.rule == "PK201"]
     assert told.message.startswith("'named' reads the whole table: 900,600 entities each time")
+
+
+CHAT = """
+schema: 1
+tables:
+  Chat:
+    partition_key: "{room}"
+    row_key: "{ticks(at)}"
+    properties: {room: string, at: datetime, text: string}
+    queries:
+      - {name: newest, filter: "room eq '{room}'", order_by: [at desc], top: 20, rate: 20/s}
+      - {name: all, filter: "room eq '{room}'", rate: 1/s}
+"""
+OLDEST = """      - {name: oldest, filter: "room eq '{room}'", order_by: [at], top: 5, rate: 1/s}
+"""
+
+
+@pytest.mark.parametrize(
+    ("others", "where"), [("", "of this row or of an index row"), (OLDEST, "of an index row, and")]
+)
+def test_a_row_whose_order_others_need_is_not_turned(others: str, where: str, tmp_path: Path) -> None:
+    (found,) = [f for f in findings(CHAT + others, tmp_path) if f.rule == "PK206"]
+    assert found.subject == "newest"
+    assert f"the RowKey {where}" in found.fix
+    assert ("oldest" in found.fix) == bool(others)

@@ -27,6 +27,7 @@ from pkadvisor.review.facts import (
     ranges,
     sizes,
     tables,
+    write_access,
     writes,
 )
 from pkadvisor.review.facts.base import Fact, Known
@@ -44,6 +45,7 @@ FACTS: tuple[Fact, ...] = (
     *properties.FACTS,
     *queries.FACTS,
     *writes.FACTS,
+    *write_access.FACTS,
     *index_rows.FACTS,
     *sizes.FACTS,
     *costs.FACTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -57,6 +58,17 @@ def most_wasteful_query(subject: Subject) -> str | None:
     return max(found, key=lambda c: (c.rate_per_s * (c.entities_read - _returned(c)), c.name)).name
 
 
+def most_wasteful_told(subject: Subject) -> bool:
+    """Whether that query is a scan, of the table or of partitions over a page, which is told at the query itself."""
+    name = most_wasteful_query(subject)
+    cost = next((c for c in _reads(subject.view) if c.name == name), None)
+    if cost is None or cost.plan is None:
+        return False
+    scans = (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN)
+    large = cost.entities_read > subject.view.limits.page_entities
+    return cost.plan.access is Access.TABLE_SCAN or (cost.plan.access in scans and large)
+
+
 # --- buckets ----------------------------------------------------------------------------------------------------------
 
 
@@ -104,11 +116,17 @@ def fanning_queries(subject: Subject) -> tuple[str, ...]:
 
 
 def needless_requests_per_s(subject: Subject) -> float | None:
-    """Requests a second that the buckets beyond those needed cost."""
+    """Requests a second that the buckets beyond those needed cost: full pages have to be read from few buckets too."""
     count, needed = buckets(subject), buckets_needed(subject)
     if count is None or needed is None:
         return None
-    return sum(c.rate_per_s * c.requests * max(0.0, 1 - needed / count) for c in _fanning(subject))
+    page = subject.view.limits.page_entities
+    total = 0.0
+    for cost in _fanning(subject):
+        fewer = max(1.0, cost.fan_out * min(1.0, needed / count))
+        enough = fewer * max(1, math.ceil(cost.entities_read / fewer / page))
+        total += cost.rate_per_s * max(0.0, cost.requests - enough)
+    return total
 
 
 # --- tables and kinds -------------------------------------------------------------------------------------------------
@@ -314,6 +332,13 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("table.changes_per_day", NUMBER, "entities/day", "Entities changed a day, mean.", changes_per_day),
     sure("table.quiet_kinds", TEXTS, "", "Other kinds that nothing ties to this one.", quiet_kinds),
+    sure(
+        "table.most_wasteful_told",
+        BOOL,
+        "",
+        "Whether that query is a scan that is told at the query itself.",
+        most_wasteful_told,
+    ),
     sure("part.fanning_queries", TEXTS, "", "Queries that ask each of its buckets.", fanning_queries),
     sure("budget.bound", NUMBER, "", "The bound.", budget_bound),
     sure("budget.unit", TEXT, "", "Its unit.", budget_unit),

@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.transforms import Each, Lower, Sequence
+from pkadvisor.design.transforms import Each, Literal, Lower, Part, Sequence
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
+from pkadvisor.review.as_sent import names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.subjects import KeyText, Scope, Subject
 from pkadvisor.review.views import TableView
+from pkadvisor.table.odata import Operator, Parameter, comparisons
 
 if TYPE_CHECKING:
     from pkadvisor.design.scheme import IndexRow, KeyScheme
@@ -66,6 +68,19 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     return tuple(n for n in properties_of(main) if n not in told)
 
 
+def overwritten(subject: Subject) -> bool:
+    """Whether the key is of an index row that lacks what tells entities apart: that is told at the row."""
+    key: KeyText = subject.item
+    return key.row > 0 and any(
+        missing_target(s) and collisions(s) != 0
+        for s in subject.design.subjects
+        if s.scope is Scope.INDEX_ROW
+        and s.table is subject.table
+        and subject.view.scheme is not None
+        and s.item == subject.view.scheme.index_rows[key.row - 1]
+    )
+
+
 def listed_by(subject: Subject) -> tuple[str, ...]:
     """Queries that name everything the index row's key is made of, and yet want several entities of it."""
     row: IndexRow = subject.item
@@ -110,15 +125,51 @@ def serves(subject: Subject) -> tuple[str, ...] | None:
     classes = [(v, c) for v in views for c in v.workload.classes]
     if not any(c.operation is Operation.QUERY for _, c in classes):
         return None
-    found = []
+    found, unsure = list[str](), False
     for view, query in classes:
         if view.scheme is None:
             continue
         via = _number(row, view.scheme)
-        if any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query))):
+        if names_keys(query):
+            aimed = _aimed_at(query, row, view.scheme)
+            unsure |= aimed is None
+            helped = bool(aimed)
+        else:
+            helped = any(_helps(via, one, view, view.scheme) for one in (query, *_alternatives(query)))
+        if helped:
             found.append(query.name)
         found += _erases(via, view)
-    return tuple(dict.fromkeys(found))
+    return None if unsure and not found else tuple(dict.fromkeys(found))
+
+
+def _aimed_at(query: QueryClass, row: IndexRow, scheme: KeyScheme) -> bool | None:
+    """Whether a filter over the keys themselves asks for texts that begin as the keys of the row do.
+
+    None where nobody can say: the row begins with no text of its own, or the filter has a value in its place.
+    """
+    labels = {"RowKey": _label(row.key.row)}
+    if not scheme.same_partition(row):
+        labels["PartitionKey"] = _label(row.key.partition)
+    labels = {name: label for name, label in labels.items() if label}
+    if not labels:
+        return None
+    unsure = False
+    for comparison in comparisons(query.filter) if query.filter is not None else ():
+        label, operand = labels.get(comparison.property), comparison.operand
+        if label is None:
+            continue
+        if isinstance(operand, Parameter):
+            unsure = True
+            continue
+        text = str(operand.value)
+        if text.startswith(label) or (comparison.operator is not Operator.EQ and label.startswith(text)):
+            return True
+    return None if unsure else False
+
+
+def _label(parts: tuple[Part, ...]) -> str:
+    """The text that a key begins with."""
+    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
 
 
 def _number(row: IndexRow, scheme: KeyScheme) -> int:
@@ -168,7 +219,13 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
         via = _number(row, view.scheme)
         found += [c.name for c in view.estimate.classes if c.plan is not None and c.plan.via == via]
         for query in view.workload.classes:
-            if any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
+            if names_keys(query):
+                aimed = _aimed_at(query, row, view.scheme)
+                if aimed is None:
+                    return None
+                if aimed:
+                    found.append(query.name)
+            elif any(_helps(via, one, view, view.scheme) for one in _alternatives(query)):
                 found.append(query.name)
         found += _erases(via, view)
     return tuple(found)
@@ -195,6 +252,14 @@ def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
     sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity in its table.", first_kind),
+    sure(
+        "key.overwritten",
+        BOOL,
+        "",
+        "Whether its index row lacks what tells entities apart.",
+        overwritten,
+        Basis.DERIVED,
+    ),
     Fact("index_row.same_partition", BOOL, "", "Whether it lies beside its entity.", same_partition, Basis.DERIVED),
     sure("index_row.copy", TEXT, "", "full or pointer.", copy),
     sure(

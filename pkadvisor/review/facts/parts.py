@@ -28,6 +28,7 @@ from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.table.odata import Parameter
 
 PREFIX_TELLS_FROM = 4
 """Characters from which the beginning of a text still points at its owner: assumed."""
@@ -121,11 +122,26 @@ def _fixed(part: Part, query: QueryClass) -> bool:
 def asked_in_order(subject: Subject) -> tuple[str, ...]:
     """Queries served by this row that want a range or an order of the part's property."""
     wanted = set(part_of(subject).properties)
-    return tuple(
+    through = [
         q.name
         for q in _through(subject)
         if wanted & {*conditions(q.filter).ranges} or wanted & {o.property for o in q.order_by}
-    )
+    ]
+    classes = subject.view.workload.classes
+    spanning = [q.name for q in classes if q.operation is Operation.QUERY and _spans_digits(q, subject.item)]
+    return tuple(dict.fromkeys((*through, *spanning)))
+
+
+def _spans_digits(query: QueryClass, place: KeyPart) -> bool:
+    """Whether a filter over the key itself is a range of numbers where the key has the part."""
+    if any(not isinstance(p, Literal) for p in place.key.parts[: place.position]):
+        return False
+    before = "".join(p.text for p in place.key.parts[: place.position] if isinstance(p, Literal))
+    span = conditions(query.filter).ranges.get("PartitionKey" if place.key.is_partition else "RowKey")
+    if span is None or (place.key.row and not before):
+        return False
+    bounds = [str(o.value) for o in (span.low, span.high) if o is not None and not isinstance(o, Parameter)]
+    return bool(bounds) and all(b.startswith(before) and b[len(before) : len(before) + 1].isdecimal() for b in bounds)
 
 
 def scanned_for(subject: Subject) -> tuple[str, ...]:
@@ -285,7 +301,22 @@ def declared_sensitive(subject: Subject) -> str:
 def _changing(subject: Subject) -> list[QueryClass]:
     mine = set(part_of(subject).properties)
     changes = (Operation.UPDATE, Operation.UPSERT)
-    return [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+    found = [c for c in subject.view.workload.classes if c.operation in changes and mine & set(c.sets)]
+    return [c for c in found if not _told_before(set(c.sets), subject)]
+
+
+def _told_before(changed: set[str], subject: Subject) -> bool:
+    """Whether a change is told at an earlier part of the same row, or at the entity whose rows move with it."""
+    place: KeyPart = subject.item
+    scheme = subject.view.scheme
+    if scheme is None:
+        return False
+    if place.key.row and changed & set(scheme.main.properties):
+        return True
+    key = list(scheme.each_key())[place.key.row][0]
+    before = [] if place.key.is_partition else [*key.partition]
+    before += place.key.parts[: place.position]
+    return any(changed & set(p.properties) for p in before)
 
 
 def changed_by(subject: Subject) -> tuple[str, ...]:

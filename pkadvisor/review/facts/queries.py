@@ -11,7 +11,7 @@ from pkadvisor.observe.workload import Basis, QueryClass
 from pkadvisor.review import served
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
 from pkadvisor.review.subjects import KeyPart, Scope, Subject
 from pkadvisor.review.views import TableView
@@ -109,6 +109,23 @@ def fan_out(subject: Subject) -> Known | None:
     return Known(float(plan.buckets * choices), Basis.DERIVED)
 
 
+def requests_at_once(subject: Subject) -> Known | None:
+    """Requests for all buckets and choices of all its periods; of one period where it goes back through them."""
+    found, plan = fan_out(subject), subject.view.plan_of(subject.item)
+    if found is None or plan is None or plan.periods is None or plan.back:
+        return found
+    spread = periods_spread(subject)
+    return Known(float(found.value) * max(1.0, spread), found.basis) if spread else found  # type: ignore[arg-type]
+
+
+def periods_each(subject: Subject) -> float | None:
+    """The periods of which each takes all those requests; unknown for a single one."""
+    found, whole = fan_out(subject), requests_at_once(subject)
+    if found is None or whole is None or whole.value == found.value:
+        return None
+    return float(whole.value) / float(found.value)  # type: ignore[arg-type]
+
+
 def fan_out_of(subject: Subject) -> str | None:
     """What the requests differ in."""
     plan = subject.view.plan_of(subject.item)
@@ -177,7 +194,8 @@ def entities_read(subject: Subject) -> Known | None:
     plan = subject.view.plan_of(query)
     cost = None if names_keys(query) else subject.view.cost_of(query)
     scans = plan is not None and plan.access is Access.TABLE_SCAN
-    if cost is not None and not (scans and subject.view.section.kind and cost.plan and cost.plan.top is None):
+    of_every_kind = scans and subject.view.section.kind and cost is not None and cost.plan and cost.plan.top is None
+    if cost is not None and (cost.plan is None or cost.plan is plan) and not of_every_kind:
         return Known(cost.entities_read, Basis.ESTIMATED)
     total = entities_of_all(subject.view) if scans else entities(subject)  # a scan of the table reads every kind
     if plan is None or total is None or plan.top is not None:
@@ -201,7 +219,9 @@ def entities_returned(subject: Subject) -> Known | None:
 def entities_read_max(subject: Subject) -> Known | None:
     query: QueryClass = subject.item
     cost = None if names_keys(query) else subject.view.cost_of(query)
-    return None if cost is None else Known(cost.entities_read_max, Basis.ESTIMATED)
+    if cost is None or (cost.plan is not None and cost.plan is not subject.view.plan_of(query)):
+        return None
+    return Known(cost.entities_read_max, Basis.ESTIMATED)
 
 
 def pages(subject: Subject) -> Known | None:
@@ -213,15 +233,36 @@ def pages(subject: Subject) -> Known | None:
     return Known(float(max(1, math.ceil(found.value / subject.view.limits.page_entities))), found.basis)
 
 
+def pages_in_turn(subject: Subject) -> Known | None:
+    """The pages that wait for one another: requests to several partitions run side by side."""
+    paged = pages(subject)
+    if paged is None:
+        return None
+    return Known(float(math.ceil(number(paged) / _side_by_side(subject))), paged.basis)
+
+
+def _side_by_side(subject: Subject) -> float:
+    """Requests that run at the same time: as many as there are, and no more than a client keeps in flight."""
+    found = requests_at_once(subject)
+    return 1.0 if found is None else max(1.0, min(number(found), float(subject.view.limits.fan_out_parallel)))
+
+
 def duration_s(subject: Subject) -> Known | None:
     """Seconds to read it all, page after page, at the limits' speed of a scan."""
-    found, paged = entities_read(subject), pages(subject)
+    found, paged = entities_read(subject), pages_in_turn(subject)
     if found is None or paged is None:
         return None
-    assert isinstance(found.value, float) and isinstance(paged.value, float)
     limits = subject.view.limits
-    ms = paged.value * limits.page_latency_ms + found.value * limits.scan_ms_per_entity
+    ms = number(paged) * limits.page_latency_ms + number(found) / _side_by_side(subject) * limits.scan_ms_per_entity
     return Known(ms / 1000, Basis.ESTIMATED)
+
+
+def whole_of(subject: Subject) -> str | None:
+    """What it reads from end to end, a table or a partition; unknown for a window of either."""
+    plan = subject.view.plan_of(subject.item)
+    if plan is None or plan.periods is not None:
+        return None
+    return {Access.TABLE_SCAN: "table", Access.PARTITION_SCAN: "partition"}.get(plan.access)
 
 
 def order_unserved(subject: Subject) -> str | None:
@@ -230,6 +271,16 @@ def order_unserved(subject: Subject) -> str | None:
 
 def turned_part(subject: Subject) -> str | None:
     return served.turned_part(subject.view, subject.item) or None
+
+
+def turned_where(subject: Subject) -> str | None:
+    """Where to put that part: beside the row that there is if others want that one as it stands."""
+    if not served.turned_part(subject.view, subject.item):
+        return None
+    others = served.against_turn(subject.view, subject.item)
+    if others:
+        return f"an index row, and leave this row as it is: {', '.join(others)} would no longer come in order"
+    return "this row or of an index row; a changed key means that every row is rewritten"
 
 
 def small(subject: Subject) -> bool:
@@ -326,6 +377,10 @@ def row_key_left_out(subject: Subject) -> str:
     return served.row_key_known(subject.view, subject.item)
 
 
+def row_key_meant(subject: Subject) -> str:
+    return served.row_key_meant(subject.view, subject.item)
+
+
 def unqueried_blocks(subject: Subject) -> tuple[str, ...]:
     return served.blocked_by(subject.view, subject.item)
 
@@ -369,6 +424,8 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.or_part_access", T, "", "How the worst part of that 'or' would be served alone.", or_part_access),
     Fact("query.negated", T, "", "The negated condition that keeps the keys from serving it.", negated),
     Fact("query.fan_out", N, "requests", "Requests for its buckets and choices, without periods.", fan_out),
+    Fact("query.requests_at_once", N, "requests", "Those requests for all its periods.", requests_at_once),
+    Fact("query.periods_each", N, "periods", "Periods, where each takes all those requests.", periods_each),
     Fact("query.fan_out_of", T, "", "What these requests differ in.", fan_out_of),
     Fact("query.fan_out_buckets", B, "", "Whether they differ in buckets.", fan_out_buckets),
     Fact("query.periods", N, "partitions", "Partitions of time that it runs over.", periods, Basis.DERIVED),
@@ -383,12 +440,15 @@ FACTS: tuple[Fact, ...] = (
     Fact("query.entities_read_max", N, "entities", "The most that one query reads.", entities_read_max),
     Fact("query.entities_returned", N, "entities", "Entities that one query is after.", entities_returned),
     Fact("query.pages", N, "pages", "Answers of at most a page each, one after the other.", pages, Basis.ESTIMATED),
+    Fact("query.pages_in_turn", N, "pages", "Those that wait for one another.", pages_in_turn, Basis.ESTIMATED),
+    Fact("query.whole_of", T, "", "What it reads from end to end: table or partition.", whole_of, Basis.DERIVED),
     Fact("query.duration_s", N, "s", "Time to read it page after page.", duration_s, Basis.ESTIMATED),
     Fact("query.small", B, "", "Whether the whole table is one page and little load.", small, may_be_unknown=False),
     Fact("query.rare", B, "", "Whether it comes so seldom that it is no load.", rare, may_be_unknown=False),
     Fact("query.dropping", B, "", "Whether whole partitions are read for what a filter keeps of them.", dropping),
     Fact("query.order_unserved", T, "", "The wanted order, if answers come in another.", order_unserved),
     Fact("query.turned_part", T, "", "The key part that would give that order.", turned_part),
+    Fact("query.turned_where", T, "", "The row whose RowKey that part belongs into.", turned_where, Basis.DERIVED),
     Fact("query.unknown_properties", TS, "", "Properties it names that nobody knows.", unknown_properties),
     Fact("query.meant", T, "", "The property that an unknown one probably stands for.", meant),
     Fact(
@@ -401,6 +461,7 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("query.wrong_types", TS, "", "Its comparisons with a constant of another type.", wrong_types),
     Fact("query.row_key_left_out", T, "", "The RowKey that its PartitionKey tells.", row_key_left_out),
+    Fact("query.row_key_meant", T, "", "The RowKey whose properties it filters by instead.", row_key_meant),
     Fact("query.names_timestamp", B, "", "Whether it filters on Timestamp.", names_timestamp, may_be_unknown=False),
     Fact("table.empty_paged", TS, "", "Queries most of whose pages must be empty.", empty_paged, may_be_unknown=False),
     Fact(
