@@ -14,7 +14,7 @@ from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.as_sent import names_keys
-from pkadvisor.review.served import periods_within
+from pkadvisor.review.periods import periods_within
 from pkadvisor.review.views import TableView
 from pkadvisor.table.odata import Parameter
 

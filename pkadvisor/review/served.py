@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
-from functools import wraps
-from typing import TypeVar
-from weakref import WeakKeyDictionary
 
-from pkadvisor.design.conditions import Range, conditions
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.scheme import Key, KeyScheme
+from pkadvisor.design.conditions import conditions
+from pkadvisor.design.plan import Access
+from pkadvisor.design.scheme import Key
 from pkadvisor.design.transforms import (
-    Field,
     Hashed,
     HashPrefix,
     Literal,
     Lower,
-    Pad,
     Part,
-    ReversePad,
-    ReverseTicks,
     Sequence,
-    Ticks,
     Time,
 )
-from pkadvisor.design.transforms.periods import time_unit
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
-from pkadvisor.review.each_period import asked_apart
+from pkadvisor.review.once import once
+from pkadvisor.review.periods import periods_of
 from pkadvisor.review.subjects import KeyPart
 from pkadvisor.review.views import TableView
-from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
+from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -42,7 +32,6 @@ from pkadvisor.table.odata import (
     Not,
     Operator,
     Or,
-    Parameter,
     comparisons,
     conjuncts,
     format_filter,
@@ -50,30 +39,13 @@ from pkadvisor.table.odata import (
     properties,
 )
 
-T = TypeVar("T")
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""
-INT32_DIGITS, INT64_DIGITS = 10, 19
-"""Digits that hold every number of the type."""
 SCANS = (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN, Access.PARTITION_SCAN)
 
 
 TRIED_MAX = 16
 """Conditions of one filter that are looked at one by one: the service takes no longer filters."""
-
-
-def _once(found: Callable[[TableView, QueryClass], T]) -> Callable[[TableView, QueryClass], T]:
-    """The same answer for the same query, found once."""
-    kept: WeakKeyDictionary[TableView, dict[str, T]] = WeakKeyDictionary()
-
-    @wraps(found)
-    def answer(view: TableView, query: QueryClass) -> T:
-        known = kept.setdefault(view, {})
-        if query.name not in known:
-            known[query.name] = found(view, query)
-        return known[query.name]
-
-    return answer
 
 
 class Cause(StrEnum):
@@ -92,7 +64,7 @@ class Cause(StrEnum):
     NONE = "none"
 
 
-@_once
+@once
 def cause_of(view: TableView, query: QueryClass) -> Cause | None:
     """The cause; None where no plan is known."""
     plan = view.plan_of(query)
@@ -122,7 +94,7 @@ TOLD_DIGITS = 8
 """Digits of a hash, 32 bits, under which a partition hardly has a second value."""
 
 
-@_once
+@once
 def told_by_partition(view: TableView, query: QueryClass) -> bool:
     """Whether all that a partition is filtered by is what its PartitionKey holds but for the case or as a long hash:
     there is hardly a row in it that the filter drops."""
@@ -143,7 +115,7 @@ def told_by_partition(view: TableView, query: QueryClass) -> bool:
 # --- or, not, ne ------------------------------------------------------------------------------------------------------
 
 
-@_once
+@once
 def or_parts(view: TableView, query: QueryClass) -> tuple[bool, int, Access] | None:
     """(whether the partition is fixed all the same, parts of the ``or``, the worst access of one part asked alone).
 
@@ -165,7 +137,7 @@ def or_parts(view: TableView, query: QueryClass) -> tuple[bool, int, Access] | N
     return None
 
 
-@_once
+@once
 def negated(view: TableView, query: QueryClass) -> str:
     """The negated condition without which the keys would serve the filter better; empty where there is none."""
     plan = view.plan_of(query)
@@ -221,7 +193,7 @@ def key_properties(view: TableView) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for key, _ in view.scheme.each_key() for n in key.properties))
 
 
-@_once
+@once
 def unknown_properties(view: TableView, query: QueryClass) -> tuple[str, ...]:
     """Properties that a query names and nobody knows.
 
@@ -250,7 +222,7 @@ def close_to(name: str, view: TableView) -> str:
     return miscased(name, view) or (found[0] if found else "")
 
 
-@_once
+@once
 def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
     """Comparisons with a constant of another type than the property's, in words."""
     types = known_properties(view)
@@ -262,231 +234,10 @@ def wrong_types(view: TableView, query: QueryClass) -> tuple[str, ...]:
     )
 
 
-# --- periods ----------------------------------------------------------------------------------------------------------
-
-PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
-_STAMPS = (
-    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
-    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
-    (re.compile(r"(\d{4})-?(\d\d)"), "month"),
-)
-"""Texts of periods that people write as keys: yyyyMMddHH, yyyy-MM-dd, yyyyMM."""
-
-
-@_once
-def periods_of(view: TableView, query: QueryClass) -> float | None:
-    """The partitions of time that a range of times runs over; None where the filter does not tell how many."""
-    plan = view.plan_of(query)
-    if plan is None or query.filter is None or plan.access is Access.TABLE_SCAN:
-        return None
-    wanted = conditions(query.filter).ranges
-    if plan.access is Access.PARTITION_RANGE_SCAN and plan.range_atom and plan.range_atom[0] == "p":
-        span = wanted.get(plan.range_atom[1])
-        return _stamps_between(span) if span is not None else None
-    part = plan.periods or _leading_time(view, plan)
-    if part is None or part.property not in wanted:
-        return None
-    seconds = _span_s(wanted[part.property])
-    if seconds is not None:
-        return seconds / PERIOD_S.get(time_unit(part.format), 1)
-    cost = view.cost_of(query)
-    return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
-
-
-def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
-    """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
-    found = asked_apart(query, view.scheme, view.types) if query.name in view.uncounted and view.scheme else None
-    seconds = _span_s(found[1]) if found is not None else None
-    if found is None or seconds is None:
-        return None
-    return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
-
-
-def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
-    """The period of a PartitionKey that a range scan of partitions is bounded by."""
-    if view.scheme is None or plan.access is not Access.PARTITION_RANGE_SCAN or not plan.range_atom:
-        return None
-    key = list(view.scheme.each_key())[plan.via][0]
-    if plan.range_atom[0] != "t":
-        return None
-    return next((p for p in key.partition if isinstance(p, Time) and p.property == plan.range_atom[1]), None)
-
-
-def periods_within(part: Time, span: Range) -> float | None:
-    """The periods of a part between two bounds; None where the filter does not tell how many."""
-    seconds = _span_s(span)
-    return None if seconds is None else seconds / PERIOD_S.get(time_unit(part.format), 1)
-
-
-def _span_s(span: Range) -> float | None:
-    """Seconds between two bounds: two constants, or one parameter with two offsets."""
-    low, high = span.low, span.high
-    if low is None or high is None:
-        return None
-    if isinstance(low, Parameter) and isinstance(high, Parameter):
-        if low.name != high.name:
-            return None
-        return max(0.0, (high.offset_ticks - low.offset_ticks) / TICKS_PER_SECOND)
-    if isinstance(low, Parameter) or isinstance(high, Parameter):
-        return None
-    if low.type is not EdmType.DATETIME or high.type is not EdmType.DATETIME:
-        return None
-    return max(0.0, (_ticks(high.value) - _ticks(low.value)) / TICKS_PER_SECOND)
-
-
-def _ticks(value: object) -> int:
-    return value if isinstance(value, int) else parse_datetime_ticks(str(value))
-
-
-def _stamps_between(span: Range) -> float | None:
-    """The periods between two constant texts that both read as the same kind of period."""
-    from datetime import datetime
-
-    texts = [o.value for o in (span.low, span.high) if o is not None and not isinstance(o, Parameter)]
-    if len(texts) != 2 or not all(isinstance(t, str) for t in texts) or len(str(texts[0])) != len(str(texts[1])):
-        return None
-    for pattern, unit in _STAMPS:
-        found = [pattern.fullmatch(str(t)) for t in texts]
-        if not all(found):
-            continue
-        try:
-            numbers = [[int(g) for g in m.groups()] for m in found if m is not None]
-            low, high = (datetime(n[0], n[1], n[2] if len(n) > 2 else 1, n[3] if len(n) > 3 else 0) for n in numbers)
-        except ValueError:
-            return None
-        if unit == "month":
-            return max(0.0, float(12 * (high.year - low.year) + high.month - low.month))
-        return max(0.0, (high - low).total_seconds() / PERIOD_S[unit])
-    return None
-
-
-# --- order ------------------------------------------------------------------------------------------------------------
-
-
-@_once
-def order_unserved(view: TableView, query: QueryClass) -> str:
-    """The wanted order where the answers do not come in it, as ``created desc``; empty where they do."""
-    plan = _plan_in_order(view, query)
-    if plan is None or not query.order_by or plan.order_served:
-        return ""
-    if plan.access is Access.POINT and (plan.back or not plan.several):  # one entity, or one of each period in order
-        return ""
-    return ", ".join(f"{o.property} desc" if o.descending else o.property for o in query.order_by)
-
-
-def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
-    """The plan that tells of the order. A filter that fixes PartitionKey itself is read as one over the properties that
-    the PartitionKey is made of; where it goes on to the RowKey, nobody can say."""
-    plan = view.plan_of(query)
-    if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
-        return plan
-    over = _over_properties(view, query)
-    found = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
-    return found[0] if found else None
-
-
-def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
-    """The query over properties that reads the partition which this one names by its key."""
-    plan, scheme = view.plan_of(query), view.scheme
-    if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
-        return None
-    names = tuple(dict.fromkeys(_names(scheme.main.partition)))
-    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
-    return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
-
-
-@_once
-def turned_part(view: TableView, query: QueryClass) -> str:
-    """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
-    other way; empty where that alone does not help."""
-    plan = _plan_in_order(view, query)
-    if plan is None or view.scheme is None or not order_unserved(view, query):
-        return ""
-    over = _over_properties(view, query) if names_keys(query) else query
-    if over is None:
-        return ""
-    for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
-        by = next((o for o in query.order_by if part.properties == (o.property,)), None)
-        turned = _turned(part, view, descending=by.descending) if by is not None else None
-        if turned is None:
-            continue
-        changed = (*key[:position], turned, *key[position + 1 :])
-        found = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
-        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in found):
-            return str(turned)
-    return ""
-
-
-@_once
-def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
-    """Other queries that want the part as it is, or turned another way: served in order now, and no more then."""
-    plan, turned = _plan_in_order(view, query), turned_part(view, query)
-    if plan is None or view.scheme is None or not turned:
-        return ()
-    key = list(view.scheme.each_key())[plan.via][0].row
-    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
-    found = []
-    for other in view.workload.classes:
-        now = _plan_in_order(view, other)
-        if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
-            continue
-        if not other.order_by:
-            continue
-        over = _over_properties(view, other) if names_keys(other) else other
-        wanted = turned_part(view, other)
-        if wanted and wanted != turned:
-            found.append(other.name)
-        elif over is not None and now.order_served and not order_unserved(view, other):
-            then = [p for scheme in changed for p in view.plans_under(over, scheme)]
-            if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
-                found.append(other.name)
-    return tuple(found)
-
-
-def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:
-    """The RowKey with the part turned that reads so."""
-    for position, part in enumerate(key):
-        for descending in (False, True):
-            other = _turned(part, view, descending=descending) if part.properties else None
-            if other is not None and str(other) == turned:
-                yield (*key[:position], other, *key[position + 1 :])
-
-
-def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
-    """A part of the same property that runs in the wanted direction."""
-    name = part.properties[0]
-    edm = view.types.get(name)
-    if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
-        return ReverseTicks(name) if descending else Ticks(name)
-    if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
-        return ReversePad(name, width) if descending else Pad(name, width)
-    return None
-
-
-def digits_for(name: str, view: TableView) -> int | None:
-    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
-    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
-    if width is None or not view.has_data or view.population is None or not view.population.has(name):
-        return width
-    from pkadvisor.design.candidates import digits
-
-    return digits(view.population, name)
-
-
-def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:
-    """The scheme with the RowKey of one of its rows changed."""
-    if via == 0:
-        return replace(scheme, main=replace(scheme.main, row=row))
-    rows = list(scheme.index_rows)
-    rows[via - 1] = replace(rows[via - 1], key=replace(rows[via - 1].key, row=row))
-    return replace(scheme, index_rows=tuple(rows))
-
-
 # --- keys -------------------------------------------------------------------------------------------------------------
 
 
-@_once
+@once
 def row_key_known(view: TableView, query: QueryClass) -> str:
     """The RowKey that a filter leaves out although its PartitionKey tells it; empty where it does not."""
     plan = view.plan_of(query)
@@ -502,7 +253,7 @@ def row_key_known(view: TableView, query: QueryClass) -> str:
     return view.raw_text(0, False) or "''"
 
 
-@_once
+@once
 def row_key_meant(view: TableView, query: QueryClass) -> str:
     """The RowKey whose properties a filter beside a PartitionKey fixes, all of them; empty where it does not."""
     plan = view.plan_of(query)
@@ -559,29 +310,3 @@ def _asked_for(view: TableView) -> set[str]:
     for transaction in workload.transactions:
         found |= set(transaction.group_by)
     return found
-
-
-__all__ = [
-    "KEY_NAMES",
-    "PERIODS_MANY",
-    "PERIOD_S",
-    "SCANS",
-    "Cause",
-    "against_turn",
-    "blocked_by",
-    "cause_of",
-    "close_to",
-    "miscased",
-    "negated",
-    "or_parts",
-    "order_unserved",
-    "periods_of",
-    "periods_within",
-    "requests_for_periods",
-    "row_key_known",
-    "row_key_meant",
-    "told_by_partition",
-    "turned_part",
-    "unknown_properties",
-    "wrong_types",
-]

@@ -6,7 +6,7 @@ it; the search for better keys runs only where a finding proposes some.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.key_terms import KeysThemselves
 from pkadvisor.design.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
-from pkadvisor.design.scheme import IndexRow, KeyScheme
+from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.sections import Section, declared_keys, observed
-from pkadvisor.design.transforms import FORBIDDEN, Literal, time_unit
+from pkadvisor.design.transforms import FORBIDDEN, time_unit
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.declaration_yaml import Document, Path_
-from pkadvisor.observe.workload import Operation, QueryClass, Transaction, Workload
+from pkadvisor.observe.workload import Operation, QueryClass, Workload
 from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.review.beginnings import beginnings_known
 from pkadvisor.review.each_period import asked_apart
-from pkadvisor.review.subjects import HOLES, KeyPart, KeyText, Property, Scope, Subject
+from pkadvisor.review.listing import subjects_of
+from pkadvisor.review.subjects import HOLES, Scope, Subject
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
@@ -83,7 +84,7 @@ class DesignView:
     def subjects(self) -> tuple[Subject, ...]:
         """Everything that rules can be asked about, in file order, each thing once."""
         top = Subject(Scope.DESIGN, self.name, ("tables",), "tables", None, self)
-        return (top, *(s for view in self.tables for s in view.subjects(top)))
+        return (top, *(s for view in self.tables for s in subjects_of(view, top)))
 
     def compare_with(self, old: DesignView) -> None:
         """Take the keys of another design as those that were in use before; the load stays that of this one."""
@@ -401,97 +402,12 @@ class TableView:
 
         return judge(self._section_without(self.unpriced), self.limits, self.dataset)
 
-    # --- subjects -------------------------------------------------------------------------------------------------
-
-    def subjects(self, top: Subject) -> Iterator[Subject]:
-        """The table and everything in it."""
-        name, kind = self.section.table, self.section.kind
-        path: Path_ = ("tables", name)
-        logical = f"tables.{name}" + (f".kinds.{kind}" if kind else "")
-        table = Subject(Scope.TABLE, name, path, logical, top, self.design, self)
-        yield table
-        yield from self._keys_of(table, path, logical)
-        for i, row in enumerate(self.scheme.index_rows if self.scheme else ()):
-            at = f"{logical}.index_rows.{_row_name(row)}"
-            yield Subject(Scope.INDEX_ROW, str(row.key), (*path, "index_rows", i), at, table, self.design, self, row)
-        declared = self._class_paths()
-        for query in self.workload.classes:
-            scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
-            group = "queries" if scope is Scope.QUERY else "writes"
-            here = declared.get(query.name, path)
-            at = f"{logical}.{group}.{query.name}"
-            yield Subject(scope, query.name, here, at, table, self.design, self, query)
-            yield Subject(Scope.CLASS, query.name, here, at, table, self.design, self, query)
-        for transaction in (*self.workload.transactions, *self._over_kinds()):
-            yield self._transaction(transaction, table, path, logical)
-        yield from self._properties(table, path, logical)
-        for budget in self.design.budgets:
-            at = f"{logical}.budgets.{budget.key}"
-            yield Subject(Scope.BUDGET, budget.key, path, at, table, self.design, self, budget)
-
-    def _keys_of(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
-        if self.scheme is None:
-            return
-        for row, (key, index_row) in enumerate(self.scheme.each_key()):
-            below: Path_ = (*path, "index_rows", row - 1) if row else path
-            prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
-            for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
-                here: Path_ = (*below, word)
-                if row and is_partition and self.declared.index_rows[row - 1].partition_key is None:
-                    continue  # the entity's own PartitionKey
-                text = self.raw_text(row, is_partition)
-                item = KeyText(parts, text, is_partition, row)
-                subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, self.design, self, item)
-                yield subject
-                for position, part in enumerate(parts):
-                    if not isinstance(part, Literal):
-                        place = KeyPart(part, position, item)
-                        at = f"{prefix}.{word}.{part}"
-                        yield Subject(Scope.PART, str(part), here, at, subject, self.design, self, place)
-
     def raw_text(self, row: int, is_partition: bool) -> str:
         """A key template as the file has it."""
         declared = self.declared
         keys = declared if row == 0 else declared.index_rows[row - 1]
         placed = keys.partition_key if is_partition else keys.row_key
         return placed.text if placed is not None else ""
-
-    def _over_kinds(self) -> tuple[Transaction, ...]:
-        """Transactions over several kinds of entity, which belong to no single one: told at the first."""
-        declared, kind = self.section.declared, self.section.kind
-        if declared is None or kind is None or kind != declared.kinds[0].name:
-            return ()
-        kinds = {c.name: c.kind for c in declared.workload.classes}
-        return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
-
-    def _transaction(self, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
-        names = [t.name for t in self.declared.workload.transactions] if self.section.declared else []
-        here = (*path, "transactions", names.index(transaction.name)) if transaction.name in names else path
-        at = f"{logical}.transactions.{transaction.name}"
-        return Subject(Scope.TRANSACTION, transaction.name, here, at, table, self.design, self, transaction)
-
-    def _properties(self, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
-        declared = self.section.declared
-        sizes = dict(declared.sizes) if declared else {}
-        kind = self.section.kind
-        if declared and kind:
-            sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
-        below: Path_ = (*path, "kinds", kind) if kind else path
-        for name, edm in self.types.items():
-            here: Path_ = (*below, "properties", name)
-            here = here if self.design.document.has(here) else path
-            item = Property(name, edm, sizes.get(name))
-            yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, self.design, self, item)
-
-    def _class_paths(self) -> dict[str, Path_]:
-        """The places of declared classes, by name."""
-        content = self.design.document.content
-        table = content["tables"].get(self.section.table) if isinstance(content, dict) else None
-        found: dict[str, Path_] = {}
-        for group in ("queries", "writes"):
-            for i, part in enumerate((table or {}).get(group) or ()):
-                found[str(part["name"])] = ("tables", self.section.table, group, i)
-        return found
 
 
 def _as_shown(tree: Filter, types: Mapping[str, EdmType]) -> Filter:
@@ -521,12 +437,6 @@ def _without(workload: Workload, gone: frozenset[str]) -> Workload:
     classes = tuple(c for c in workload.classes if c.name not in gone)
     transactions = tuple(t for t in workload.transactions if not gone & set(t.together))
     return replace(workload, classes=classes, transactions=transactions)
-
-
-def _row_name(row: IndexRow | None) -> str:
-    """An index row by its templates: rows have no names."""
-    assert row is not None
-    return str(row.key)
 
 
 def _allowed(placed: Any) -> Any:

@@ -21,7 +21,7 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review import names, served
+from pkadvisor.review import names, order
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import Fact
@@ -86,7 +86,7 @@ def padded(subject: Subject) -> str | None:
     edm = subject.view.types.get(part.property)
     if edm is EdmType.DOUBLE:
         return str(Sortable(part.property))
-    width = served.digits_for(part.property, subject.view)
+    width = order.digits_for(part.property, subject.view)
     return None if width is None else str(Pad(part.property, width))
 
 

@@ -8,7 +8,8 @@ from pkadvisor.design.conditions import conditions
 from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.design.scheme import variable
 from pkadvisor.observe.workload import Basis, QueryClass
-from pkadvisor.review import served
+from pkadvisor.review import order, served
+from pkadvisor.review import periods as periods_asked
 from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
@@ -141,7 +142,7 @@ def fan_out_buckets(subject: Subject) -> bool | None:
 
 
 def periods(subject: Subject) -> float | None:
-    found = served.periods_of(subject.view, subject.item)
+    found = periods_asked.periods_of(subject.view, subject.item)
     return None if found is None else float(math.ceil(found))
 
 
@@ -152,7 +153,7 @@ def periods_spread(subject: Subject) -> float | None:
 
 
 def period_requests(subject: Subject) -> float | None:
-    return served.requests_for_periods(subject.view, subject.item)
+    return periods_asked.requests_for_periods(subject.view, subject.item)
 
 
 def by_period(subject: Subject) -> bool | None:
@@ -174,7 +175,7 @@ def back_unit(subject: Subject) -> str | None:
 def back_month(subject: Subject) -> float | None:
     """Requests that go back a month, one after the other."""
     unit = back_unit(subject)
-    return None if unit is None else served.PERIOD_S["month"] / served.PERIOD_S.get(unit, 1)
+    return None if unit is None else periods_asked.PERIOD_S["month"] / periods_asked.PERIOD_S.get(unit, 1)
 
 
 def comparisons(subject: Subject) -> float | None:
@@ -266,18 +267,18 @@ def whole_of(subject: Subject) -> str | None:
 
 
 def order_unserved(subject: Subject) -> str | None:
-    return served.order_unserved(subject.view, subject.item) or None
+    return order.order_unserved(subject.view, subject.item) or None
 
 
 def turned_part(subject: Subject) -> str | None:
-    return served.turned_part(subject.view, subject.item) or None
+    return order.turned_part(subject.view, subject.item) or None
 
 
 def turned_where(subject: Subject) -> str | None:
     """Where to put that part: beside the row that there is if others want that one as it stands."""
-    if not served.turned_part(subject.view, subject.item):
+    if not order.turned_part(subject.view, subject.item):
         return None
-    others = served.against_turn(subject.view, subject.item)
+    others = order.against_turn(subject.view, subject.item)
     if others:
         return f"an index row, and leave this row as it is: {', '.join(others)} would no longer come in order"
     return "this row or of an index row; a changed key means that every row is rewritten"

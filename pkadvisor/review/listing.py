@@ -1,0 +1,110 @@
+"""Everything in a table that rules can be asked about, in file order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.scheme import IndexRow
+from pkadvisor.design.transforms import Literal
+from pkadvisor.observe.declaration_yaml import Path_
+from pkadvisor.observe.workload import Operation, Transaction
+from pkadvisor.review.subjects import KeyPart, KeyText, Property, Scope, Subject
+
+if TYPE_CHECKING:
+    from pkadvisor.review.views import TableView
+
+
+def subjects_of(view: TableView, top: Subject) -> Iterator[Subject]:
+    """The table and everything in it."""
+    name, kind = view.section.table, view.section.kind
+    path: Path_ = ("tables", name)
+    logical = f"tables.{name}" + (f".kinds.{kind}" if kind else "")
+    table = Subject(Scope.TABLE, name, path, logical, top, view.design, view)
+    yield table
+    yield from _keys_of(view, table, path, logical)
+    for i, row in enumerate(view.scheme.index_rows if view.scheme else ()):
+        at = f"{logical}.index_rows.{_row_name(row)}"
+        yield Subject(Scope.INDEX_ROW, str(row.key), (*path, "index_rows", i), at, table, view.design, view, row)
+    declared = _class_paths(view)
+    for query in view.workload.classes:
+        scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
+        group = "queries" if scope is Scope.QUERY else "writes"
+        here = declared.get(query.name, path)
+        at = f"{logical}.{group}.{query.name}"
+        yield Subject(scope, query.name, here, at, table, view.design, view, query)
+        yield Subject(Scope.CLASS, query.name, here, at, table, view.design, view, query)
+    for transaction in (*view.workload.transactions, *_over_kinds(view)):
+        yield _transaction(view, transaction, table, path, logical)
+    yield from _properties(view, table, path, logical)
+    for budget in view.design.budgets:
+        at = f"{logical}.budgets.{budget.key}"
+        yield Subject(Scope.BUDGET, budget.key, path, at, table, view.design, view, budget)
+
+
+def _keys_of(view: TableView, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+    if view.scheme is None:
+        return
+    for row, (key, index_row) in enumerate(view.scheme.each_key()):
+        below: Path_ = (*path, "index_rows", row - 1) if row else path
+        prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
+        for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
+            here: Path_ = (*below, word)
+            if row and is_partition and view.declared.index_rows[row - 1].partition_key is None:
+                continue  # the entity's own PartitionKey
+            text = view.raw_text(row, is_partition)
+            item = KeyText(parts, text, is_partition, row)
+            subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, view.design, view, item)
+            yield subject
+            for position, part in enumerate(parts):
+                if not isinstance(part, Literal):
+                    place = KeyPart(part, position, item)
+                    at = f"{prefix}.{word}.{part}"
+                    yield Subject(Scope.PART, str(part), here, at, subject, view.design, view, place)
+
+
+def _over_kinds(view: TableView) -> tuple[Transaction, ...]:
+    """Transactions over several kinds of entity, which belong to no single one: told at the first."""
+    declared, kind = view.section.declared, view.section.kind
+    if declared is None or kind is None or kind != declared.kinds[0].name:
+        return ()
+    kinds = {c.name: c.kind for c in declared.workload.classes}
+    return tuple(t for t in declared.workload.transactions if len({kinds.get(n) for n in t.together}) > 1)
+
+
+def _transaction(view: TableView, transaction: Transaction, table: Subject, path: Path_, logical: str) -> Subject:
+    names = [t.name for t in view.declared.workload.transactions] if view.section.declared else []
+    here = (*path, "transactions", names.index(transaction.name)) if transaction.name in names else path
+    at = f"{logical}.transactions.{transaction.name}"
+    return Subject(Scope.TRANSACTION, transaction.name, here, at, table, view.design, view, transaction)
+
+
+def _properties(view: TableView, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+    declared = view.section.declared
+    sizes = dict(declared.sizes) if declared else {}
+    kind = view.section.kind
+    if declared and kind:
+        sizes = next((dict(k.sizes) for k in declared.kinds if k.name == kind), {})
+    below: Path_ = (*path, "kinds", kind) if kind else path
+    for name, edm in view.types.items():
+        here: Path_ = (*below, "properties", name)
+        here = here if view.design.document.has(here) else path
+        item = Property(name, edm, sizes.get(name))
+        yield Subject(Scope.PROPERTY, name, here, f"{logical}.properties.{name}", table, view.design, view, item)
+
+
+def _class_paths(view: TableView) -> dict[str, Path_]:
+    """The places of declared classes, by name."""
+    content = view.design.document.content
+    table = content["tables"].get(view.section.table) if isinstance(content, dict) else None
+    found: dict[str, Path_] = {}
+    for group in ("queries", "writes"):
+        for i, part in enumerate((table or {}).get(group) or ()):
+            found[str(part["name"])] = ("tables", view.section.table, group, i)
+    return found
+
+
+def _row_name(row: IndexRow | None) -> str:
+    """An index row by its templates: rows have no names."""
+    assert row is not None
+    return str(row.key)

@@ -1,0 +1,152 @@
+"""The order that a query wants, and how a key would have to run to bring it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.transforms import (
+    Field,
+    Pad,
+    Part,
+    ReversePad,
+    ReverseTicks,
+    Ticks,
+    Time,
+)
+from pkadvisor.observe.workload import Operation, QueryClass
+from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys
+from pkadvisor.review.once import once
+from pkadvisor.review.views import TableView
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import (
+    And,
+    Comparison,
+    Operator,
+    Parameter,
+)
+
+INT32_DIGITS, INT64_DIGITS = 10, 19
+"""Digits that hold every number of the type."""
+
+
+@once
+def order_unserved(view: TableView, query: QueryClass) -> str:
+    """The wanted order where the answers do not come in it, as ``created desc``; empty where they do."""
+    plan = _plan_in_order(view, query)
+    if plan is None or not query.order_by or plan.order_served:
+        return ""
+    if plan.access is Access.POINT and (plan.back or not plan.several):  # one entity, or one of each period in order
+        return ""
+    return ", ".join(f"{o.property} desc" if o.descending else o.property for o in query.order_by)
+
+
+def _plan_in_order(view: TableView, query: QueryClass) -> AccessPlan | None:
+    """The plan that tells of the order. A filter that fixes PartitionKey itself is read as one over the properties that
+    the PartitionKey is made of; where it goes on to the RowKey, nobody can say."""
+    plan = view.plan_of(query)
+    if plan is None or not names_keys(query) or all(o.property in KEY_NAMES for o in query.order_by):
+        return plan
+    over = _over_properties(view, query)
+    found = view.plans_under(over, view.scheme or AS_SENT) if over is not None else ()
+    return found[0] if found else None
+
+
+def _over_properties(view: TableView, query: QueryClass) -> QueryClass | None:
+    """The query over properties that reads the partition which this one names by its key."""
+    plan, scheme = view.plan_of(query), view.scheme
+    if plan is None or scheme is None or plan.access is not Access.PARTITION_SCAN or scheme.index_rows:
+        return None
+    names = tuple(dict.fromkeys(n for part in scheme.main.partition for n in part.properties))
+    fixed = tuple(Comparison(n, Operator.EQ, Parameter(n, view.types.get(n))) for n in names)
+    return replace(query, filter=fixed[0] if len(fixed) == 1 else And(fixed) if fixed else None)
+
+
+@once
+def turned_part(view: TableView, query: QueryClass) -> str:
+    """The key part that would bring the answers in the wanted order if it stood in the place of the one that runs the
+    other way; empty where that alone does not help."""
+    plan = _plan_in_order(view, query)
+    if plan is None or view.scheme is None or not order_unserved(view, query):
+        return ""
+    over = _over_properties(view, query) if names_keys(query) else query
+    if over is None:
+        return ""
+    for position, part in enumerate(key := list(view.scheme.each_key())[plan.via][0].row):
+        by = next((o for o in query.order_by if part.properties == (o.property,)), None)
+        turned = _turned(part, view, descending=by.descending) if by is not None else None
+        if turned is None:
+            continue
+        changed = (*key[:position], turned, *key[position + 1 :])
+        found = view.plans_under(over, _with_row(view.scheme, plan.via, changed))
+        if any(p.via == plan.via and p.order_served and p.access.rank <= plan.access.rank for p in found):
+            return str(turned)
+    return ""
+
+
+@once
+def against_turn(view: TableView, query: QueryClass) -> tuple[str, ...]:
+    """Other queries that want the part as it is, or turned another way: served in order now, and no more then."""
+    plan, turned = _plan_in_order(view, query), turned_part(view, query)
+    if plan is None or view.scheme is None or not turned:
+        return ()
+    key = list(view.scheme.each_key())[plan.via][0].row
+    changed = [_with_row(view.scheme, plan.via, row) for row in _rows_turned(key, turned, view)]
+    found = []
+    for other in view.workload.classes:
+        now = _plan_in_order(view, other)
+        if other.name == query.name or other.operation is not Operation.QUERY or now is None or now.via != plan.via:
+            continue
+        if not other.order_by:
+            continue
+        over = _over_properties(view, other) if names_keys(other) else other
+        wanted = turned_part(view, other)
+        if wanted and wanted != turned:
+            found.append(other.name)
+        elif over is not None and now.order_served and not order_unserved(view, other):
+            then = [p for scheme in changed for p in view.plans_under(over, scheme)]
+            if not any(p.order_served and p.access.rank <= now.access.rank for p in then):
+                found.append(other.name)
+    return tuple(found)
+
+
+def _rows_turned(key: tuple[Part, ...], turned: str, view: TableView) -> Iterator[tuple[Part, ...]]:
+    """The RowKey with the part turned that reads so."""
+    for position, part in enumerate(key):
+        for descending in (False, True):
+            other = _turned(part, view, descending=descending) if part.properties else None
+            if other is not None and str(other) == turned:
+                yield (*key[:position], other, *key[position + 1 :])
+
+
+def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
+    """A part of the same property that runs in the wanted direction."""
+    name = part.properties[0]
+    edm = view.types.get(name)
+    if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
+        return ReverseTicks(name) if descending else Ticks(name)
+    if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
+        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
+        return ReversePad(name, width) if descending else Pad(name, width)
+    return None
+
+
+def digits_for(name: str, view: TableView) -> int | None:
+    """The digits that a whole number is padded to: those that the data needs, else those of its type."""
+    width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
+    if width is None or not view.has_data or view.population is None or not view.population.has(name):
+        return width
+    from pkadvisor.design.candidates import digits
+
+    return digits(view.population, name)
+
+
+def _with_row(scheme: KeyScheme, via: int, row: tuple[Part, ...]) -> KeyScheme:
+    """The scheme with the RowKey of one of its rows changed."""
+    if via == 0:
+        return replace(scheme, main=replace(scheme.main, row=row))
+    rows = list(scheme.index_rows)
+    rows[via - 1] = replace(rows[via - 1], key=replace(rows[via - 1].key, row=row))
+    return replace(scheme, index_rows=tuple(rows))

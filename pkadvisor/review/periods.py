@@ -1,0 +1,116 @@
+"""How many periods of time a query asks for, or runs over."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from pkadvisor.design.conditions import Range, conditions
+from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.transforms import (
+    Time,
+)
+from pkadvisor.design.transforms.periods import time_unit
+from pkadvisor.observe.workload import QueryClass
+from pkadvisor.review.each_period import asked_apart
+from pkadvisor.review.once import once
+from pkadvisor.review.views import TableView
+from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
+from pkadvisor.table.odata import (
+    Parameter,
+)
+
+PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
+_STAMPS = (
+    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
+    (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),
+    (re.compile(r"(\d{4})-?(\d\d)"), "month"),
+)
+"""Texts of periods that people write as keys: yyyyMMddHH, yyyy-MM-dd, yyyyMM."""
+
+
+@once
+def periods_of(view: TableView, query: QueryClass) -> float | None:
+    """The partitions of time that a range of times runs over; None where the filter does not tell how many."""
+    plan = view.plan_of(query)
+    if plan is None or query.filter is None or plan.access is Access.TABLE_SCAN:
+        return None
+    wanted = conditions(query.filter).ranges
+    if plan.access is Access.PARTITION_RANGE_SCAN and plan.range_atom and plan.range_atom[0] == "p":
+        span = wanted.get(plan.range_atom[1])
+        return _stamps_between(span) if span is not None else None
+    part = plan.periods or _leading_time(view, plan)
+    if part is None or part.property not in wanted:
+        return None
+    seconds = _span_s(wanted[part.property])
+    if seconds is not None:
+        return seconds / PERIOD_S.get(time_unit(part.format), 1)
+    cost = view.cost_of(query)
+    return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
+
+
+def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
+    """The most requests of a query that asks each period between its bounds apart; None where that is not known."""
+    found = asked_apart(query, view.scheme, view.types) if query.name in view.uncounted and view.scheme else None
+    seconds = _span_s(found[1]) if found is not None else None
+    if found is None or seconds is None:
+        return None
+    return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
+
+
+def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
+    """The period of a PartitionKey that a range scan of partitions is bounded by."""
+    if view.scheme is None or plan.access is not Access.PARTITION_RANGE_SCAN or not plan.range_atom:
+        return None
+    key = list(view.scheme.each_key())[plan.via][0]
+    if plan.range_atom[0] != "t":
+        return None
+    return next((p for p in key.partition if isinstance(p, Time) and p.property == plan.range_atom[1]), None)
+
+
+def periods_within(part: Time, span: Range) -> float | None:
+    """The periods of a part between two bounds; None where the filter does not tell how many."""
+    seconds = _span_s(span)
+    return None if seconds is None else seconds / PERIOD_S.get(time_unit(part.format), 1)
+
+
+def _span_s(span: Range) -> float | None:
+    """Seconds between two bounds: two constants, or one parameter with two offsets."""
+    low, high = span.low, span.high
+    if low is None or high is None:
+        return None
+    if isinstance(low, Parameter) and isinstance(high, Parameter):
+        if low.name != high.name:
+            return None
+        return max(0.0, (high.offset_ticks - low.offset_ticks) / TICKS_PER_SECOND)
+    if isinstance(low, Parameter) or isinstance(high, Parameter):
+        return None
+    if low.type is not EdmType.DATETIME or high.type is not EdmType.DATETIME:
+        return None
+    return max(0.0, (_ticks(high.value) - _ticks(low.value)) / TICKS_PER_SECOND)
+
+
+def _ticks(value: object) -> int:
+    return value if isinstance(value, int) else parse_datetime_ticks(str(value))
+
+
+def _stamps_between(span: Range) -> float | None:
+    """The periods between two constant texts that both read as the same kind of period."""
+    from datetime import datetime
+
+    texts = [o.value for o in (span.low, span.high) if o is not None and not isinstance(o, Parameter)]
+    if len(texts) != 2 or not all(isinstance(t, str) for t in texts) or len(str(texts[0])) != len(str(texts[1])):
+        return None
+    for pattern, unit in _STAMPS:
+        found = [pattern.fullmatch(str(t)) for t in texts]
+        if not all(found):
+            continue
+        try:
+            numbers = [[int(g) for g in m.groups()] for m in found if m is not None]
+            low, high = (datetime(n[0], n[1], n[2] if len(n) > 2 else 1, n[3] if len(n) > 3 else 0) for n in numbers)
+        except ValueError:
+            return None
+        if unit == "month":
+            return max(0.0, float(12 * (high.year - low.year) + high.month - low.month))
+        return max(0.0, (high - low).total_seconds() / PERIOD_S[unit])
+    return None
