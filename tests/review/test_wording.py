@@ -38,6 +38,6 @@ def test_a_limit_of_one_hour_is_no_plural() -> None:
 
 
 def test_beyond_a_minute_nothing_is_so_many_times_a_goal() -> None:
-    finding = {"measured": 5e6, "limit": 50.0, "unit": "ms", "before": None}
+    finding = {"measured": 5e6, "limit": 50.0, "unit": "ms", "before": None, "facts": []}
     assert numbers(finding) == "over a minute; limit 50 ms"
     assert numbers({**finding, "measured": 500.0}) == "500 ms; limit 50 ms (10x)"
