@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.decode import decode_key
@@ -487,7 +487,8 @@ def encodes_back(kind: KeyShape, key: tuple[str, str]) -> bool:
         return False
     merged = {**first, **second}
     for name in first.keys() & second.keys():
-        merged[name] = max(first[name], second[name])  # type: ignore[type-var]  # the finer period begins later
+        known = [value for value in (first[name], second[name]) if value is not None]
+        merged[name] = max(known, default=None)  # type: ignore[type-var]  # the finer period begins later
     return kind.key.encode(merged, types) == key
 
 
@@ -536,6 +537,7 @@ any_text = st.one_of(
 
 @settings(deadline=None, max_examples=200)
 @given(st.lists(st.tuples(any_text, any_text), max_size=14))
+@example([("", ""), ("~-", "~-")])
 def test_what_is_explained_is_what_comes_back(keys: Keys) -> None:
     inference = infer_keys(keys)
     assert inference.rows == len(keys) == sum(k.rows for k in inference.kinds)
