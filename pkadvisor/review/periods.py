@@ -21,6 +21,7 @@ from pkadvisor.table.odata import (
 )
 
 PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
+"""Seconds of each period; months of 30 days and years of 365."""
 _STAMPS = (
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)T?(\d\d)"), "hour"),
     (re.compile(r"(\d{4})-?(\d\d)-?(\d\d)"), "day"),

@@ -20,8 +20,9 @@ class Known:
 
 def number(known: Known) -> float:
     """The value of a fact that is a number."""
-    assert isinstance(known.value, float)
-    return known.value
+    assert isinstance(known.value, int | float)
+    assert not isinstance(known.value, bool)
+    return float(known.value)
 
 
 Found = Known | Value | int | None

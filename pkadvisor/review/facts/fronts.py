@@ -17,11 +17,9 @@ from pkadvisor.review.key_loads import (
     partitions_most,
     rows_under,
 )
+from pkadvisor.review.periods import PERIOD_S
 from pkadvisor.review.subjects import KeyText, Subject
 from pkadvisor.review.views import TableView
-
-_PERIOD_S = {"hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000, "year": 31_536_000}
-"""Seconds of the periods that may outlast the reaction of the service."""
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:
@@ -96,7 +94,7 @@ def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
     for part in variable(parts)[len(found[1]) :]:
         if not follows_clock(part, view):
             return True
-        if not isinstance(part, Time) or _PERIOD_S.get(time_unit(part.format), 0) <= reaction_s:
+        if not isinstance(part, Time) or PERIOD_S.get(time_unit(part.format), 0) <= reaction_s:
             return False
     return False
 

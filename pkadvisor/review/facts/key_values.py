@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.transforms import (
@@ -20,7 +21,7 @@ from pkadvisor.design.transforms import (
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.collisions import expected_in_data
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.subjects import KeyText, Subject
 from pkadvisor.review.views import TableView
 
@@ -250,8 +251,10 @@ def _by_chance(
     return expected_in_data(groups, span / slot_s + 1) < REGULAR_FROM
 
 
-def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, *, from_data: bool = False) -> Fact:
-    return Fact(f"key.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)  # type: ignore[arg-type]
+def _fact(
+    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
+) -> Fact:
+    return Fact(f"key.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from pkadvisor.design.conditions import conditions
@@ -34,7 +34,7 @@ from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.collisions import SLOT_S, collisions_per_day
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import key_values
-from pkadvisor.review.facts.base import Fact, Known
+from pkadvisor.review.facts.base import Fact, Found, Known
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.names import moment_of_arrival, year
 from pkadvisor.review.subjects import KeyText, Subject, texts_outside
@@ -297,12 +297,14 @@ def isolation_leads(subject: Subject) -> bool | None:
     return False
 
 
-def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, basis: Basis = Basis.DECLARED) -> Fact:
-    return Fact(f"key.{name}", kind, unit, about, compute, basis)  # type: ignore[arg-type]
+def _fact(
+    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], basis: Basis = Basis.DECLARED
+) -> Fact:
+    return Fact(f"key.{name}", kind, unit, about, compute, basis)
 
 
-def _truth(name: str, about: str, compute: object) -> Fact:
-    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
+def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
+    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (

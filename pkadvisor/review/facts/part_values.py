@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.transforms import Each, EdmType, Pad, ReversePad
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.subjects import KeyPart, Subject
 
@@ -170,8 +171,10 @@ def secret_values(subject: Subject) -> bool | None:
     return None if _distinct(subject) is None else _alike(subject, _KEYS.fullmatch)
 
 
-def _fact(name: str, kind: FactType, unit: str, about: str, compute: object, *, from_data: bool = False) -> Fact:
-    return Fact(f"part.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)  # type: ignore[arg-type]
+def _fact(
+    name: str, kind: FactType, unit: str, about: str, compute: Callable[[Subject], Found], *, from_data: bool = False
+) -> Fact:
+    return Fact(f"part.{name}", kind, unit, about, compute, Basis.COUNTED, from_data=from_data)
 
 
 FACTS: tuple[Fact, ...] = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pkadvisor.design.conditions import conditions
 from pkadvisor.design.transforms import (
     Context,
@@ -24,7 +26,7 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review import names, order
 from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import part_values
-from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.subjects import KeyPart, Subject
@@ -328,8 +330,8 @@ def changes_per_day(subject: Subject) -> float | None:
     return None if found is None else DAY_S * found
 
 
-def _truth(name: str, about: str, compute: object) -> Fact:
-    return Fact(f"part.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
+def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
+    return Fact(f"part.{name}", FactType.BOOL, "", about, compute, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (

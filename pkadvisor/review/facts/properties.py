@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pkadvisor.design.plan import AccessPlan
 from pkadvisor.design.transforms import Literal
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review import names
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.subjects import Property, Subject
 from pkadvisor.review.views import TableView
 
@@ -146,8 +148,8 @@ def erasure_requests(subject: Subject) -> float | None:
     return None if estimate is None or estimate.erasure is None else estimate.erasure.requests
 
 
-def _texts(name: str, about: str, compute: object) -> Fact:
-    return Fact(f"table.{name}", FactType.TEXTS, "", about, compute, may_be_unknown=False)  # type: ignore[arg-type]
+def _texts(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
+    return Fact(f"table.{name}", FactType.TEXTS, "", about, compute, may_be_unknown=False)
 
 
 FACTS: tuple[Fact, ...] = (

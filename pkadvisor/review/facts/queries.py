@@ -116,7 +116,7 @@ def requests_at_once(subject: Subject) -> Known | None:
     if found is None or plan is None or plan.periods is None or plan.back:
         return found
     spread = periods_spread(subject)
-    return Known(float(found.value) * max(1.0, spread), found.basis) if spread else found  # type: ignore[arg-type]
+    return Known(number(found) * max(1.0, spread), found.basis) if spread else found
 
 
 def periods_each(subject: Subject) -> float | None:
@@ -124,7 +124,7 @@ def periods_each(subject: Subject) -> float | None:
     found, whole = fan_out(subject), requests_at_once(subject)
     if found is None or whole is None or whole.value == found.value:
         return None
-    return float(whole.value) / float(found.value)  # type: ignore[arg-type]
+    return number(whole) / number(found)
 
 
 def fan_out_of(subject: Subject) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkadvisor.design.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.subjects import Property, Subject
 from pkadvisor.review.views import TableView
 from pkadvisor.table.edm import STORED_BYTES, EdmType
@@ -133,7 +133,7 @@ def fullness(subject: Subject) -> float | None:
     limits, size, count = subject.view.limits, entity_bytes_most(subject), properties(subject)
     value = largest_value_bytes(subject)
     shares = [
-        float(found.value) / limit  # type: ignore[arg-type]
+        number(found) / limit
         for found, limit in ((size, limits.entity_bytes), (count, limits.properties), (value, VALUE_BYTES_MAX))
         if found is not None
     ]
@@ -174,7 +174,7 @@ def page_entities(subject: Subject) -> float | None:
     size, limits = property_bytes(subject), subject.view.limits
     if size is None or not size.value:
         return None
-    return float(min(limits.page_entities, int(limits.page_bytes / float(size.value))))  # type: ignore[arg-type]
+    return float(min(limits.page_entities, int(limits.page_bytes / number(size))))
 
 
 def _named(query: QueryClass) -> set[str]:

@@ -9,7 +9,7 @@ from pkadvisor.design.conditions import conditions
 from pkadvisor.design.transforms import Literal, Part, Sequence
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.expressions import FactType
-from pkadvisor.review.facts.base import Fact, Known, sure
+from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
 from pkadvisor.review.subjects import Subject
 from pkadvisor.review.views import TableView
@@ -107,7 +107,7 @@ def batch_required(subject: Subject) -> bool:
 def batch_rows(subject: Subject) -> Known | None:
     """Rows of one batch: entities with those of their index rows that lie beside them."""
     found = batch_entities(subject)
-    return None if found is None else Known(float(found.value) * _rows_beside(subject.view), found.basis)  # type: ignore[arg-type]
+    return None if found is None else Known(number(found) * _rows_beside(subject.view), found.basis)
 
 
 def batch_bytes(subject: Subject) -> Known | None:
@@ -116,7 +116,7 @@ def batch_bytes(subject: Subject) -> Known | None:
     if rows is None or each is None:
         return None
     copies = _full_beside(subject.view) / _rows_beside(subject.view)
-    return Known(float(rows.value) * copies * float(each.value), each.basis)  # type: ignore[arg-type]
+    return Known(number(rows) * copies * number(each), each.basis)
 
 
 def batch_share(subject: Subject) -> float | None:
@@ -124,8 +124,8 @@ def batch_share(subject: Subject) -> float | None:
     limits, rows, size = subject.view.limits, batch_rows(subject), batch_bytes(subject)
     if rows is None:
         return None
-    by_rows = float(rows.value) / limits.group_transaction_entities  # type: ignore[arg-type]
-    by_bytes = float(size.value) / limits.group_transaction_bytes if size is not None else 0.0  # type: ignore[arg-type]
+    by_rows = number(rows) / limits.group_transaction_entities
+    by_bytes = number(size) / limits.group_transaction_bytes if size is not None else 0.0
     return max(by_rows, by_bytes)
 
 
@@ -134,7 +134,7 @@ def batch_entities_most(subject: Subject) -> float | None:
     each = request_bytes(subject.view)
     if each is None or not each.value:
         return None
-    size = float(each.value) * _full_beside(subject.view)  # type: ignore[arg-type]
+    size = number(each) * _full_beside(subject.view)
     return float(max(1, int(subject.view.limits.group_transaction_bytes / size)))
 
 
@@ -235,7 +235,7 @@ def attempts_per_commit(subject: Subject) -> float | None:
         return None
     from pkadvisor.design.contention import contention
 
-    return contention(float(found.value), subject.view.limits).attempts_per_commit  # type: ignore[arg-type]
+    return contention(number(found), subject.view.limits).attempts_per_commit
 
 
 def _one_entity(query: QueryClass, view: TableView) -> bool:
