@@ -1,0 +1,53 @@
+"""The engine's thresholds, sizes and times as one value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOptions:
+    """What is configurable in the stream and partition layers; durations in ns, sizes in bytes."""
+
+    # stream layer
+    extent_bytes_target: int = 1 << 30
+    block_bytes_max: int = 4 << 20
+    append_timeout_ns: int = 2 * SECOND
+    read_deadline_ns: int = 100 * MS
+    spindle_pending_ns_max: int = 100 * MS
+    spindle_unserved_ns_max: int = 200 * MS
+    extents_max: int = 50_000_000
+    streams_max: int = 100_000
+    garbage_grace_ns: int = 10 * MINUTE
+    poll_period_ns: int = 10 * SECOND
+    scrub_period_ns: int = 3 * 24 * 60 * MINUTE
+
+    # partition layer: one range
+    memory_table_bytes: int = 64 << 20
+    log_bytes: int = 256 << 20
+    page_bytes: int = 32 << 10
+    index_fan_out: int = 256
+    bloom_bits_per_key: int = 10
+    page_cache_bytes: int = 64 << 20
+    combine_fan_in: int = 4
+    group_commit_records: int = 256
+
+    # partition layer: servers and their manager
+    lease_ns: int = 12 * SECOND
+    heartbeat_ns: int = 3 * SECOND
+    clock_drift_ns_max: int = 500 * MS
+    evaluate_ns: int = 15 * SECOND
+    sustain_ns: int = 300 * SECOND
+    move_ns: int = 10 * SECOND
+    splits_per_pass: int = 4
+    split_bytes: int = 10 << 30
+    split_throttled_share: float = 0.01
+    split_load_share: float = 0.8
+    merge_load_share: float = 0.1
+    merge_after_ns: int = 60 * MINUTE
+    ranges_per_server_max: int = 10
+    traffic_buckets: int = 64

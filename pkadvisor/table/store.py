@@ -1,0 +1,196 @@
+"""The one seam: an operation arrives at a moment, and a table store says what it answered and how long it took.
+
+The embedded engine, a client of a real endpoint, a server in front of either and the auditor's model all meet here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol, TypeAlias
+
+from pkadvisor.table.edm import EdmType, Literal, Value
+
+
+class Key(NamedTuple):
+    """PartitionKey and RowKey. The order of keys is ``edm.utf16_key`` of both, not that of Python texts."""
+
+    partition_key: str
+    row_key: str
+
+
+class Property(NamedTuple):
+    """A property's type and value, as ``edm`` holds values; not checked here, the service checks what it is given."""
+
+    type: EdmType
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A row: its key, its properties without the system ones, and the service's ``timestamp_ticks`` and ``etag``."""
+
+    key: Key
+    properties: Mapping[str, Property]
+    timestamp_ticks: int = 0
+    etag: str = ""
+
+    def literals(self) -> dict[str, Literal]:
+        """All properties as a filter sees them, PartitionKey, RowKey and Timestamp too."""
+        found = {name: Literal(p.type, p.value) for name, p in self.properties.items()}
+        found["PartitionKey"] = Literal(EdmType.STRING, self.key.partition_key)
+        found["RowKey"] = Literal(EdmType.STRING, self.key.row_key)
+        found["Timestamp"] = Literal(EdmType.DATETIME, self.timestamp_ticks)
+        return found
+
+
+# ------------------------------------------------------------------------------------------------ operations
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """Makes a table."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTable:
+    """Removes a table with all that it holds."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListTables:
+    """The names of the tables, sorted; in pages."""
+
+    continuation: str = ""
+    top: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """A new entity; 409 EntityAlreadyExists where its key is taken."""
+
+    table: str
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Puts the properties given in place of all older ones (Update Entity). ``if_match`` is an ETag or ``*``."""
+
+    table: str
+    entity: Entity
+    if_match: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Puts the properties given over the older ones (Merge Entity)."""
+
+    table: str
+    entity: Entity
+    if_match: str = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertOrReplace:
+    """Update, or insert where there is no such entity."""
+
+    table: str
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class InsertOrMerge:
+    """Merge, or insert where there is no such entity."""
+
+    table: str
+    entity: Entity
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Removes an entity."""
+
+    table: str
+    key: Key
+    if_match: str = "*"
+
+
+Write: TypeAlias = Insert | Update | Merge | InsertOrReplace | InsertOrMerge | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """An entity group transaction: all of them or none."""
+
+    writes: tuple[Write, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Get:
+    """One entity by its key. ``select`` names the properties wanted; empty: all."""
+
+    table: str
+    key: Key
+    select: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One page of the entities that a ``$filter`` wants, in key order; ``continuation`` as an earlier page gave it."""
+
+    table: str
+    filter: str = ""
+    select: tuple[str, ...] = ()
+    top: int | None = None
+    continuation: str = ""
+
+
+Operation: TypeAlias = CreateTable | DeleteTable | ListTables | Write | Group | Get | Query
+
+
+# ------------------------------------------------------------------------------------------------ outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the store answered. ``status`` is the HTTP status, ``code`` the service's error code or empty.
+
+    ``etags`` hold one for each entity written, in the order of the operation; ``failed_index`` is which write of a
+    group was refused. ``examined`` counts entities read, ``returned_bytes`` what they weigh by
+    ``accounting.entity_bytes``.
+    ``latency_ns`` is virtual or real time from arrival to answer.
+    """
+
+    status: int
+    code: str = ""
+    message: str = ""
+    entities: tuple[Entity, ...] = ()
+    tables: tuple[str, ...] = ()
+    continuation: str = ""
+    etags: tuple[str, ...] = ()
+    failed_index: int | None = None
+    examined: int = 0
+    returned_bytes: int = 0
+    latency_ns: int = field(default=0, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was carried out."""
+        return self.status < 400
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the operation may have been carried out although no success was answered (500 OperationTimedOut)."""
+        return self.status == 500
+
+
+class TableStore(Protocol):
+    """A table store, whoever plays it."""
+
+    def execute(self, operation: Operation, at_ms: float) -> Outcome:
+        """The operation arrives at ``at_ms`` (ms, never before an earlier one); what came of it."""
