@@ -259,8 +259,9 @@ class Tree:
         self._readers = (*self._readers[:start], reader, *self._readers[start + len(task.checkpoints) :])
 
     def _position(self, task: CombineTask) -> int:
-        roots = [reader.checkpoint.root for reader in self._readers]
-        wanted = [checkpoint.root for checkpoint in task.checkpoints]
+        # After a merge of two children of one parent the same blocks stand twice, each believed in its own half.
+        roots = [(reader.checkpoint.root, reader.low) for reader in self._readers]
+        wanted = [(checkpoint.root, checkpoint.low) for checkpoint in task.checkpoints]
         start = roots.index(wanted[0])
         assert roots[start : start + len(wanted)] == wanted, "the checkpoints of the task no longer stand together"
         return start
