@@ -1,9 +1,9 @@
 """A front end: knows from its copy of the map which server serves a key, and asks it (SOSP 2011, 5.2).
 
-    look up ──► call the server ──► answer
-       ▲            │ NotServing: nothing was carried out        │ no answer in time
-       └─ newer map ┘ (waits a little where there is none)       ▼
-                                             a read is tried again; a write is uncertain: Unreachable
+look up ──► call the server ──► answer
+   ▲            │ NotServing: nothing was carried out        │ no answer in time
+   └─ newer map ┘ (waits a little where there is none)       ▼
+                                         a read is tried again; a write is uncertain: Unreachable
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FrontEnd:
     def __init__(self, world: World, node: str, managers: tuple[str, ...], options: EngineOptions) -> None:
         self._world, self._node, self._managers, self._options = world, node, managers, options
         self._routes: Routes | None = None
-        self._sender = world.ticks(node) << 16 | world.random(f"session/{node}").getrandbits(16)
+        self._sender = world.ticks(node) << 4 | world.random(f"session/{node}").getrandbits(4)
         self._count = 0
         self.refreshes = 0
 
@@ -39,7 +39,15 @@ class FrontEnd:
             self._count += 1
             try:
                 answer: Answer = await self._world.call(
-                    self._node, entry.server, SERVICE, "handle", entry.number, entry.epoch, self._sender, self._count, request
+                    self._node,
+                    entry.server,
+                    SERVICE,
+                    "handle",
+                    entry.number,
+                    entry.epoch,
+                    self._sender,
+                    self._count,
+                    request,
                 )
                 return answer
             except EngineError as error:
@@ -100,4 +108,3 @@ class FrontEnd:
     def routes(self) -> Routes | None:
         """Its copy of the map."""
         return self._routes
-

@@ -81,6 +81,10 @@ class PartitionManager:
         """Whether this manager leads now."""
         return self._term is not None and self._lease.held()
 
+    def present_map(self) -> PartitionMap | None:
+        """The map of this manager's leadership; None where it does not lead."""
+        return self._term.store.routes.map if self._term is not None else None
+
     async def _live(self) -> None:
         while True:
             try:
@@ -116,16 +120,15 @@ class Term:
         self._alive: dict[str, int] = {}
         self._evaluated_ns = world.clock_ns(node)
 
-    @property
     def over(self) -> bool:
         """Whether this leadership has ended."""
         return self.store.failed or self._lease.epoch != self._epoch or not self._lease.held()
 
     async def lead(self) -> None:
         """Mends with every heartbeat, balances with every pass, until the leadership is over."""
-        while not self.over:
+        while not self.over():
             reports = await self._hear()
-            if self.over:
+            if self.over():
                 return
             await self._mend(reports)
             now_ns = self._world.clock_ns(self._node)
@@ -187,7 +190,7 @@ class Term:
         for entry in orphans:
             change = pending.get(entry.number)
             groups.setdefault(change.old[0] if change else entry.number, change)
-        counts = {server: 0 for server in self._alive}
+        counts = dict.fromkeys(self._alive, 0)
         for entry in self.store.routes.map.entries:
             if entry.server in counts:
                 counts[entry.server] += 1
@@ -291,7 +294,7 @@ class Term:
         """Carries out a split, merge or move; whether it was carried out."""
         numbers = (action.left, action.right) if isinstance(action, Merge) else (action.number,)
         routes = self.store.routes
-        if self.over or any(number in self._busy or number not in routes.by_number for number in numbers):
+        if self.over() or any(number in self._busy or number not in routes.by_number for number in numbers):
             return False
         if any(number in change.old for change in routes.map.pending for number in numbers):
             return False
@@ -328,7 +331,9 @@ class Term:
         entry = self.store.routes.by_number[action.number]
         change = await self._begin((entry.number,), 2)
         left, right = change.new
-        await self._carry_out(change, entry, "split", entry.number, entry.epoch, action.reason, left, right, change.epoch)
+        await self._carry_out(
+            change, entry, "split", entry.number, entry.epoch, action.reason, left, right, change.epoch
+        )
 
     async def _merge(self, action: Merge) -> None:
         left, right = (self.store.routes.by_number[number] for number in (action.left, action.right))

@@ -13,7 +13,6 @@ deposed manager is refused). The last three are hardening; the paper is silent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 from pkadvisor.engine.errors_partition import LeaseLost, NotServing, NotSplittable, StaleLeader
@@ -22,7 +21,7 @@ from pkadvisor.engine.lock_service import Lease
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.mutex import Mutex
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.range_errors import KeyOutside, RangeMissing, RangeReadOnly, RangeStopped
+from pkadvisor.engine.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.range_partition import SERVING, RangePartition
 from pkadvisor.engine.server_messages import SERVICE, Command, Placed, Served, ServerReport
 from pkadvisor.engine.split_merge import merge, split
@@ -144,7 +143,9 @@ class PartitionServer:
     def _mutex(self, number: int) -> Mutex:
         return self._mutexes.setdefault(number, Mutex())
 
-    async def load(self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool) -> None:
+    async def load(
+        self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool
+    ) -> None:
         """Serves a range from now on under this epoch; doing it twice does nothing more.
 
         ``fresh``: the range may never have been made. RangeMissing: it was split or merged. Fenced, StreamError.
@@ -310,6 +311,11 @@ class PartitionServer:
         if hosted is not None:
             hosted.throttled()
 
+    @property
+    def leased(self) -> bool:
+        """Whether it holds its lease now."""
+        return self._lease.held()
+
     def serves(self) -> tuple[tuple[int, int], ...]:
         """Ranges and epochs that it would answer for now (for checkers)."""
         if not self._lease.held():
@@ -326,5 +332,3 @@ class PartitionServer:
             hosted.profile.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.check()
-
-
