@@ -44,6 +44,7 @@ class Append:
     number: int
     blocks: tuple[bytes, ...]
     begun: int
+    ended: int = 0
     places: tuple[Location, ...] | None = None
 
 
@@ -63,7 +64,7 @@ class History:
         for location, _ in final:
             assert location.offset == ends.get(location.extent, 0), "no gap between blocks (S5)"
             ends[location.extent] = location.offset + location.length
-        last: dict[int, int] = {}
+        acknowledged: list[tuple[int, int, int]] = []
         for append in self.appends:
             if append.places is None:
                 continue
@@ -73,8 +74,8 @@ class History:
                 assert final[at[place]][1] == block, "the bytes are the same (S1)"
                 positions.append(at[place])
             assert positions == list(range(positions[0], positions[0] + len(positions)))
-            assert positions[0] > last.get(append.epoch, -1), "acknowledged in order (S5)"
-            last[append.epoch] = positions[-1]
+            acknowledged.append((append.begun, append.ended, positions[0]))
+        self._judge_order(acknowledged)
         self._judge_whole([block for _, block in final])
         for epoch, acquired, loaded in self.loads:
             assert final[: len(loaded)] == loaded, "a later load begins with what an earlier one read (S10)"
@@ -83,6 +84,17 @@ class History:
                 if append.epoch < epoch and append.places is not None:
                     assert append.begun < acquired, "an owner that was fenced is told nothing (S4)"
                     assert all(place in there for place in append.places), "the next owner reads all of it (S1)"
+
+    @staticmethod
+    def _judge_order(acknowledged: list[tuple[int, int, int]]) -> None:
+        """An append that began after another was acknowledged lies behind it (S5)."""
+        by_end = sorted((ended, position) for _, ended, position in acknowledged)
+        behind = at = 0
+        for begun, _, position in sorted(acknowledged):
+            while at < len(by_end) and by_end[at][0] < begun:
+                behind = max(behind, by_end[at][1])
+                at += 1
+            assert at == 0 or position > behind, "acknowledged in order (S5)"
 
     def _judge_whole(self, blocks: list[bytes]) -> None:
         """Appends of several blocks are there as a whole, or not at all (S5)."""
@@ -138,6 +150,8 @@ class Stage:
         self.histories[name].appends.append(append)
         try:
             append.places = tuple(await client.append(name, blocks, epoch))
+            self._number += 1
+            append.ended = self._number
         except Fenced:
             self.world.event("zombie fenced", name)
             return False
