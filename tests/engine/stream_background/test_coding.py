@@ -177,7 +177,7 @@ def test_s7_a_flipped_bit_of_a_fragment_is_never_returned() -> None:
         stamp.world.run(stamp.stores["en3"].read(FragmentKey(9, 1, 3), 20, 40))
     assert stamp.read(0, 1000) == stamp.extent
     assert stamp.world.counts["read rebuilt"] == 2
-    whole = [stamp.world.run(stamp.stores[f"en{n}"].is_whole(FragmentKey(9, 1, n), 84)) for n in range(16)]
+    whole = [stamp.world.run(stamp.stores[f"en{n}"].verify(FragmentKey(9, 1, n))) for n in range(16)]
     assert [number for number, good in enumerate(whole) if not good] == [0, 3, 14]
     assert [key.number for node in stamp.nodes for key in stamp.world.run(stamp.stores[node].damaged())] == [0, 3, 14]
 
