@@ -104,22 +104,33 @@ class Coordinator:
             position = end
         return position
 
-    async def rebuild(self, coding: Coding, number: int, target: str, budget: int) -> bool:
-        """Writes a lost fragment again, to another node, from as few others as there need be; whether it is whole.
+    async def restore(self, coding: Coding, number: int, target: str, budget: int) -> bool:
+        """Makes a fragment whole on a node that has none, a part of it, or bad pieces; whether it is whole.
 
-        Undecodable: too few are left.
+        Each range comes from as few others as there need be. Undecodable: too few are left; nothing was destroyed.
         """
-        code, size = code_named(coding.code), coding.fragment_bytes
-        key = coding.key(number)
+        code, size, key = code_named(coding.code), coding.fragment_bytes, coding.key(number)
         reader = CodedReader(self._world, self._node, HEDGE_NS)
-        position = int(await self._world.call(self._node, target, "fragments", "size", key))
+
+        async def on_target(method: str, *arguments: Any) -> Any:
+            return await self._world.call(self._node, target, "fragments", method, key, *arguments)
+
+        position = await on_target("size")
+        bad = await on_target("bad_pieces")
+        if bad:
+            ends = [min(position, start + self._piece_bytes) for start in bad]
+            pieces = [
+                (start, await reader.fragment(coding, number, start, end, without=(number,)))
+                for start, end in zip(bad, ends, strict=True)
+            ]
+            await on_target("mend", tuple(pieces))
         while position < size and budget > 0:
             end = min(size, position + self._piece_bytes)
             piece = await reader.fragment(coding, number, position, end, without=(number,))
-            await self._world.call(self._node, target, "fragments", "write", key, position, piece)
+            await on_target("write", position, piece)
             budget -= (end - position) * code.data_count
             position = end
-        return position >= size
+        return bool(position >= size)
 
     async def _stripe(self, coding: Coding, sources: Sequence[str], start: int, end: int) -> list[bytes]:
         """The range of each data fragment, from a full copy; zeros beyond the end of the extent."""
@@ -133,8 +144,13 @@ class Coordinator:
         return parts
 
     async def _copy(self, extent: int, sources: Sequence[str], offset: int, length: int) -> bytes:
-        asks = [partial(self._read_copy, source, extent, offset, length) for source in sources]
-        return await first_good(self._world, self._node, asks, hedge_ns=HEDGE_NS)
+        return await first_good(
+            self._world,
+            self._node,
+            sources,
+            lambda source: self._read_copy(source, extent, offset, length),
+            hedge_ns=HEDGE_NS,
+        )
 
     async def _fragment(self, coding: Coding, number: int, method: str, *arguments: Any) -> Any:
         node = coding.nodes[number]

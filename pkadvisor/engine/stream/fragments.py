@@ -15,7 +15,7 @@ import google_crc32c
 
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import DataCorrupt, Disk, File, World
+from pkadvisor.engine.world import DataCorrupt, Disk, File, ReadFailed, World
 
 _HEADER = Struct("<4sQIHQI")  # mark, extent, attempt, number, position, length; then the checksum over all
 _CHECKSUM = Struct("<I")
@@ -94,11 +94,10 @@ class FragmentStore:
                 return size
             if position != size:
                 raise NotThere(f"{_file_name(key)} has {size} bytes, not {position}")
-            header = _HEADER.pack(_MARK, *key, position, len(data))
-            offset = position // self.piece_bytes * (HEADER_BYTES + self.piece_bytes)
+            offset = self._offset(position)
             if file.size() > offset:  # a piece whose sync failed
                 await file.truncate(offset)
-            await file.append(header + _CHECKSUM.pack(_checksum(header, data)) + data)
+            await file.append(_framed(key, position, data))
             await file.sync()
             self._sizes[key] = size + len(data)
             return size + len(data)
@@ -142,22 +141,49 @@ class FragmentStore:
 
     async def verify(self, key: FragmentKey) -> bool:
         """Reads all of it: whether every checksum is right."""
+        return not await self.bad_pieces(key)
+
+    async def bad_pieces(self, key: FragmentKey) -> tuple[int, ...]:
+        """Reads all of it: where the pieces begin that are not as they were written."""
         key = FragmentKey(*key)
-        for position in range(0, self._sizes.get(key, 0), self.piece_bytes):
-            if key in self._sizes and not await self._is_whole(key, position):
-                return False
-        return True
+        size = self._sizes.get(key, 0)
+        return tuple([p for p in range(0, size, self.piece_bytes) if not await self._is_whole(key, p)])
+
+    async def mend(self, key: FragmentKey, pieces: tuple[tuple[int, bytes], ...]) -> None:
+        """Puts pieces in place of bad ones: the whole file is replaced, or nothing."""
+        key = FragmentKey(*key)
+        while (other := self._busy.get(key)) is not None:
+            await other
+        mine = self._busy[key] = Future[None]()
+        try:
+            file, size = self._files[key], self._sizes[key]
+            content = bytearray(await file.read(0, file.size()))
+            for position, data in pieces:
+                assert len(data) == min(self.piece_bytes, size - position), "a piece for a piece"
+                start = self._offset(position)
+                content[start : start + HEADER_BYTES + len(data)] = _framed(key, position, data)
+            await self._disk.replace(_file_name(key), bytes(content))
+            self._files[key] = await self._disk.open(_file_name(key))
+            self._damaged.pop(key, None)
+            self._world.event("fragment mended", self._node, *key)
+        finally:
+            if self._busy.get(key) is mine:
+                del self._busy[key]
+            mine.resolve(None)
+
+    def _offset(self, position: int) -> int:
+        return position // self.piece_bytes * (HEADER_BYTES + self.piece_bytes)
 
     async def _is_whole(self, key: FragmentKey, position: int) -> bool:
         try:
             await self._piece(key, position)
-        except DataCorrupt:
+        except (DataCorrupt, ReadFailed):
             return False
         return True
 
     async def _piece(self, key: FragmentKey, position: int) -> bytes:
         length = min(self.piece_bytes, self._sizes[key] - position)
-        offset = position // self.piece_bytes * (HEADER_BYTES + self.piece_bytes)
+        offset = self._offset(position)
         found = await self._files[key].read(offset, HEADER_BYTES + length)
         header, data = found[: _HEADER.size], found[HEADER_BYTES:]
         expected = _HEADER.pack(_MARK, *key, position, length)
@@ -171,6 +197,11 @@ class FragmentStore:
     def check(self) -> None:
         """Sizes and files belong together."""
         assert self._sizes.keys() <= self._files.keys()
+
+
+def _framed(key: FragmentKey, position: int, data: bytes) -> bytes:
+    header = _HEADER.pack(_MARK, *key, position, len(data))
+    return header + _CHECKSUM.pack(_checksum(header, data)) + data
 
 
 def _checksum(header: bytes, data: bytes) -> int:

@@ -12,6 +12,7 @@ its refusal is [H].
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from pkadvisor.engine.tasks import Future
@@ -155,13 +156,28 @@ async def first_enough(
     return dict(race.answers)
 
 
-async def first_good(world: World, node: str, asks: Sequence[Ask[T]], *, hedge_ns: int) -> T:
-    """The first good answer: one is asked, the next at once when it fails, or beside it after ``hedge_ns``.
+async def first_good(
+    world: World, node: str, targets: Sequence[str], ask: Callable[[str], Awaitable[T]], *, hedge_ns: int
+) -> T:
+    """The first good answer: one target is asked, the next at once when it fails, or beside it after ``hedge_ns``.
 
-    Raises what the last one said where none answers well.
+    Raises what the last one said where none answers well. An answer that needs no wait costs little more than the call.
     """
-    assert asks, "somebody must be asked"
-    race = _Race(world, node, dict(enumerate(asks)), bool, 1, hedge_ns)
+    assert targets, "somebody must be asked"
+    try:
+        begun = _Begun(ask(targets[0]))
+    except EngineError:
+        if len(targets) == 1:
+            raise
+        begun = None
+    if begun is not None and begun.done:
+        return begun.answer  # type: ignore[return-value]
+    asks: dict[int, Ask[T]] = {
+        number: partial(ask, target) for number, target in enumerate(targets) if number or begun is not None
+    }
+    if begun is not None:
+        asks[0] = partial(_handed_over, begun)
+    race = _Race(world, node, asks, bool, 1, hedge_ns)
     race.ask(1)
     if not race.over.done:
         await race.over
@@ -169,3 +185,7 @@ async def first_good(world: World, node: str, asks: Sequence[Ask[T]], *, hedge_n
         return answer
     assert race.last_error is not None
     raise race.last_error
+
+
+async def _handed_over(begun: _Begun[T]) -> T:
+    return await begun

@@ -218,10 +218,31 @@ def test_a_lost_fragment_is_rebuilt_on_another_node() -> None:
         stamp.encode()
         before = stamp.world.run(stamp.stores[f"en{number}"].read(stamp.coding.key(number), 0, 84))
         stamp.world._services.pop((f"en{number}", "fragments"))
-        rebuild = stamp.coordinator().rebuild
-        assert not stamp.world.run(rebuild(stamp.coding, number, "en16", 1), "en0")
-        assert stamp.world.run(rebuild(stamp.coding, number, "en16", 1 << 20), "en0")
+        restore = stamp.coordinator().restore
+        assert not stamp.world.run(restore(stamp.coding, number, "en16", 1), "en0")
+        assert stamp.world.run(restore(stamp.coding, number, "en16", 1 << 20), "en0")
         assert stamp.world.run(stamp.stores["en16"].read(stamp.coding.key(number), 0, 84)) == before
+
+
+def test_s7_bad_pieces_are_mended_in_place() -> None:
+    stamp = Stamp()
+    stamp.encode()
+    for number in (0, 1, 12, 14, 15):  # more than could be rebuilt at once, were they in the same place
+        stamp.flip(number, number)
+        stamp.flip(number, (HEADER_BYTES + PIECE) * 2 + number)
+    spoiled = stamp.stores["en14"]
+    with pytest.raises(Undecodable):
+        stamp.world.run(stamp.coordinator().restore(stamp.coding, 0, "en0", 1 << 20), "en3")
+    assert stamp.world.run(spoiled.bad_pieces(stamp.coding.key(14))) == (0, 32), "nothing was destroyed"
+    for number in (1, 15):
+        stamp.flip(number, number)
+        stamp.flip(number, (HEADER_BYTES + PIECE) * 2 + number)
+    for number in (0, 12, 14):
+        assert stamp.world.run(stamp.coordinator().restore(stamp.coding, number, f"en{number}", 1 << 20), "en3")
+    assert all(stamp.world.run(stamp.stores[f"en{n}"].verify(stamp.coding.key(n))) for n in range(16))
+    assert stamp.world.run(spoiled.damaged()) == ()
+    stamp.start("en14")
+    assert stamp.validate() == 84
 
 
 def test_pieces_come_in_order_once_and_are_deleted_whole() -> None:
