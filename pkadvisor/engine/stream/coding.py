@@ -12,9 +12,9 @@ Encoding goes through the extent by stripes: the same range of each data fragmen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import google_crc32c
 import msgspec
@@ -48,11 +48,8 @@ class Coding(msgspec.Struct, frozen=True, array_like=True):
         return FragmentKey(self.extent, self.attempt, number)
 
 
-class CopyReader(Protocol):
-    """How a coordinator reads full copies."""
-
-    async def __call__(self, node: str, extent: int, offset: int, length: int) -> bytes:
-        """Bytes of the copy on a node, all of whose blocks were verified."""
+CopyReader = Callable[[str, int, int, int], Awaitable[bytes]]
+"""Reads a full copy: node, extent, offset, length. What it holds was verified before; see ``validate``."""
 
 
 class Coordinator:

@@ -4,22 +4,13 @@
          ▲                                      │
          └────── a stream holds it again ───────┘
 
-Streams share extents after a split (SOSP 2011, 4.1, 5.5): an extent counts the streams that hold it. The grace is [H]:
-who has read a location a moment ago may still read it. A new manager begins the grace anew.
+Streams share extents after a split (SOSP 2011, 4.1, 5.5): the directory counts how often an extent is held. The
+grace is [H]: who was told a location a moment ago may still read it. A new manager begins the grace anew.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-
-
-def references(streams: Iterable[Sequence[int]]) -> Counter[int]:
-    """For each extent how often streams hold it."""
-    counts: Counter[int] = Counter()
-    for extents in streams:
-        counts.update(extents)
-    return counts
+from collections.abc import Collection, Iterable
 
 
 class Graces:
@@ -29,16 +20,11 @@ class Graces:
         self._grace_ns = grace_ns
         self._since: dict[int, int] = {}
 
-    def due(self, counts: Mapping[int, int], extents: Iterable[int], now_ns: int) -> list[int]:
-        """The extents of all that may be collected now, in order; ``counts`` holds those that streams hold."""
-        unreferenced = [extent for extent in extents if not counts.get(extent, 0)]
+    def due(self, unreferenced: Iterable[int], now_ns: int) -> list[int]:
+        """The extents that may be collected now, in order, of those that no stream holds."""
         since = self._since
         self._since = {extent: since.get(extent, now_ns) for extent in unreferenced}
         return sorted(extent for extent, began in self._since.items() if now_ns - began >= self._grace_ns)
-
-    def check(self, counts: Mapping[int, int]) -> None:
-        """Nothing that a stream holds is waiting to go."""
-        assert not any(counts.get(extent, 0) for extent in self._since)
 
 
 def strays(held: Iterable[int], belong: Collection[int], known_below: int) -> list[int]:
