@@ -49,6 +49,7 @@ class ExtentNode:
         self._rotate_wanted = True
         self._rotate_at = options.journal_segment_bytes
         self.replicas: dict[int, Replica] = {}
+        self.damaged: dict[int, None] = {}
 
     # ------------------------------------------------------------------------------------------------ start
 
@@ -409,6 +410,7 @@ class ExtentNode:
             if self.replicas.get(extent) is replica:
                 await self._catalog.note(Deleted(extent))
                 del self.replicas[extent]
+                self.damaged.pop(extent, None)
                 await self._data.delete(file_name(extent))
 
     # ------------------------------------------------------------------------------------------------ reads
@@ -421,7 +423,12 @@ class ExtentNode:
             if offset + length > replica.length:
                 raise NotThere(f"extent {extent}: {offset} + {length} is beyond its end {replica.length}")
             data = await replica.file.read(offset, length)
-        return decode(extent, offset, data)
+        try:
+            return decode(extent, offset, data)
+        except DataCorrupt:
+            if replica.sealed is not None:
+                self.damaged[extent] = None
+            raise
 
     async def read_bytes(self, extent: int, offset: int, length: int, sealed_only: bool) -> bytes:
         """Durable bytes of a replica as they are, for loads and copies; whoever reads them checks them."""
