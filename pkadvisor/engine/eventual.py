@@ -15,8 +15,8 @@ missed*), and a look-up returns only rows that have the value (*nothing is wrong
 queue is empty the index rows are exactly those of the rows. What makes a late worker harmless is a stamp on each index
 row, 2 × the version of the row that it follows, or one less where step 1 wrote it ahead of the row: a smaller stamp
 never replaces a greater one. So index rows that are no longer valid stay as marks until :meth:`IndexedRows.sweep` takes
-them away; removed rows stay, without a value, because of their versions. Stamps and marks are additions to the recipe, which does not say what a
-worker that wakes up late may do.
+them away; removed rows stay, without a value, because of their versions. Stamps and marks are additions to the recipe,
+which does not say what a worker that wakes up late may do.
 """
 
 from __future__ import annotations
