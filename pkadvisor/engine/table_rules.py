@@ -35,6 +35,8 @@ class TableLimits:
     page_entities: int = 1000
     page_bytes: int = 4 << 20
     page_ns: int = 5_000_000_000
+    page_examined: int | None = None
+    """Entities that a page reads at most, where reading takes no time that could be measured."""
     filter_comparisons: int = 15
     select_properties: int = 255
     table_delete_ns: int = 40_000_000_000
