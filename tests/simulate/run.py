@@ -1,0 +1,246 @@
+"""One seed: a stamp, clients, trouble; then quiet, and the judgement.
+
+    start ──► safety: clients work under faults, nothing wrong may happen ──heal──► liveness: everything ends
+      ──► judgement: history, structures ──power cut──► restart from the disks ──► the same rows, judged again
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+from pkadvisor.engine.balancer import Merge, Move, Split
+from pkadvisor.engine.errors_partition import NotServing
+from pkadvisor.engine.faults import ClockFaults, DiskFaults, NetworkFaults, NodesAtlas
+from pkadvisor.engine.nemesis import Nemesis
+from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
+from pkadvisor.engine.swarm import SwarmOptions
+from pkadvisor.engine.table_messages import Answer, Request
+from pkadvisor.engine.table_service import TableService
+from pkadvisor.engine.tasks import Killed
+from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
+from tests.simulate.judge import judge
+from tests.simulate.workload import TABLE, Clients, Mix
+
+SAFETY_NS = 60 * SECOND
+"""How long clients may work under trouble before everything is healed."""
+LIVENESS_NS = 900 * SECOND
+"""By when, after the healing, everything must have ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a seed came to; ``violation`` is empty where nothing was wrong."""
+
+    seed: int
+    operations: int
+    judged: int
+    counts: Counter[str]
+    event_hash: str
+    virtual_ns: int
+    violation: str = ""
+
+    @property
+    def faults(self) -> int:
+        """Faults that were injected."""
+        return sum(self.counts[name] for name in FAULTS)
+
+
+FAULTS = (
+    *("crash", "pause", "isolate", "one way", "clog", "swizzle", "power cut", "device lost", "wipe", "damage"),
+    *("slow disk", "disk fills", "message lost", "message doubled", "message blocked", "disk full", "read error"),
+    *("bit flipped", "write misdirected", "write error"),
+)
+
+
+def simulate(seed: int, operations: int = 200, options: SwarmOptions | None = None) -> Report:
+    """Runs a seed to its end. A violation is reported, not raised; a mistake of the engine (any other error) is one."""
+    options = options or SwarmOptions.draw(seed)
+    run = _Run(seed, options, operations)
+    violation = ""
+    try:
+        run.all()
+    except (AssertionError, Exception) as error:  # noqa: B014 - an assertion speaks first
+        violation = f"{type(error).__name__}: {error}"
+    finally:
+        report = Report(
+            seed,
+            len(run.clients.calls),
+            run.judged,
+            Counter(run.world.counts),
+            run.world.event_hash(),
+            run.world.now_ns(),
+            violation,
+        )
+        run.world.close()
+    return report
+
+
+class _Run:
+    def __init__(self, seed: int, options: SwarmOptions, operations: int) -> None:
+        self.options = options
+        self.chance = Random(f"run/{seed}")
+        layout = Layout(
+            extent_nodes=options.extent_nodes,
+            servers=options.partition_servers,
+            managers=self.chance.choice((1, 1, 2)),
+            front_ends=self.chance.choice((1, 2)),
+        )
+        names = [f"extent-node-{i}" for i in range(options.extent_nodes)]
+        # One node may lose its bytes: of each acknowledged byte two good copies stay.
+        self.world = Simulator(
+            seed,
+            clocks=options.clocks,
+            atlas=NodesAtlas([self.chance.choice(names)]),
+            timeouts=options.timeouts(),
+            random_order=options.random_order,
+        )
+        self.stamp = Stamp(self.world, options.engine, layout)
+        self.roles = {
+            "extent nodes": names,
+            "stream manager": ["stream-manager"],
+            "locks": [LOCKS],
+            "servers": list(layout.server_names()),
+            "managers": list(layout.manager_names()),
+            "front ends": list(layout.front_end_names()),
+        }
+        self.nemesis = Nemesis(self.world, options.plagues, self.roles, actions=self._actions())
+        mix = Mix.draw(self.chance, operations)
+        self.clients = Clients(self.world, self._execute, mix, self.chance)
+        self.judged = 0
+
+    def all(self) -> None:
+        """The whole story."""
+        world, stamp = self.world, self.stamp
+        world.run(stamp.start(), limit_ns=LIVENESS_NS)
+        self._run(self._create_table())
+        self._let_loose()
+        work = world.spawn(self.clients.run(), "clients")
+        until = world.now_ns() + SAFETY_NS
+        while not work.done and world.now_ns() < until:
+            world.run_until(min(until, world.now_ns() + 100 * MS))
+            stamp.check()
+        self.clients.left = 0  # no new operations
+        self._run(self.nemesis.heal())
+        self._run(_wait(work))
+        self._run(stamp.until_settled())
+        first = self._final("after the healing")
+        world.power_cut("lost")
+        for node in world.nodes():
+            world.start(node).when_done(lambda: None)
+        self._run(stamp.until_settled())
+        second = self._final("after a power cut of everything")
+        assert first == second, "P6: what a restart from the disks shows is what was there before"
+        world.event("rows in the end", len(first))
+
+    def _run(self, coroutine: Any) -> Any:
+        return self.world.run(coroutine, "judge", limit_ns=LIVENESS_NS)
+
+    def _let_loose(self) -> None:
+        world, options = self.world, self.options
+        world.network.faults = options.network
+        for disk in world.disks():
+            disk.faults = options.disks
+        self.nemesis.begin()
+
+    async def _create_table(self) -> None:
+        outcome = await self._execute(CreateTable(TABLE))
+        assert outcome.ok, outcome
+
+    # ------------------------------------------------------------------------------------------ clients
+
+    async def _execute(self, operation: Operation) -> Outcome:
+        name = self.chance.choice(self.roles["front ends"])
+        return await TableService(_Route(self.world, self.stamp, name)).execute(operation)
+
+    def _actions(self) -> Sequence[tuple[str, Callable[[], Any]]]:
+        return [("split", self._split), ("merge", self._merge), ("move", self._move)]
+
+    async def _act(self, choose: Callable[[Any], Any]) -> None:
+        leader, found = self.stamp.leader(), self.stamp.map()
+        action = choose(found) if found is not None and found.entries else None
+        if leader is not None and action is not None:
+            await leader.order(action)
+
+    async def _split(self) -> None:
+        await self._act(lambda found: Split(self.chance.choice(found.entries).number, "size"))
+
+    async def _merge(self) -> None:
+        def choose(found: Any) -> Merge | None:
+            if len(found.entries) < 2:
+                return None
+            place = self.chance.randrange(len(found.entries) - 1)
+            return Merge(found.entries[place].number, found.entries[place + 1].number)
+
+        await self._act(choose)
+
+    async def _move(self) -> None:
+        servers = self.roles["servers"]
+        await self._act(lambda found: Move(self.chance.choice(found.entries).number, self.chance.choice(servers)))
+
+    # ------------------------------------------------------------------------------------------ judgement
+
+    def _final(self, when: str) -> list[tuple[Any, ...]]:
+        rows = self._run(self._read_all())
+        self._run(self.stamp.check_all())
+        self.judged = judge(self.clients.calls, self.clients.mix)
+        self.world.event("judged", when)
+        return rows
+
+    async def _read_all(self) -> list[tuple[Any, ...]]:
+        """Reads everything as a client does, so that what is there in the end is part of the history."""
+        rows: list[tuple[Any, ...]] = []
+        token, pages = "", 0
+        while True:
+            outcome = await self.clients.call(99, Query(TABLE, continuation=token))
+            pages += 1
+            assert pages < 10_000, "T5: the number of pages is finite"
+            if outcome is None or not outcome.ok:
+                assert pages < 9_000, f"liveness: a quiet stamp does not answer: {outcome}"
+                await self.world.sleep(100 * MS)
+                continue
+            for entity in outcome.entities:
+                rows.append((entity.key, entity.etag, tuple(sorted(entity.properties.items()))))
+            if outcome.continuation and not outcome.entities:
+                self.world.event("empty page with token")
+            token = outcome.continuation
+            if not token:
+                return rows
+
+
+class _Route:
+    """The way through a front end that may be down."""
+
+    def __init__(self, world: Simulator, stamp: Stamp, name: str) -> None:
+        self._world, self._stamp, self._name = world, stamp, name
+
+    async def send(self, key: bytes, request: Request) -> Answer:
+        """The front end's answer; Unreachable where it died over it."""
+        front_end = self._stamp.front_ends.get(self._name)
+        if front_end is None or not self._world.is_up(self._name):
+            raise NotServing(f"{self._name} is down")
+        task = self._world.spawn(front_end.send(request), self._name)
+        return await _answer(self._world, task, self._name)
+
+
+async def _answer(world: Simulator, task: Any, name: str) -> Answer:
+    task.when_done(lambda: None)
+    while not task.done:
+        await world.sleep(MS)
+    if isinstance(task.error, Killed):
+        raise Unreachable(f"{name} went down")
+    answer: Answer = task.result()
+    return answer
+
+
+async def _wait(task: Any) -> None:
+    await task
+
+
+__all__ = ["ClockFaults", "DiskFaults", "EngineError", "NetworkFaults", "Report", "replace", "simulate"]
