@@ -24,8 +24,8 @@ class Machine(Scheduler):
 
     ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
     cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
-    process holds. Close it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn from
-    it must not come again when a directory is opened again.
+    process holds. Close it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
+    from it must not come again when a directory is opened again.
     """
 
     def __init__(
