@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from pkadvisor.engine.balancer import Merge, Move, Split
 from pkadvisor.engine.errors_partition import NotServing
-from pkadvisor.engine.faults import ClockFaults, DiskFaults, NetworkFaults, NodesAtlas
+from pkadvisor.engine.faults import NodesAtlas
 from pkadvisor.engine.nemesis import Nemesis
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.simulator import Simulator
@@ -23,7 +23,7 @@ from pkadvisor.engine.swarm import SwarmOptions
 from pkadvisor.engine.table_messages import Answer, Request
 from pkadvisor.engine.table_service import TableService
 from pkadvisor.engine.tasks import Killed
-from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.engine.world import Unreachable
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
 from tests.simulate.judge import judge
 from tests.simulate.workload import TABLE, Clients, Mix
@@ -241,6 +241,3 @@ async def _answer(world: Simulator, task: Any, name: str) -> Answer:
 
 async def _wait(task: Any) -> None:
     await task
-
-
-__all__ = ["ClockFaults", "DiskFaults", "EngineError", "NetworkFaults", "Report", "replace", "simulate"]
