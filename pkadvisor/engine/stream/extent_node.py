@@ -15,7 +15,7 @@ from struct import Struct
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
-from pkadvisor.engine.stream.catalog import Catalog, Created, Deleted, Doubtful, Flushed, JournalMade, Sealed
+from pkadvisor.engine.stream.catalog import Catalog, Created, Cut, Deleted, Doubtful, Flushed, JournalMade, Sealed
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.record_file import RecordFile
 from pkadvisor.engine.stream.replica import Replica
@@ -357,7 +357,7 @@ class ExtentNode:
             if replica.length > length:
                 self._world.event("replica longer at seal", self.name, replica.extent)
                 if replica.flushed > length:
-                    await self._catalog.note(Flushed(((replica.extent, length),)))
+                    await self._catalog.note(Cut(replica.extent, length))
                 replica.cut(length)
             while replica.length < length:
                 self._world.event("replica shorter at seal", self.name, replica.extent)
