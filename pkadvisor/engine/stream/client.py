@@ -50,9 +50,10 @@ class StreamClient:
         tail = self._tails.get(name)
         if tail is None or tail[0] != epoch:
             tail = await self._tail(name, epoch, 0)
+        most = self._options.block_bytes_max
         for block in blocks:
-            if len(block) > self._options.block_bytes_max:
-                raise LimitReached(f"a block of {len(block)} bytes; at most {self._options.block_bytes_max}")
+            if len(block) > most:
+                raise LimitReached(f"a block of {len(block)} bytes; at most {most}")
         sent = tuple(blocks)
         assert sent, "an append has a block"
         full = 0
@@ -60,6 +61,8 @@ class StreamClient:
             extent = tail[1]
             try:
                 places = await self._world.call(self._node, tail[2], EXTENTS, "append", extent, sent)
+                if len(places) == 1:
+                    return [_new_location((extent, *places[0]))]
                 return [Location(extent, offset, length) for offset, length in places]
             except EngineError as error:
                 if isinstance(error, DiskFull):
