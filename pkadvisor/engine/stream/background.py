@@ -35,7 +35,7 @@ class Background:
         """Offers ``fragments``, ``coordinator``, ``scrub`` and ``background``; scrubs for ever where told."""
         name = node.name
         disk = world.disk(name, DEVICE)
-        fragments = FragmentStore(world, name, disk, options.fragment_piece_bytes)
+        fragments = FragmentStore(world, name, disk)
         await fragments.recover()
 
         async def read_copy(source: str, extent: int, offset: int, length: int) -> bytes:
@@ -45,7 +45,7 @@ class Background:
         scrubber = Scrubber(world, node, fragments, disk, options)
         background = cls(node, fragments)
         world.register(name, "fragments", fragments)
-        world.register(name, "coordinator", Coordinator(world, name, read_copy, options.fragment_piece_bytes))
+        world.register(name, "coordinator", Coordinator(world, name, read_copy))
         world.register(name, "scrub", scrubber)
         world.register(name, "background", background)
         if for_ever:

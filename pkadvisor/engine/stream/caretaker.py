@@ -112,7 +112,7 @@ class Caretaker:
         )
 
     def _coding(self, extent: int, info: ExtentInfo) -> Coding:
-        return Coding(extent, info.attempt, info.coded, info.sealed or 0, info.replicas)
+        return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
 
     def _places(self) -> dict[str, Place]:
         most = max((report.free_bytes for report in self._reports.values()), default=0)
@@ -179,54 +179,55 @@ class Caretaker:
             if budget <= 0:
                 return
             conditions = self._copies(extent, info)
-            enough = code_named(info.coded).data_count if info.coded else 1
-            chance = self._world.random("repair")
-            for repair in repairs(conditions, enough, self._places(), chance):
-                budget -= info.sealed or 0
+            for repair in repairs(conditions, self._places(), self._world.random("repair")):
                 try:
-                    await (self._restore if info.coded else self._copy)(extent, repair, conditions)
+                    if await (self._restore if info.coded else self._copy)(extent, repair, conditions):
+                        budget -= info.sealed or 0
                 except EngineError as error:
                     self._world.event("repair failed", extent, type(error).__name__)
 
-    async def _copy(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> None:
-        """A copy of a sealed extent, made good in place or made elsewhere."""
+    async def _copy(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
+        """A copy of a sealed extent, mended in place or made elsewhere; whether it is good now."""
         info = self._manager.directory.extents.get(extent)
         if info is None or info.sealed is None or info.coded:
-            return
-        sources = tuple(node for node, condition in conditions if condition is Condition.WHOLE)
-        report = self._reports[repair.target]
-        if repair.target == repair.replaced:
-            if extent in report.damaged:
-                await self._call(repair.target, "scrub", "mend", extent, sources)
-            else:
-                await self._call(repair.target, "extents", "delete", extent)
-                await self._call(repair.target, "extents", "fetch", extent, info.sealed, info.replicas, sources)
-            self._world.event("copy repaired", repair.target, extent)
-            return
-        replicas = _with(info.replicas, repair)
-        await self._call(repair.target, "extents", "fetch", extent, info.sealed, replicas, sources)
-        await self._place(extent, info, repair)
+            return False
+        whole = tuple(node for node, condition in conditions if condition is Condition.WHOLE)
+        target, in_place = repair.target, repair.target == repair.replaced
+        if in_place and extent in self._reports[target].damaged:
+            others = tuple(node for node, condition in conditions if condition is Condition.DAMAGED and node != target)
+            await self._call(target, "scrub", "mend", extent, (*whole, *others))
+        elif not whole:
+            return False
+        else:
+            replicas = _with(info.replicas, repair)
+            await self._call(target, "extents", "delete", extent)  # of no use: not of the sealed length, or lost
+            await self._call(target, "extents", "fetch", extent, info.sealed, replicas, whole)
+        return await self._place(extent, info, repair)
 
-    async def _restore(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> None:
-        """A fragment of a coded extent, mended in place or rebuilt elsewhere."""
+    async def _restore(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
+        """A fragment of a coded extent, mended in place or rebuilt elsewhere; whether it is whole now."""
         info = self._manager.directory.extents.get(extent)
         if info is None or not info.coded:
-            return
+            return False
         coding, budget = self._coding(extent, info), self._options.background_bytes
-        arguments = (coding, repair.number, repair.target, budget)
-        if await self._call(repair.target, "coordinator", "restore", *arguments):
-            await self._place(extent, info, repair)
+        if await self._call(repair.target, "coordinator", "restore", coding, repair.number, repair.target, budget):
+            return await self._place(extent, info, repair)
+        return True
 
-    async def _place(self, extent: int, before: ExtentInfo, repair: Repair) -> None:
+    async def _place(self, extent: int, before: ExtentInfo, repair: Repair) -> bool:
         """Records that a copy or fragment lies elsewhere, unless the extent has changed meanwhile."""
         info = self._manager.directory.extents.get(extent)
         if info is None or (info.coded, info.attempt) != (before.coded, before.attempt):
-            return
+            return False
         if info.replicas[repair.number] != repair.replaced:
-            return
+            return False
+        if repair.target == repair.replaced:
+            self._world.event("fragment repaired" if info.coded else "copy repaired", extent, repair.target)
+            return True
         self._world.event("fragment rebuilt" if info.coded else "re-replicated", extent, repair.target)
-        if repair.target != repair.replaced:
-            await self._manager.commit(PlaceExtent(extent, _with(info.replicas, repair), info.coded, info.attempt))
+        replicas = _with(info.replicas, repair)
+        await self._manager.commit(PlaceExtent(extent, replicas, info.coded, info.attempt, info.piece_bytes))
+        return True
 
     # ------------------------------------------------------------------------------------------------ coding
 
@@ -274,7 +275,8 @@ class Caretaker:
             if planned is None:
                 return False
         sources = info.replicas
-        coding = Coding(extent, planned.attempt, planned.code, info.sealed or 0, planned.nodes)
+        length = info.sealed or 0
+        coding = Coding(extent, planned.attempt, planned.code, planned.piece_bytes, length, planned.nodes)
         coordinator = sources[self._turns % len(sources)]
         budget = self._options.background_bytes
         if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
@@ -288,7 +290,9 @@ class Caretaker:
         del self._validated[planned.attempt]
         now = self._manager.directory.extents.get(extent)
         if now is info and now.planned == planned:
-            await self._manager.commit(PlaceExtent(extent, planned.nodes, planned.code, planned.attempt))
+            await self._manager.commit(
+                PlaceExtent(extent, planned.nodes, planned.code, planned.attempt, planned.piece_bytes)
+            )
             self._world.event("coded", extent)
         return True
 
@@ -304,7 +308,7 @@ class Caretaker:
         for source in info.replicas:
             if not await self._call(source, "scrub", "verify", extent):
                 return None
-        planned = Planned(code, await self._manager.new_number(), tuple(nodes))
+        planned = Planned(code, await self._manager.new_number(), self._options.fragment_piece_bytes, tuple(nodes))
         if extent not in self._manager.directory.extents:
             return None
         await self._manager.commit(PlanCoding(extent, planned))

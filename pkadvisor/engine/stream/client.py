@@ -127,7 +127,7 @@ class StreamClient:
 
     async def _coded(self, view: ExtentView, offset: int, length: int) -> bytes:
         assert view.sealed is not None, "only a sealed extent is coded"
-        coding = Coding(view.extent, view.attempt, view.coded, view.sealed, view.replicas)
+        coding = Coding(view.extent, view.attempt, view.coded, view.piece_bytes, view.sealed, view.replicas)
         return await CodedReader(self._world, self._node, self._options.read_deadline_ns).read(coding, offset, length)
 
     async def _locate(self, extent: int) -> ExtentView:

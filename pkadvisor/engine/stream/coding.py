@@ -30,11 +30,12 @@ HEDGE_NS = 100 * MS  # of a coordinator: nobody waits for it
 
 
 class Coding(msgspec.Struct, frozen=True, array_like=True):
-    """How an extent is coded: the node of each fragment, and how long the extent is (bytes)."""
+    """How an extent is coded: how long it is, the node of each fragment, and the pieces of fragments (bytes)."""
 
     extent: int
     attempt: int
     code: str
+    piece_bytes: int
     length: int
     nodes: tuple[str, ...]
 
@@ -45,7 +46,7 @@ class Coding(msgspec.Struct, frozen=True, array_like=True):
 
     def key(self, number: int) -> FragmentKey:
         """The name of a fragment."""
-        return FragmentKey(self.extent, self.attempt, number)
+        return FragmentKey(self.extent, self.attempt, number, self.piece_bytes)
 
 
 CopyReader = Callable[[str, int, int, int], Awaitable[bytes]]
@@ -55,9 +56,8 @@ CopyReader = Callable[[str, int, int, int], Awaitable[bytes]]
 class Coordinator:
     """The service ``coordinator`` of an extent node."""
 
-    def __init__(self, world: World, node: str, read_copy: CopyReader, piece_bytes: int) -> None:
+    def __init__(self, world: World, node: str, read_copy: CopyReader) -> None:
         self._world, self._node, self._read_copy = world, node, read_copy
-        self._piece_bytes = piece_bytes
 
     async def encode(self, coding: Coding, sources: Sequence[str], budget: int) -> bool:
         """Goes on from where the fragments are, by about ``budget`` bytes of the extent; whether all are whole.
@@ -71,7 +71,7 @@ class Coordinator:
         if 0 < position < size:
             self._world.event("coding resumed", coding.extent)
         while position < size and budget > 0:
-            end = min(size, position + self._piece_bytes)
+            end = min(size, position + coding.piece_bytes)
             data = await self._stripe(coding, sources, position, end)
             whole = [*data, *code.encode(data)]
             behind = [number for number in numbers if sizes[number] < end]
@@ -88,7 +88,7 @@ class Coordinator:
         code, size = code_named(coding.code), coding.fragment_bytes
         numbers, data_numbers = range(code.total_count), tuple(range(code.data_count))
         while position < size and budget > 0:
-            end = min(size, position + self._piece_bytes)
+            end = min(size, position + coding.piece_bytes)
             original = [google_crc32c.value(part) for part in await self._stripe(coding, sources, position, end)]
             found = await self._all(coding, [self._fragment(coding, n, "read", position, end) for n in numbers])
             for lost in ((), *code.trials(coding.extent)):
@@ -115,14 +115,14 @@ class Coordinator:
         position = await on_target("size")
         bad = await on_target("bad_pieces")
         if bad:
-            ends = [min(position, start + self._piece_bytes) for start in bad]
+            ends = [min(position, start + coding.piece_bytes) for start in bad]
             pieces = [
                 (start, await reader.fragment(coding, number, start, end, without=(number,)))
                 for start, end in zip(bad, ends, strict=True)
             ]
             await on_target("mend", tuple(pieces))
         while position < size and budget > 0:
-            end = min(size, position + self._piece_bytes)
+            end = min(size, position + coding.piece_bytes)
             piece = await reader.fragment(coding, number, position, end, without=(number,))
             await on_target("write", position, piece)
             budget -= (end - position) * code.data_count
@@ -177,12 +177,28 @@ class CodedReader:
     async def fragment(
         self, coding: Coding, number: int, start: int, end: int, *, without: Collection[int] = ()
     ) -> bytes:
-        """A range of a fragment. Others are asked, first the few of the plan, where it does not come in time."""
+        """A range of a fragment. Others are asked, first the few of the plan, where it does not come in time.
+
+        Where too few are whole over the range, piece by piece: wrong bytes in one piece spoil no other.
+        """
         if number not in without:
             try:
                 return await self._in_time(coding, number, start, end)
             except EngineError:
                 self._world.event("read rebuilt", coding.extent, number)
+        try:
+            return await self._rebuilt(coding, number, start, end, without)
+        except Undecodable:
+            cut = start // coding.piece_bytes * coding.piece_bytes + coding.piece_bytes
+            if cut >= end:
+                raise
+        parts = []
+        while start < end:
+            parts.append(await self.fragment(coding, number, start, min(cut, end), without=without))
+            start, cut = cut, cut + coding.piece_bytes
+        return b"".join(parts)
+
+    async def _rebuilt(self, coding: Coding, number: int, start: int, end: int, without: Collection[int]) -> bytes:
         code = code_named(coding.code)
         others = [other for other in range(code.total_count) if other != number and other not in without]
         plan = code.plan((number,), others)

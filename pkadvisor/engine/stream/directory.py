@@ -26,10 +26,14 @@ class StreamInfo(msgspec.Struct, array_like=True):
 
 
 class Planned(msgspec.Struct, frozen=True, array_like=True):
-    """A coding that is under way: its code, a number of its own, and the nodes of the fragments in order."""
+    """A coding that is under way: its code, a number of its own, and the nodes of the fragments in order.
+
+    Fragments are written, and checked, in pieces of so many bytes.
+    """
 
     code: str
     attempt: int
+    piece_bytes: int
     nodes: tuple[str, ...]
 
 
@@ -42,6 +46,7 @@ class ExtentInfo(msgspec.Struct, array_like=True):
     references: int = 0
     coded: str = ""
     attempt: int = 0
+    piece_bytes: int = 0
     planned: Planned | None = None
 
 
@@ -116,6 +121,7 @@ class PlaceExtent(msgspec.Struct, frozen=True, array_like=True, tag="place"):
     replicas: tuple[str, ...]
     coded: str = ""
     attempt: int = 0
+    piece_bytes: int = 0
 
 
 class PlanCoding(msgspec.Struct, frozen=True, array_like=True, tag="code"):
@@ -192,7 +198,8 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
         elif isinstance(command, PlaceExtent):
             info = self.extents[command.extent]
             assert info.sealed is not None, "only a sealed extent moves"
-            info.replicas, info.coded, info.attempt = command.replicas, command.coded, command.attempt
+            info.replicas, info.coded = command.replicas, command.coded
+            info.attempt, info.piece_bytes = command.attempt, command.piece_bytes
             if command.coded:
                 info.planned = None
         elif isinstance(command, PlanCoding):

@@ -17,27 +17,31 @@ from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.tasks import Future
 from pkadvisor.engine.world import DataCorrupt, Disk, File, ReadFailed, World
 
-_HEADER = Struct("<4sQIHQI")  # mark, extent, attempt, number, position, length; then the checksum over all
+_HEADER = Struct("<4sQQHIQI")  # mark, key, position, length; then the checksum over all
 _CHECKSUM = Struct("<I")
 _MARK = b"FRG1"
 HEADER_BYTES = _HEADER.size + _CHECKSUM.size
 
 
 class FragmentKey(NamedTuple):
-    """The ``number``-th fragment of an extent; each attempt to code an extent has fragments of its own."""
+    """The ``number``-th fragment of an extent, in pieces of so many bytes.
+
+    Each attempt to code an extent has fragments of its own.
+    """
 
     extent: int
     attempt: int
     number: int
+    piece_bytes: int
 
 
 def _file_name(key: FragmentKey) -> str:
-    return f"fragment-{key.extent}-{key.attempt}-{key.number}"
+    return "-".join(("fragment", *map(str, key)))
 
 
 def _key_of(name: str) -> FragmentKey | None:
     kind, *numbers = name.split("-")
-    if kind != "fragment" or len(numbers) != 3:
+    if kind != "fragment" or len(numbers) != 4:
         return None
     return FragmentKey(*map(int, numbers))
 
@@ -45,9 +49,8 @@ def _key_of(name: str) -> FragmentKey | None:
 class FragmentStore:
     """The service ``fragments`` of an extent node."""
 
-    def __init__(self, world: World, node: str, disk: Disk, piece_bytes: int) -> None:
+    def __init__(self, world: World, node: str, disk: Disk) -> None:
         self._world, self._node, self._disk = world, node, disk
-        self.piece_bytes = piece_bytes
         self._files: dict[FragmentKey, File] = {}
         self._sizes: dict[FragmentKey, int] = {}
         self._busy: dict[FragmentKey, Future[None]] = {}
@@ -60,17 +63,17 @@ class FragmentStore:
             if key is None:
                 continue
             file = self._files[key] = await self._disk.open(name)
-            step = HEADER_BYTES + self.piece_bytes
+            step = HEADER_BYTES + key.piece_bytes
             pieces, rest = divmod(file.size(), step)
-            size = pieces * self.piece_bytes + max(0, rest - HEADER_BYTES)
+            size = pieces * key.piece_bytes + max(0, rest - HEADER_BYTES)
             self._sizes[key] = size
-            last = (size - 1) // self.piece_bytes * self.piece_bytes if size else 0
+            last = (size - 1) // key.piece_bytes * key.piece_bytes if size else 0
             if 0 < rest <= HEADER_BYTES:
                 last = size
             elif not size or await self._is_whole(key, last):
                 continue
             self._damaged.pop(key, None)
-            await file.truncate(last // self.piece_bytes * step)
+            await file.truncate(last // key.piece_bytes * step)
             self._sizes[key] = last
             self._world.event("torn fragment cut", key.extent, key.number)
 
@@ -80,7 +83,7 @@ class FragmentStore:
         NotThere: pieces before it are missing.
         """
         key = FragmentKey(*key)
-        assert position % self.piece_bytes == 0 and 0 < len(data) <= self.piece_bytes, "one whole piece"
+        assert position % key.piece_bytes == 0 and 0 < len(data) <= key.piece_bytes, "one whole piece"
         while (other := self._busy.get(key)) is not None:
             await other
         mine = self._busy[key] = Future[None]()
@@ -94,7 +97,7 @@ class FragmentStore:
                 return size
             if position != size:
                 raise NotThere(f"{_file_name(key)} has {size} bytes, not {position}")
-            offset = self._offset(position)
+            offset = _offset(key, position)
             if file.size() > offset:  # a piece whose sync failed
                 await file.truncate(offset)
             await file.append(_framed(key, position, data))
@@ -113,8 +116,8 @@ class FragmentStore:
             raise NotThere(f"{_file_name(key)}: {start}…{end}")
         if end <= start:
             return b""
-        first = start // self.piece_bytes * self.piece_bytes
-        parts = [await self._piece(key, position) for position in range(first, end, self.piece_bytes)]
+        first = start // key.piece_bytes * key.piece_bytes
+        parts = [await self._piece(key, position) for position in range(first, end, key.piece_bytes)]
         return b"".join(parts)[start - first : end - first]
 
     async def size(self, key: FragmentKey) -> int:
@@ -147,7 +150,7 @@ class FragmentStore:
         """Reads all of it: where the pieces begin that are not as they were written."""
         key = FragmentKey(*key)
         size = self._sizes.get(key, 0)
-        return tuple([p for p in range(0, size, self.piece_bytes) if not await self._is_whole(key, p)])
+        return tuple([p for p in range(0, size, key.piece_bytes) if not await self._is_whole(key, p)])
 
     async def mend(self, key: FragmentKey, pieces: tuple[tuple[int, bytes], ...]) -> None:
         """Puts pieces in place of bad ones: the whole file is replaced, or nothing."""
@@ -159,8 +162,8 @@ class FragmentStore:
             file, size = self._files[key], self._sizes[key]
             content = bytearray(await file.read(0, file.size()))
             for position, data in pieces:
-                assert len(data) == min(self.piece_bytes, size - position), "a piece for a piece"
-                start = self._offset(position)
+                assert len(data) == min(key.piece_bytes, size - position), "a piece for a piece"
+                start = _offset(key, position)
                 content[start : start + HEADER_BYTES + len(data)] = _framed(key, position, data)
             await self._disk.replace(_file_name(key), bytes(content))
             self._files[key] = await self._disk.open(_file_name(key))
@@ -171,9 +174,6 @@ class FragmentStore:
                 del self._busy[key]
             mine.resolve(None)
 
-    def _offset(self, position: int) -> int:
-        return position // self.piece_bytes * (HEADER_BYTES + self.piece_bytes)
-
     async def _is_whole(self, key: FragmentKey, position: int) -> bool:
         try:
             await self._piece(key, position)
@@ -182,8 +182,8 @@ class FragmentStore:
         return True
 
     async def _piece(self, key: FragmentKey, position: int) -> bytes:
-        length = min(self.piece_bytes, self._sizes[key] - position)
-        offset = self._offset(position)
+        length = min(key.piece_bytes, self._sizes[key] - position)
+        offset = _offset(key, position)
         found = await self._files[key].read(offset, HEADER_BYTES + length)
         header, data = found[: _HEADER.size], found[HEADER_BYTES:]
         expected = _HEADER.pack(_MARK, *key, position, length)
@@ -197,6 +197,11 @@ class FragmentStore:
     def check(self) -> None:
         """Sizes and files belong together."""
         assert self._sizes.keys() <= self._files.keys()
+
+
+def _offset(key: FragmentKey, position: int) -> int:
+    """Where a piece lies in the file."""
+    return position // key.piece_bytes * (HEADER_BYTES + key.piece_bytes)
 
 
 def _framed(key: FragmentKey, position: int, data: bytes) -> bytes:

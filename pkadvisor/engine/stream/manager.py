@@ -57,6 +57,7 @@ class ExtentView(NamedTuple):
     sealed: int | None
     coded: str = ""
     attempt: int = 0
+    piece_bytes: int = 0
 
 
 class StreamManager:
@@ -127,7 +128,7 @@ class StreamManager:
         info = self.directory.extents.get(extent)
         if info is None:
             raise NotThere(f"there is no extent {extent}")
-        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt)
+        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt, info.piece_bytes)
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""

@@ -1,10 +1,10 @@
 """What to do about a sealed extent of which copies or fragments are missing.
 
     copy whole ── node silent for long ──► lost ── copied from a whole one to another node ──► whole
-         └─────── wrong bytes found ─────► damaged ── copied in place, if no other node is better ──► whole
+         └─────── wrong bytes found ─────► damaged ── mended in place, what is right stays ──────────► whole
 
-Sealed extents below their count are re-replicated lazily (SOSP 2011, 4.2). The last whole copy is never touched, and a
-copy that cannot be judged (its node is silent for a short time) is neither counted as whole nor replaced.
+Sealed extents below their count are re-replicated lazily (SOSP 2011, 4.2). A copy that cannot be judged (its node is
+silent for a short time) is neither counted as whole nor replaced.
 """
 
 from __future__ import annotations
@@ -42,18 +42,12 @@ class Repair:
     target: str
 
 
-def repairs(
-    conditions: Sequence[tuple[str, Condition]],
-    enough: int,
-    places: Mapping[str, Place],
-    chance: Random,
-) -> list[Repair]:
-    """What to make anew; nothing where fewer than ``enough`` are whole, since nothing could be made from them.
+def repairs(conditions: Sequence[tuple[str, Condition]], places: Mapping[str, Place], chance: Random) -> list[Repair]:
+    """What to make anew: a damaged one on its own node, a lost one elsewhere. Nothing where nobody has a part of it.
 
-    ``places`` are the nodes that answer. A damaged one is made on its own node, a lost one elsewhere.
+    ``places`` are the nodes that answer.
     """
-    whole = sum(condition is Condition.WHOLE for _, condition in conditions)
-    if whole < enough:
+    if not any(condition in (Condition.WHOLE, Condition.DAMAGED) for _, condition in conditions):
         return []
     used = [node for node, condition in conditions if condition is not Condition.LOST]
     found = []

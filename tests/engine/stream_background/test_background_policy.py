@@ -43,13 +43,13 @@ def test_strays_of_a_later_manager_stay() -> None:
     assert strays([9, 3, 4, 7], {3}, known_below=9) == [4, 7]
 
 
-def test_s8_nothing_is_made_from_too_few() -> None:
-    assert repairs([("en0", DAMAGED), ("en2", LOST), ("en4", SILENT)], 1, PLACES, Random(1)) == []
-    assert repairs([("en0", WHOLE), ("en2", LOST)], 2, PLACES, Random(1)) == []
+def test_s8_nothing_is_made_from_nothing() -> None:
+    assert repairs([("gone1", LOST), ("gone2", LOST), ("en4", SILENT)], PLACES, Random(1)) == []
+    assert len(repairs([("en0", DAMAGED), ("gone2", LOST)], PLACES, Random(1))) == 2
 
 
 def test_s8_damaged_in_place_lost_elsewhere_silent_not_at_all() -> None:
-    found = repairs([("en0", WHOLE), ("en2", DAMAGED), ("en4", LOST), ("en6", SILENT)], 1, PLACES, Random(1))
+    found = repairs([("en0", WHOLE), ("en2", DAMAGED), ("en4", LOST), ("en6", SILENT)], PLACES, Random(1))
     assert found[0] == Repair(1, "en2", "en2")
     assert (found[1].number, found[1].replaced) == (2, "en4")
     assert found[1].target not in ("en0", "en2", "en6") and len(found) == 2
@@ -68,7 +68,7 @@ def test_s6_a_new_copy_stands_in_domains_of_its_own_if_it_can() -> None:
 
 def test_two_lost_copies_go_to_two_nodes() -> None:
     for seed in range(20):
-        found = repairs([("gone1", LOST), ("en0", WHOLE), ("gone2", LOST)], 1, PLACES, Random(seed))
+        found = repairs([("gone1", LOST), ("en0", WHOLE), ("gone2", LOST)], PLACES, Random(seed))
         assert len({repair.target for repair in found} | {"en0"}) == 3
 
 

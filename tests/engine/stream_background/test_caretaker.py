@@ -13,8 +13,11 @@ from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.extent_node import file_name
+from pkadvisor.engine.stream.fragments import HEADER_BYTES
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.topology import lay_out
+from pkadvisor.engine.world import DataCorrupt
 
 OPTIONS = EngineOptions(
     extent_bytes_target=2000,
@@ -26,6 +29,7 @@ OPTIONS = EngineOptions(
     background_bytes=1500,
     erasure_after_ns=2 * SECOND,
 )
+STEP = HEADER_BYTES + 64  # from piece to piece in a file of a fragment
 CODED = replace(OPTIONS, erasure_code="lrc-12-2-2", erasure_suffixes=("blob",))
 CODED_RS = replace(OPTIONS, erasure_code="rs-3-2", erasure_suffixes=("blob",))
 
@@ -96,9 +100,9 @@ class Layer:
     def holders(self, extent: int) -> list[str]:
         return [name for name, node in self.layer.extent_nodes.items() if extent in node.replicas]
 
-    def spoil(self, node: str, name: str, position: int) -> None:
+    def flip(self, node: str, name: str, offset: int) -> None:
         """Turns a bit at rest."""
-        self.world.disk(node, "data").flip(name, position) if hasattr(self.world.disk(node, "data"), "flip") else None
+        next(file for file in self.world.disk(node, "data").files() if file.name == name).flip(offset, 3)
 
     def check(self) -> None:
         self.layer.check()
@@ -217,23 +221,15 @@ def test_s9_a_coded_extent_that_no_stream_holds_goes_with_its_fragments() -> Non
     layer.fill("x/blob", 7000)
     blobs = layer.extents("x/blob")[:-1]
     layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
+    assert fragments(layer)
     layer.world.run(layer.client.delete("x/blob"), "client")
-    layer.until(lambda: not any(disk.names() for disk in fragment_disks(layer)))
+    layer.until(lambda: not fragments(layer))
     layer.check()
 
 
-class OnlyFragments:
-    """The fragments on a disk."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-
-    def names(self) -> list[str]:
-        return [name for name in self._names if name.startswith("fragment")]
-
-
-def fragment_disks(layer: Layer) -> list[OnlyFragments]:
-    return [OnlyFragments(layer.world.disk(name, "data").names()) for name in layer.layer.extent_nodes]
+def fragments(layer: Layer) -> list[str]:
+    disks = [layer.world.disk(name, "data") for name in layer.layer.extent_nodes]
+    return [name for disk in disks for name in disk.names() if name.startswith("fragment")]
 
 
 def test_a_manager_that_starts_again_goes_on_with_a_coding() -> None:
@@ -278,3 +274,69 @@ def test_reads_hedge_when_a_replica_is_slow() -> None:
     assert layer.world.run(layer.client.read(location), "client") == block
     assert layer.world.now_ns() - began <= 150 * MS
     assert layer.world.counts["hedged read"] == 1
+
+
+def test_s7_the_scrub_finds_a_flipped_bit_and_it_is_mended_from_another_copy() -> None:
+    layer = Layer()
+    layer.fill("a", 9000)
+    layer.pass_seconds(2)
+    extents = layer.extents("a")[:-1]
+    for extent in extents:
+        length = layer.info(extent).sealed
+        for number, node in enumerate(layer.info(extent).replicas):  # all three copies, each somewhere else
+            layer.flip(node, file_name(extent), (number * length // 3 + 5) % length)
+    layer.everything_reads("a")
+    layer.until(lambda: layer.world.counts["replica mended"] >= 3 * len(extents) and layer.all_whole())
+    contents = {}
+    for extent in extents:
+        for node in layer.info(extent).replicas:
+            file = next(f for f in layer.world.disk(node, "data").files() if f.name == file_name(extent))
+            contents.setdefault(extent, set()).add(bytes(file.content))
+    assert all(len(found) == 1 for found in contents.values()), "bit-identical (S3)"
+    layer.everything_reads("a")
+    layer.check()
+
+
+def test_s7_what_is_good_nowhere_is_reported_and_nothing_else_is_lost() -> None:
+    layer = Layer(count=3)
+    layer.fill("a", 4000)
+    layer.pass_seconds(2)
+    extent = layer.extents("a")[0]
+    for node in layer.info(extent).replicas:
+        layer.flip(node, file_name(extent), 20)
+    layer.pass_seconds(60)
+    assert layer.world.counts["corrupt replica"] == 3
+    assert not layer.world.counts["replica mended"]
+    spoiled = next(found for found in layer.acked["a"] if found[0].extent == extent and found[0].offset <= 20)
+    with pytest.raises(DataCorrupt):
+        layer.world.run(layer.client.read(spoiled[0]), "client")
+    for location, block in layer.acked["a"][3:]:
+        assert layer.world.run(layer.client.read(location), "client") == block
+    assert len(layer.holders(extent)) == 3, "a copy that may still serve is not deleted"
+    layer.check()
+
+
+def test_s7_the_scrub_mends_fragments() -> None:
+    layer = Layer(6, CODED_RS)
+    layer.fill("x/blob", 7000)
+    blobs = layer.extents("x/blob")[:-1]
+    layer.until(lambda: not any(layer.holders(extent) for extent in blobs))
+    info = layer.info(blobs[0])
+    for number in range(4):
+        layer.flip(info.replicas[number], f"fragment-{blobs[0]}-{info.attempt}-{number}-64", 60 + STEP * number)
+    layer.everything_reads("x/blob")
+    layer.until(lambda: layer.world.counts["fragment mended"] >= 4 and layer.all_whole())
+    layer.everything_reads("x/blob")
+    layer.check()
+
+
+def test_s8_a_full_copy_that_turns_bad_while_it_is_coded_stays_uncoded_until_it_is_whole() -> None:
+    layer = Layer(6, CODED_RS)
+    layer.fill("x/blob", 4000)
+    first = layer.extents("x/blob")[0]
+    layer.pass_seconds(1)
+    layer.flip(layer.info(first).replicas[0], file_name(first), 100)
+    layer.until(lambda: bool(layer.info(first).coded))
+    assert layer.world.counts["replica mended"] == 1, "first whole, then coded"
+    layer.everything_reads("x/blob")
+    layer.check()

@@ -26,7 +26,7 @@ class Stamp:
         self.extent = Random(length).randbytes(length)
         count = code_named(code).total_count
         self.nodes = [f"en{number}" for number in range(count + 2)]
-        self.coding = Coding(9, 1, code, length, tuple(self.nodes[:count]))
+        self.coding = Coding(9, 1, code, PIECE, length, tuple(self.nodes[:count]))
         self.copies = dict.fromkeys(("en0", "en1", "en2"), self.extent)
         self.stores: dict[str, FragmentStore] = {}
         self.reads = 0
@@ -34,7 +34,7 @@ class Stamp:
             self.start(node)
 
     def start(self, node: str) -> None:
-        store = FragmentStore(self.world, node, self.world.disk(node, "data"), PIECE)
+        store = FragmentStore(self.world, node, self.world.disk(node, "data"))
         self.world.run(store.recover(), node)
         self.stores[node] = store
         self.world.register(node, "fragments", store)
@@ -46,7 +46,7 @@ class Stamp:
         return self.copies[node][offset : offset + length]
 
     def coordinator(self, node: str = "en0") -> Coordinator:
-        return Coordinator(self.world, node, self.read_copy, PIECE)
+        return Coordinator(self.world, node, self.read_copy)
 
     def encode(self, budget: int = 1 << 20, node: str = "en0", sources: tuple[str, ...] = ("en0", "en1")) -> bool:
         return self.world.run(self.coordinator(node).encode(self.coding, sources, budget), node)
@@ -60,11 +60,11 @@ class Stamp:
     def flip(self, number: int, position: int) -> None:
         """One bit of a piece, at rest."""
         node = self.coding.nodes[number]
-        file = self.world.run(self.world.disk(node, "data").open(f"fragment-9-1-{number}"))
+        file = self.world.run(self.world.disk(node, "data").open(f"fragment-9-1-{number}-{PIECE}"))
         size = file.size()
         data = bytearray(self.world.run(file.read(0, size)))
         data[HEADER_BYTES + position] ^= 4
-        self.world.run(self.world.disk(node, "data").replace(f"fragment-9-1-{number}", bytes(data)))
+        self.world.run(self.world.disk(node, "data").replace(f"fragment-9-1-{number}-{PIECE}", bytes(data)))
         self.start(node)
 
 
@@ -174,10 +174,10 @@ def test_s7_a_flipped_bit_of_a_fragment_is_never_returned() -> None:
     for number, position in ((0, 5), (3, 30), (14, 2)):
         stamp.flip(number, position)
     with pytest.raises(DataCorrupt):
-        stamp.world.run(stamp.stores["en3"].read(FragmentKey(9, 1, 3), 20, 40))
+        stamp.world.run(stamp.stores["en3"].read(FragmentKey(9, 1, 3, PIECE), 20, 40))
     assert stamp.read(0, 1000) == stamp.extent
     assert stamp.world.counts["read rebuilt"] == 2
-    whole = [stamp.world.run(stamp.stores[f"en{n}"].verify(FragmentKey(9, 1, n))) for n in range(16)]
+    whole = [stamp.world.run(stamp.stores[f"en{n}"].verify(FragmentKey(9, 1, n, PIECE))) for n in range(16)]
     assert [number for number, good in enumerate(whole) if not good] == [0, 3, 14]
     assert [key.number for node in stamp.nodes for key in stamp.world.run(stamp.stores[node].damaged())] == [0, 3, 14]
 
@@ -247,7 +247,7 @@ def test_s7_bad_pieces_are_mended_in_place() -> None:
 
 def test_pieces_come_in_order_once_and_are_deleted_whole() -> None:
     stamp = Stamp()
-    store, key = stamp.stores["en0"], FragmentKey(3, 2, 1)
+    store, key = stamp.stores["en0"], FragmentKey(3, 2, 1, PIECE)
     run = stamp.world.run
     with pytest.raises(NotThere):
         run(store.write(key, PIECE, b"x" * PIECE))
@@ -268,11 +268,11 @@ def test_pieces_come_in_order_once_and_are_deleted_whole() -> None:
 def test_a_torn_piece_is_cut_at_every_byte() -> None:
     """Crash points: whatever part of the last piece is on disk, the pieces before it stand and it is not there."""
     stamp = Stamp()
-    store, key, run = stamp.stores["en0"], FragmentKey(9, 1, 0), stamp.world.run
+    store, key, run = stamp.stores["en0"], FragmentKey(9, 1, 0, PIECE), stamp.world.run
     run(store.write(key, 0, b"a" * PIECE))
     run(store.write(key, PIECE, b"b" * PIECE))
     disk = stamp.world.disk("en0", "data")
-    name = "fragment-9-1-0"
+    name = f"fragment-9-1-0-{PIECE}"
     whole = run(run(disk.open(name)).read(0, 10**6))
     step = HEADER_BYTES + PIECE
     for kept in range(step, 2 * step):
