@@ -308,8 +308,6 @@ class RangePartition:
             if self.state is not SERVING:
                 self._refuse(self.low)
             root = change(self.metadata.root)
-            used = extents_of(root)
-            root = replace(root, inherited=tuple(extent for extent in root.inherited if extent in used))
             try:
                 await self.metadata.append(root)
             except EngineError as error:
