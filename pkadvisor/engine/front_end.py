@@ -25,17 +25,18 @@ class FrontEnd:
         self._routes: Routes | None = None
         self._sender = world.ticks(node) << 4 | world.random(f"session/{node}").getrandbits(4)
         self._count = 0
-        self.refreshes = 0
+        self._suspect = False
+        """Whether a server was silent: then the map is asked for before the next request."""
 
-    async def send(self, request: Request) -> Answer:
-        """The answer of the range that holds ``request.key``; its ``low`` and ``high`` are the range's.
+    async def send(self, key: bytes, request: Request) -> Answer:
+        """The answer of the range that holds ``key``; its ``low`` and ``high`` are the range's.
 
         Unreachable: no answer within the request's time; a write may have been carried out. NotServing: the time passed
         and it surely was not.
         """
         routes = self._routes
-        if routes is not None:
-            entry = routes.find(request.key)
+        if routes is not None and not self._suspect:
+            entry = routes.find(key)
             self._count += 1
             try:
                 answer: Answer = await self._world.call(
@@ -52,26 +53,29 @@ class FrontEnd:
                 return answer
             except EngineError as error:
                 self._uncertain(request, error)
-        return await self._retry(request)
+        return await self._retry(key, request)
 
     def _uncertain(self, request: Request, error: EngineError) -> None:
         """Passes where the request may be sent again; raises Unreachable where it may have been carried out."""
+        self._suspect = self._suspect or isinstance(error, Unreachable)
         if isinstance(error, NotServing) or not is_write(request):
             return
         self._world.event("write uncertain", type(error).__name__)
         raise Unreachable(f"the write may have been carried out: {error}") from error
 
-    async def _retry(self, request: Request) -> Answer:
+    async def _retry(self, key: bytes, request: Request) -> Answer:
         world, node = self._world, self._node
         ends_ns = world.clock_ns(node) + self._options.request_ns
         last: EngineError = NotServing("no map yet")
+        first = True
         while world.clock_ns(node) < ends_ns:
-            if not await self._refresh():
+            self._suspect = False
+            if not await self._refresh() and not first:
                 await world.sleep(self._options.route_retry_ns)
-                if self._routes is None:
-                    continue
-            assert self._routes is not None
-            entry = self._routes.find(request.key)
+            first = False
+            if self._routes is None:
+                continue
+            entry = self._routes.find(key)
             if not entry.server:
                 continue
             self._count += 1
@@ -96,10 +100,11 @@ class FrontEnd:
                 found: PartitionMap | None = await self._world.call(self._node, manager, MAP_SERVICE, "map", known)
             except EngineError:
                 continue
+            # who answered is asked first the next time: a silent one costs a time-out
+            self._managers = (manager, *(other for other in self._managers if other != manager))
             if found is None or found.version <= known:
                 return False
             self._routes = Routes(found)
-            self.refreshes += 1
             self._world.event("map refreshed", self._node, found.version)
             return True
         return False

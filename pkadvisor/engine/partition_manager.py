@@ -6,7 +6,7 @@ it, asks the servers what they serve, and goes on. Servers serve on while nobody
     standby ──leader lock──► leading ──lease over, or the map cannot be written──► standby
 
 With every heartbeat it mends: a range whose server lost its session, or does not serve it, gets a new epoch and is
-loaded, on the same server or on the one with the fewest ranges. With every pass (15 s) it balances.
+loaded, on the same server if it lives, else on the one with the fewest ranges. With every pass (15 s) it balances.
 
 A split or merge is made known in the map before it is begun (``pending``) and ends with a change of the map:
 
@@ -34,9 +34,11 @@ from pkadvisor.engine.partition_map import Change, PartitionMap, Pending, RangeE
 from pkadvisor.engine.range_errors import RangeMissing
 from pkadvisor.engine.server_messages import MAP_SERVICE, SERVICE, Command, Placed, ServerReport
 from pkadvisor.engine.stream.access import Streams
+from pkadvisor.engine.tasks import Future
 from pkadvisor.engine.world import EngineError, Unreachable, World
 
 LEADER = "manager"
+_UNHEARD = (-1, None)
 
 
 class PartitionManager:
@@ -117,47 +119,68 @@ class Term:
         self.store = store
         self.balancer = Balancer(options)
         self._busy: dict[int, None] = {}
+        self._shunned: dict[int, str] = {}
+        self._reports: dict[str, tuple[int, ServerReport]] = {}
+        self._asked: dict[str, None] = {}
+        self._moment = 0  # counts tasks that ended: a report tells nothing of a task that ended after it was asked for
+        self._freed: dict[int, int] = {}
+        self._deposed = False
         self._alive: dict[str, int] = {}
         self._evaluated_ns = world.clock_ns(node)
 
     def over(self) -> bool:
         """Whether this leadership has ended."""
-        return self.store.failed or self._lease.epoch != self._epoch or not self._lease.held()
+        return self._deposed or self.store.failed or self._lease.epoch != self._epoch or not self._lease.held()
 
     async def lead(self) -> None:
         """Mends with every heartbeat, balances with every pass, until the leadership is over."""
         while not self.over():
-            reports = await self._hear()
+            await self._hear()
             if self.over():
                 return
-            await self._mend(reports)
+            await self._mend()
             now_ns = self._world.clock_ns(self._node)
             if now_ns - self._evaluated_ns >= self._options.evaluate_ns:
                 self._evaluated_ns = now_ns
-                self._balance(now_ns, reports)
+                self._balance(now_ns)
             await self._world.sleep(self._options.heartbeat_ns)
 
     # ------------------------------------------------------------------------------------------ mending
 
-    async def _hear(self) -> dict[str, ServerReport]:
-        """Which servers are alive, and what those that can be reached report."""
+    async def _hear(self) -> None:
+        """Learns which servers are alive, and what each reports; for a silent one it waits a heartbeat at most."""
         held = await self._world.call(self._node, self._locks, LOCKS_SERVICE, "held", "server/")
         self._alive = {holding.owner: holding.epoch for holding in held}
-        asked = list(self._alive)
-        answers: list[ServerReport | EngineError] = await self._world.gather(
-            [self._report(server) for server in asked], self._node
-        )
-        found: dict[str, ServerReport] = {}
-        for server, answer in zip(asked, answers, strict=True):
-            if isinstance(answer, StaleLeader):
-                raise answer
-            if isinstance(answer, ServerReport) and answer.session == self._alive[server]:
-                found[server] = answer
-        return found
+        self._reports = {
+            server: heard for server, heard in self._reports.items() if self._alive.get(server) == heard[1].session
+        }
+        enough: Future[None] = Future()
+        for server in self._alive:
+            if server not in self._asked:
+                self._asked[server] = None
+                self._world.spawn(self._ask(server, enough), self._node)
+        self._world.spawn(self._patience(enough), self._node)
+        await enough
 
-    async def _report(self, server: str) -> ServerReport:
-        report: ServerReport = await self._order(server, "report")
-        return report
+    async def _ask(self, server: str, enough: Future[None]) -> None:
+        moment, session = self._moment, self._alive[server]
+        self._reports.pop(server, None)
+        try:
+            report: ServerReport = await self._order(server, "report")
+            if report.session == session:
+                self._reports[server] = moment, report
+        except StaleLeader:
+            self._deposed = True
+        except EngineError as error:
+            self._world.event("server silent", server, type(error).__name__)
+        del self._asked[server]
+        if not self._asked and not enough.done:
+            enough.resolve(None)
+
+    async def _patience(self, enough: Future[None]) -> None:
+        await self._world.sleep(self._options.heartbeat_ns)
+        if not enough.done:
+            enough.resolve(None)
 
     async def _order(self, server: str, method: str, *arguments: Any) -> Any:
         """Calls a server in its present life; LeaseLost where it has none."""
@@ -167,19 +190,19 @@ class Term:
         command = Command(self._epoch, session)
         return await self._world.call(self._node, server, SERVICE, method, command, *arguments)
 
-    async def _mend(self, reports: dict[str, ServerReport]) -> None:
+    async def _mend(self) -> None:
         """Gives every range that nobody serves, or will, to a server, under a new epoch."""
         if not self._alive:
             return
-        served = {(name, s.number): s for name, report in reports.items() for s in report.served}
+        served = {(name, s.number): s for name, (_, report) in self._reports.items() for s in report.served}
         pending = {number: change for change in self.store.routes.map.pending for number in change.old}
         orphans: list[RangeEntry] = []
         for entry in self.store.routes.map.entries:
             if entry.number in self._busy:
                 continue
             alive = entry.session != 0 and self._alive.get(entry.server) == entry.session
-            if alive and entry.server not in reports:
-                continue  # it may serve; its lease says that nobody else may
+            if alive and self._reports.get(entry.server, _UNHEARD)[0] < self._freed.get(entry.number, 0):
+                continue  # not heard since: it may serve, and its lease says that nobody else may
             found = served.get((entry.server, entry.number)) if alive else None
             if found is not None and found.epoch == entry.epoch and entry.number not in pending:
                 continue
@@ -200,15 +223,27 @@ class Term:
             if any(number in self._busy for number in numbers):
                 continue
             entries = [self.store.routes.by_number[number] for number in numbers]
-            stays = next((e.server for e in entries if self._alive.get(e.server) == e.session), None)
-            elsewhere = stays is not None and len({e.server for e in entries}) > 1
-            if elsewhere and any(e.server != stays and self._alive.get(e.server) == e.session for e in entries):
-                continue  # a merge is begun on one server only
-            server = stays or min(counts, key=lambda name: (counts[name], name))
+            owner = entries[0]  # a merge is begun on one server only
+            server = owner.server
+            if server not in counts or self._shunned.pop(first, None) == server:
+                others = [name for name in counts if name != server] or [server]
+                server = min(others, key=lambda name: (counts[name], name))
+            if server != owner.server and not await self._surely_gone(entries):
+                continue
             counts[server] += len(entries)
             put += [replace(e, server=server, session=self._alive[server]) for e in entries]
         if put:
             await self._assign_and_load(put, pending)
+
+    async def _surely_gone(self, entries: Sequence[RangeEntry]) -> bool:
+        """Before a range goes elsewhere: no load that is still on its way may bring it back to its last owner."""
+        try:
+            for entry in entries:
+                if self._alive.get(entry.server) == entry.session:
+                    await self._order(entry.server, "offload", entry.number, entry.epoch)
+        except EngineError:
+            return False
+        return True
 
     async def _assign_and_load(self, put: list[RangeEntry], pending: dict[int, Pending]) -> None:
         numbers = tuple(entry.number for entry in put)
@@ -244,7 +279,13 @@ class Term:
         return given
 
     async def _load(self, entry: RangeEntry) -> None:
-        await self._order(entry.server, "load", entry.number, entry.low, entry.high, entry.epoch, entry.fresh)
+        try:
+            await self._order(entry.server, "load", entry.number, entry.low, entry.high, entry.epoch, entry.fresh)
+        except Unreachable:
+            raise
+        except EngineError:
+            self._shunned[entry.number] = entry.server  # another server may see what this one does not
+            raise
         if entry.fresh:
             made = replace(entry, fresh=False)
             await self.store.change(lambda before: Change(before.version + 1, (entry.number,), (made,)))
@@ -277,16 +318,16 @@ class Term:
 
     # ------------------------------------------------------------------------------------------ balancing
 
-    def _balance(self, now_ns: int, reports: dict[str, ServerReport]) -> None:
+    def _balance(self, now_ns: int) -> None:
         routes = self.store.routes
-        loads = {(name, load.number): load for name, report in reports.items() for load in report.loads}
+        loads = {(name, load.number): load for name, (_, report) in self._reports.items() for load in report.loads}
         ranges: list[RangeLoad] = []
         for entry in routes.map.entries:
             load = loads.get((entry.server, entry.number))
             if load is None or entry.number in self._busy:
                 return  # a pass needs to know of every range
             ranges.append(load)
-        for action in self.balancer.decide(now_ns, ranges, sorted(reports)):
+        for action in self.balancer.decide(now_ns, ranges, sorted(self._reports)):
             self._world.event("decided", type(action).__name__)
             self._world.spawn(self._quietly(self.act(action)), self._node)
 
@@ -382,5 +423,7 @@ class Term:
             self._world.event("manager's task failed", type(error).__name__)
 
     def _free(self, numbers: Sequence[int]) -> None:
+        self._moment += 1
         for number in numbers:
             self._busy.pop(number, None)
+            self._freed[number] = self._moment

@@ -2,7 +2,7 @@
 
     stamp = Stamp(world, options, Layout(servers=2))
     world.run(stamp.start())
-    answer = world.run(stamp.front_end().send(request))
+    answer = world.run(stamp.front_end().send(key, request))
 
 In the paper a partition server and an extent node share a machine; here each is a node, so that each can fail alone.
 The same stamp stands in a ``Simulator`` and in a ``Machine``.
