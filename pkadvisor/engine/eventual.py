@@ -28,7 +28,7 @@ from enum import StrEnum
 
 import msgspec
 
-from pkadvisor.engine.message_queue import Message, MessageMissing, MessageQueue, ReceiptMismatch
+from pkadvisor.engine.message_queue import FOR_EVER_NS, Message, MessageMissing, MessageQueue, ReceiptMismatch
 from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.world import EngineError
 
@@ -65,7 +65,8 @@ class Worker:
             return Done.NOTHING
         (message,) = taken
         if self._aside is not None and message.dequeue_count > self._attempts_max:
-            await self._aside.put(message.name, message.body, now_ns)  # twice is once: the name is the same
+            # Twice is once: the name is the same.
+            await self._aside.put(message.name, message.body, now_ns, live_ns=FOR_EVER_NS)
             await self._forget(message)
             return Done.SET_ASIDE
         try:
@@ -151,7 +152,7 @@ class IndexedRows:
 
         ``name`` names this change and no other; asking again under it is safe.
         """
-        await self._queue.put(name, _encode(item), now_ns, delay_ns=delay_ns)
+        await self._queue.put(name, _encode(item), now_ns, delay_ns=delay_ns, live_ns=FOR_EVER_NS)
 
     async def change(self, name: str, item: Item, now_ns: int, *, delay_ns: int) -> Outcome:
         """Asks for a change and carries it out at once; a worker sees the item after ``delay_ns``, and finds all done.

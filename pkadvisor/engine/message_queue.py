@@ -15,7 +15,7 @@ queue knows no clock: whoever calls says what time it is by his.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -23,6 +23,9 @@ import msgspec
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.world import EngineError
+
+FOR_EVER_NS = 1 << 62
+"""For items that must be worked on however long nobody does."""
 
 
 class QueueError(EngineError):
@@ -76,7 +79,8 @@ class MessageQueue:
         """Adds an item; it is durable on return. One whose name is there already changes nothing: doing it again is
         safe.
 
-        It is first visible after ``delay_ns`` and gone after ``live_ns`` (default: ``message_time_to_live_ns``).
+        It is first visible after ``delay_ns`` and gone, worked on or not, after ``live_ns`` (default:
+        ``message_time_to_live_ns``).
         """
         assert name, "an item has a name"
         live_ns = self._options.message_time_to_live_ns if live_ns is None else live_ns
@@ -131,7 +135,7 @@ class MessageQueue:
     async def check(self) -> None:
         """Each item has one place in the order, and each place its item."""
         named = await self._names()
-        ordered = [key async for key, _ in self._walk(self._ordered)]
+        ordered = [key for key, _ in await self._all(self._ordered)]
         expected = sorted(self._order_key(stored.visible_ns, name) for name, stored in named.items())
         assert ordered == expected, "the order of a queue and its items agree"
 
@@ -195,14 +199,15 @@ class MessageQueue:
         return self._ordered + f"{visible_ns:016x}{name}".encode()
 
     async def _names(self) -> dict[str, _Stored]:
-        return {key[len(self._named) :].decode(): _decode(value) async for key, value in self._walk(self._named)}
+        return {key[len(self._named) :].decode(): _decode(value) for key, value in await self._all(self._named)}
 
-    async def _walk(self, start: bytes) -> AsyncIterator[tuple[bytes, bytes]]:
-        """Rows whose keys have a start, which ends with a letter."""
+    async def _all(self, start: bytes) -> list[tuple[bytes, bytes]]:
+        """The rows whose keys have a start, which ends with a letter."""
+        found: list[tuple[bytes, bytes]] = []
         cursor = self._rows.cursor(start, start[:-1] + bytes((start[-1] + 1,)))
         try:
             while batch := await cursor.next():
-                for key, _, value in batch:
-                    yield key, value
+                found += [(key, value) for key, _, value in batch]
         finally:
             cursor.close()
+        return found
