@@ -15,6 +15,7 @@ from itertools import count
 from pkadvisor.engine import row_keys
 from pkadvisor.engine.compiled_filter import compiled, key_range
 from pkadvisor.engine.continuation import decode_token, encode_token
+from pkadvisor.engine.entity_codec import Body
 from pkadvisor.engine.errors_partition import OwnershipError
 from pkadvisor.engine.table_messages import (
     Answer,
@@ -124,12 +125,17 @@ class TableService:
         prefix = row_keys.table_prefix(self._account, table)
         group = status == 202
         rows: list[RowWrite] = []
+        partition_key, partition = None, b""
         for index, write in enumerate(writes):
             try:
-                rows.append(self._row_write(prefix, write))
+                kind, key, body, if_match = self._checked(write)
             except TableError as error:
                 error.index = index if group else None
                 raise
+            if key.partition_key is not partition_key:
+                partition_key = key.partition_key
+                partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
+            rows.append(RowWrite(kind, partition + row_keys.encode_part(key.row_key), body, if_match))
         if group and sum(row.body.size_bytes for row in rows if row.body) > self._limits.group_bytes:
             raise TableError(413, "RequestBodyTooLarge")
         generation, _ = await self.tables.find(table)
@@ -140,22 +146,20 @@ class TableService:
             return _outcome(answer, status) if group else _refused(answer.status, answer.code, None, answer)
         return Outcome(status, etags=answer.etags, examined=answer.examined, latency_ns=answer.latency_ns)
 
-    def _row_write(self, prefix: bytes, write: Write) -> RowWrite:
+    def _checked(self, write: Write) -> tuple[WriteKind, Key, Body | None, str]:
         kind = _KINDS[type(write)]
+        limits = self._limits
         if isinstance(write, Delete):
-            key, body = write.key, None
-            check_key(key, self._limits)
+            key, body, if_match = write.key, None, write.if_match
+            check_key(key, limits)
         else:
             key = write.entity.key
-            check_key(key, self._limits)
-            body = checked_body(write.entity, self._limits)
-        if_match = "*"
-        if isinstance(write, Update | Merge | Delete):
-            if_match = write.if_match
-            if not if_match:
-                raise TableError(400, "MissingRequiredHeader")
-        name = b"%b%b\0%b" % (prefix, row_keys.encode_part(key.partition_key), row_keys.encode_part(key.row_key))
-        return RowWrite(kind, name, body, if_match)
+            check_key(key, limits)
+            body = checked_body(write.entity, limits)
+            if_match = write.if_match if isinstance(write, _CONDITIONAL) else "*"
+        if not if_match:
+            raise TableError(400, "MissingRequiredHeader")
+        return kind, key, body, if_match
 
     async def _group(self, group: Group) -> Outcome:
         """Checks what a group is, then writes it (Performing Entity Group Transactions)."""
@@ -166,11 +170,12 @@ class TableService:
         first = writes[0]
         table, partition_key = first.table.lower(), _key(first).partition_key
         for index, write in enumerate(writes):
-            if write.table.lower() != table:
+            if write.table != first.table and write.table.lower() != table:
                 raise TableError(400, "InvalidInput", index)
-            if _key(write).partition_key != partition_key:
+            key = _key(write)
+            if key.partition_key != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
-            row_key = _key(write).row_key
+            row_key = key.row_key
             if row_key in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
             seen.add(row_key)
@@ -242,6 +247,7 @@ class TableService:
         return () if "*" in select else select
 
 
+_CONDITIONAL = (Update, Merge)
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,
     Update: WriteKind.UPDATE,
