@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,9 @@ def simulate(seed: int, operations: int = 200, options: SwarmOptions | None = No
     try:
         run.all()
     except (AssertionError, Exception) as error:  # noqa: B014 - an assertion speaks first
-        violation = f"{type(error).__name__}: {error}"
+        where = traceback.extract_tb(error.__traceback__)[-3:]
+        places = "".join(f"\n  {place.name} ({place.filename.rsplit('/', 1)[-1]}:{place.lineno})" for place in where)
+        violation = f"{type(error).__name__}: {error}{places}"
     finally:
         report = Report(
             seed,
@@ -225,7 +228,7 @@ class _Route:
         front_end = self._stamp.front_ends.get(self._name)
         if front_end is None or not self._world.is_up(self._name):
             raise NotServing(f"{self._name} is down")
-        task = self._world.spawn(front_end.send(request), self._name)
+        task = self._world.spawn(front_end.send(key, request), self._name)
         return await _answer(self._world, task, self._name)
 
 
