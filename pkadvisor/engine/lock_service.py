@@ -162,7 +162,7 @@ class Lease:
         self._length_ns = options.lease_ns - options.clock_drift_ns_max
         self._heartbeat_ns = options.heartbeat_ns
         # Time of day tells lives of one process apart, chance tells those of one simulated moment apart.
-        self._session = world.ticks(node) << 16 | world.random(f"session/{node}").getrandbits(16)
+        self._session = world.ticks(node) << 4 | world.random(f"session/{node}").getrandbits(4)
         self.epoch = 0
         self.ends_ns = 0
 

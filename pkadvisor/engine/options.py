@@ -22,6 +22,8 @@ class EngineOptions:
     spindle_unserved_ns_max: int = 200 * MS
     extents_max: int = 50_000_000
     streams_max: int = 100_000
+    journal_segment_bytes: int = 4 << 20
+    replicas: int = 3
     garbage_grace_ns: int = 10 * MINUTE
     poll_period_ns: int = 10 * SECOND
     scrub_period_ns: int = 3 * 24 * 60 * MINUTE

@@ -32,11 +32,12 @@ class RangeEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Pending(msgspec.Struct, frozen=True, array_like=True):
-    """A split or merge that was begun: the ranges ``old`` become the ranges ``new``, or stay."""
+    """A split or merge that was begun: the ranges ``old`` become the ranges ``new`` at ``epoch``, or stay."""
 
     id: int
     old: tuple[int, ...]
     new: tuple[int, ...]
+    epoch: int
 
 
 class PartitionMap(msgspec.Struct, frozen=True, array_like=True):
