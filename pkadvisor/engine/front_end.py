@@ -23,7 +23,7 @@ class FrontEnd:
     def __init__(self, world: World, node: str, managers: tuple[str, ...], options: EngineOptions) -> None:
         self._world, self._node, self._managers, self._options = world, node, managers, options
         self._routes: Routes | None = None
-        self._sender = world.ticks(node) << 4 | world.random(f"session/{node}").getrandbits(4)
+        self._sender = f"{node}/{world.ticks(node)}/{world.random('session/' + node).getrandbits(16)}"
         self._count = 0
         self._suspect = False
         """Whether a server was silent: then the map is asked for before the next request."""

@@ -28,18 +28,18 @@ class Answers:
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[int, int], Future[Answer]] = {}
-        self._order: deque[tuple[int, int]] = deque()
-        self._forgotten: dict[int, int] = {}
+        self._kept: dict[tuple[str, int], Future[Answer]] = {}
+        self._order: deque[tuple[str, int]] = deque()
+        self._forgotten: dict[str, int] = {}
 
-    def find(self, sender: int, count: int) -> Future[Answer] | None:
+    def find(self, sender: str, count: int) -> Future[Answer] | None:
         """The answer, given or to be given, to an earlier arrival; Unreachable where it is forgotten."""
         found = self._kept.get((sender, count))
         if found is None and count <= self._forgotten.get(sender, -1):
             raise Unreachable("a message that comes too late to tell whether it came before")
         return found
 
-    def begin(self, sender: int, count: int) -> Future[Answer]:
+    def begin(self, sender: str, count: int) -> Future[Answer]:
         """Where the answer of a first arrival will be put."""
         future: Future[Answer] = Future()
         self._kept[sender, count] = future

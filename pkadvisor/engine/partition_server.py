@@ -77,7 +77,7 @@ class PartitionServer:
 
     # ------------------------------------------------------------------------------------------ requests
 
-    async def handle(self, number: int, epoch: int, sender: int, count: int, request: Request) -> Answer:
+    async def handle(self, number: int, epoch: int, sender: str, count: int, request: Request) -> Answer:
         """Carries out a request on a range. NotServing: nothing was carried out.
 
         ``sender`` and ``count`` tell one message from another: a write that arrives twice is carried out once.
@@ -105,7 +105,7 @@ class PartitionServer:
         hosted.ended(answer, world.clock_ns(node) - began_ns)
         return answer
 
-    async def _write(self, hosted: HostedRange, sender: int, count: int, request: Request) -> Answer:
+    async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
         earlier = hosted.answers.find(sender, count)
         if earlier is not None:
             self._world.event("request arrived twice")
