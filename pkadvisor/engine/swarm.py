@@ -62,13 +62,17 @@ class SwarmOptions:
         """The world of a seed; the same wherever this version runs."""
         chance = Random(int.from_bytes(blake2b(f"swarm/{seed}".encode(), digest_size=8).digest(), "big"))
         timeout_ns = _between(chance, 100 * MS, 2 * SECOND)
+        network, disks = _network(chance), _disks(chance)
+        skew_ns, drift_ppm = _some(chance, 0, 100 * MS), _some(chance, 0, 10_000)
+        plagues, engine = _plagues(chance), shrunk(chance)
         return SwarmOptions(
             seed,
-            _network(chance),
-            _disks(chance),
-            ClockFaults(_some(chance, 0, 100 * MS), _some(chance, 0, 10_000)),
-            _plagues(chance),
-            shrunk(chance),
+            network,
+            disks,
+            # Two clocks swing apart by twice the skew each: within what leases allow for. Beyond it nothing is promised.
+            ClockFaults(min(skew_ns, engine.clock_drift_ns_max // 4), drift_ppm),
+            plagues,
+            engine,
             random_order=_coin(chance),
             call_timeout_ns=timeout_ns,
             extent_nodes=chance.choice((3, 3, 4, 5, 6, 8)),

@@ -31,7 +31,7 @@ from tests.simulate.workload import TABLE, Clients, Mix
 
 SAFETY_NS = 60 * SECOND
 """How long clients may work under trouble before everything is healed."""
-LIVENESS_NS = 900 * SECOND
+LIVENESS_NS = 120 * SECOND
 """By when, after the healing, everything must have ended."""
 
 
