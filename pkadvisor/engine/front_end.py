@@ -23,12 +23,8 @@ class FrontEnd:
     def __init__(self, world: World, node: str, managers: tuple[str, ...], options: EngineOptions) -> None:
         self._world, self._node, self._managers, self._options = world, node, managers, options
         self._routes: Routes | None = None
-<<<<<<< HEAD
         # Its name, when it started, and chance: never that of another front end, nor of its own earlier life.
         self._sender = f"{node}/{world.ticks(node)}/{world.random(f'session/{node}').getrandbits(32)}"
-=======
-        self._sender = f"{node}/{world.ticks(node)}/{world.random('session/' + node).getrandbits(16)}"
->>>>>>> eng-a
         self._count = 0
         self._suspect = False
         """Whether a server was silent: then the map is asked for before the next request."""
