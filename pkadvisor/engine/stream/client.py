@@ -106,12 +106,14 @@ class StreamClient:
         if view is None:
             view = await self._locate(extent)
         failed: EngineError = NotThere(str(location))
-        for fresh in (False, True):
-            if fresh:
+        for deadline_ns in (self._options.read_deadline_ns, 0):
+            if not deadline_ns:
                 view = await self._locate(extent)
             for replica in view.replicas:
                 try:
-                    found: bytes = await self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length)
+                    found: bytes = await self._world.call(
+                        self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns
+                    )
                     return found
                 except EngineError as error:
                     if isinstance(error, DataCorrupt):
