@@ -80,13 +80,17 @@ class StreamClient:
         if known is not None and known[0] > epoch:
             raise Fenced(f"{name} belongs to {known[0]}, no longer to {epoch}")
         pause_ns = 10 * MS
+        full = 0
         while True:
             try:
                 view = await self._world.call(self._node, self._manager, SERVICE, "tail", name, epoch, failed)
             except StreamError:
                 self._tails.pop(name, None)
                 raise
-            except EngineError:
+            except EngineError as error:
+                full += isinstance(error, DiskFull)
+                if full == FULL_TRIES:
+                    raise
                 await self._world.sleep(pause_ns)
                 pause_ns = min(2 * pause_ns, SECOND)
                 continue
