@@ -249,6 +249,7 @@ class ExtentNode:
 
     async def _store(self, replica: Replica, data: bytes) -> None:
         """Makes bytes durable here: in the journal, or on the data device where the journal refuses or is stuck."""
+        replica.require_open()  # a freeze may have come between the round and this part of it
         offset = replica.length
         replica.accept(data)
         replica.in_flight += 1
