@@ -82,13 +82,17 @@ class StreamClient:
         if known is not None and known[0] > epoch:
             raise Fenced(f"{name} belongs to {known[0]}, no longer to {epoch}")
         pause_ns = 10 * MS
+        full = 0
         while True:
             try:
                 view = await self._world.call(self._node, self._manager, SERVICE, "tail", name, epoch, failed)
             except StreamError:
                 self._tails.pop(name, None)
                 raise
-            except EngineError:
+            except EngineError as error:
+                full += isinstance(error, DiskFull)
+                if full == FULL_TRIES:
+                    raise
                 await self._world.sleep(pause_ns)
                 pause_ns = min(2 * pause_ns, SECOND)
                 continue
@@ -108,11 +112,11 @@ class StreamClient:
         if view is None:
             view = await self._locate(extent)
         try:
-            return await self._block(view, location)
+            return await self._block(view, location, self._options.read_deadline_ns)
         except EngineError:
-            return await self._block(await self._locate(extent), location)
+            return await self._block(await self._locate(extent), location, 0)
 
-    async def _block(self, view: ExtentView, location: Location) -> bytes:
+    async def _block(self, view: ExtentView, location: Location, deadline_ns: int) -> bytes:
         """A block, from the first replica that has it undamaged, or from the fragments of a coded extent."""
         extent, offset, length = location
         if view.coded:
@@ -121,7 +125,7 @@ class StreamClient:
             self._world,
             self._node,
             view.replicas,
-            lambda replica: self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length),
+            lambda node: self._world.call(self._node, node, EXTENTS, "read", extent, offset, length, deadline_ns),
             hedge_ns=self._options.read_deadline_ns,
         )
 

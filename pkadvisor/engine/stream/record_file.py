@@ -105,6 +105,11 @@ class RecordFile:
         """Bytes in the file."""
         return self._file.size()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a write is under way."""
+        return self._writing
+
     def busy_since_ns(self) -> int | None:
         """Since when the write that is under way has been seen by others, by the node's clock; None where none is.
 
