@@ -26,6 +26,8 @@ from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
 from pkadvisor.engine.world import EngineError, World
 
+CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
+
 
 class Caretaker:
     """Background work of one life of the stream manager. What it remembers itself may be forgotten at any time."""
@@ -37,6 +39,7 @@ class Caretaker:
         self._answered_ns: dict[str, int] = {}
         self._sealed_ns: dict[int, int] = {}
         self._validated: dict[int, int] = {}
+        self._waited: dict[int, int] = {}
         self._reports: dict[str, Report] = {}
         self._turns = 0
 
@@ -237,6 +240,8 @@ class Caretaker:
         now = self._now()
         wanted = self._to_code()
         self._sealed_ns = {extent: self._sealed_ns.get(extent, now) for extent in wanted}
+        self._waited = {extent: self._waited[extent] for extent in wanted if extent in self._waited}
+        budget = self._options.background_bytes
         for extent in wanted:
             if now - self._sealed_ns[extent] < self._options.erasure_after_ns:
                 continue
@@ -248,14 +253,15 @@ class Caretaker:
                 continue
             try:
                 if await self._code_one(extent, info):
-                    return  # one extent in a turn: coding is never urgent
+                    budget -= info.sealed or 0
+                if info.planned is not None or budget <= 0:
+                    return  # one after the other
             except CodingFailed:
                 await self._give_up(extent)
             except EngineError as error:
                 self._world.event("coding waits", extent, type(error).__name__)
-                if info.planned is not None and any(
-                    self._condition(node, True, here=True) is Condition.LOST for node in info.planned.nodes
-                ):
+                self._waited[extent] = self._waited.get(extent, 0) + 1
+                if info.planned is not None and self._waited[extent] >= CODING_TURNS_MAX:
                     await self._give_up(extent)
 
     def _to_code(self) -> list[int]:
@@ -268,7 +274,7 @@ class Caretaker:
         return [extent for extent, info in self._sealed() if not info.coded and info.sealed and extent not in others]
 
     async def _code_one(self, extent: int, info: ExtentInfo) -> bool:
-        """Goes on with the coding of an extent; whether something was done."""
+        """Goes on with the coding of an extent; whether it was done by that."""
         planned = info.planned
         if planned is None:
             planned = await self._plan(extent, info)
@@ -280,13 +286,14 @@ class Caretaker:
         coordinator = sources[self._turns % len(sources)]
         budget = self._options.background_bytes
         if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
-            return True
+            return False
+        self._waited.pop(extent, None)
         position = self._validated.get(planned.attempt, 0)
         turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
         position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
         self._validated[planned.attempt] = position
         if position < coding.fragment_bytes:
-            return True
+            return False
         del self._validated[planned.attempt]
         now = self._manager.directory.extents.get(extent)
         if now is info and now.planned == planned:
@@ -319,6 +326,7 @@ class Caretaker:
         if extent in self._manager.directory.extents:
             self._world.event("coding given up", extent)
             self._sealed_ns.pop(extent, None)
+            self._waited.pop(extent, None)
             await self._manager.commit(PlanCoding(extent, None))
 
     # ------------------------------------------------------------------------------------------------ helpers
