@@ -297,6 +297,20 @@ def test_a_deleted_row_stays_deleted_when_halves_are_put_together_again() -> Non
         run(merged.check())
 
 
+def test_a_tombstone_stays_until_nothing_older_is_left_below_it() -> None:
+    _, tree = filled(10)
+    tree.apply(2, [(b"k00001", None)])
+    assert checkpointed(tree).tombstones == 1
+    task = CombineTask(tree.checkpoints[:1], False)
+    tree.install_combined(task, run(tree.combine(task)))
+    assert [checkpoint.tombstones for checkpoint in tree.checkpoints] == [1, 0]
+    assert run(tree.get(b"k00001")) is None
+    task = CombineTask(tree.checkpoints, True)
+    tree.install_combined(task, run(tree.combine(task)))
+    assert [(checkpoint.rows, checkpoint.tombstones) for checkpoint in tree.checkpoints] == [(9, 0)]
+    assert run(tree.get(b"k00001")) is None
+
+
 # ------------------------------------------------------------------------------------------------ sizes
 
 
