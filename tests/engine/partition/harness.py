@@ -215,6 +215,7 @@ class Land:
         self.parts: list[RangePartition] = []
         self.before: tuple[int, ...] = ()
         self.after: tuple[int, ...] = ()
+        self.rest: tuple[int, ...] = ()
         self.epoch = 0
         self.number = 1
 
@@ -239,44 +240,48 @@ class Land:
         part = self.part(changes[0][0])
         await self.histories[part.number].write(part, list(changes))
 
-    def derive(self) -> None:
+    def _derive(self, children: Sequence[RangePartition]) -> None:
         """The histories of the children of a split or merge that happened."""
         rows: dict[bytes, Row] = {}
         for number in self.before:
             rows.update(self.histories[number].all_rows())
-        for part in self.parts:
+        for part in children:
             mine = {name: rows[name] for name in rows if name >= part.low and (not part.high or name < part.high)}
             self.histories[part.number] = History(base=mine)
         self.before = self.after
 
+    def _settled(self, parts: Sequence[RangePartition]) -> None:
+        self.parts = sorted(parts, key=lambda part: part.low)
+        self.before = self.after = tuple(part.number for part in self.parts)
+        self.rest = ()
+
     async def split(self, index: int, at: bytes) -> None:
         """Splits one range."""
         part = self.parts[index]
-        others = self.parts
-        self.after = self.number + 1, self.number + 2
-        self.before = (part.number,)
+        others = [other for other in self.parts if other is not part]
+        self.before, self.after = (part.number,), (self.number + 1, self.number + 2)
+        self.rest = tuple(other.number for other in others)
         self.number += 2
-        self.parts = list(await split(part, at, *self.after, self.next_epoch()))
-        self.derive()
-        self.parts = [*others[:index], *self.parts, *others[index + 1 :]]
+        children = await split(part, at, *self.after, self.next_epoch())
+        self._derive(children)
+        self._settled([*others, *children])
 
     async def merge(self, index: int) -> None:
         """Merges one range with the next."""
         left, right = self.parts[index : index + 2]
-        others = self.parts
+        others = [other for other in self.parts if other is not left and other is not right]
         self.before, self.after = (left.number, right.number), (self.number + 1,)
+        self.rest = tuple(other.number for other in others)
         self.number += 1
-        self.parts = [await merge(left, right, *self.after, self.next_epoch())]
-        self.derive()
-        self.parts = [*others[:index], *self.parts, *others[index + 2 :]]
+        child = await merge(left, right, *self.after, self.next_epoch())
+        self._derive([child])
+        self._settled([*others, child])
 
     async def recover(self) -> None:
         """After a crash: loads what is there, and compares it with the model, row by row and version by version."""
         if not self.after:
             await self.create()
             return
-        touched = self.before + self.after
-        rest = [part for part in self.parts if part.number not in touched]
         found = await resume(self.world, NODE, self.streams, self.options, self.before, self.after, self.next_epoch())
         numbers = tuple(part.number for part in found)
         assert numbers in (self.before, self.after), "a mix of parents and children"
@@ -288,14 +293,13 @@ class Land:
             for part in self.parts:
                 if part.number in self.before:  # drained before its streams were taken: what is applied is all
                     self.histories[part.number].recovered(part.sequence)
-            self.parts = found
-            self.derive()
-        for part in rest:
+            self._derive(found)
+        for number in self.rest:
             found.append(
-                await RangePartition.load(self.world, NODE, self.streams, self.options, part.number, self.next_epoch())
+                await RangePartition.load(self.world, NODE, self.streams, self.options, number, self.next_epoch())
             )
-            self.histories[part.number].recovered(found[-1].sequence)
-        self.parts = sorted(found, key=lambda part: part.low)
+            self.histories[number].recovered(found[-1].sequence)
+        self._settled(found)
         await self.verify()
 
     async def verify(self) -> None:

@@ -125,7 +125,7 @@ def test_a_new_owner_at_any_step_of_a_zombie_is_never_disturbed(what: str, after
 
     async def act(land: Land, zombies: list[RangePartition]) -> list[RangePartition]:
         if what == "split":
-            land.before, land.after = (zombies[1].number,), (20, 21)
+            land.before, land.after, land.rest = (zombies[1].number,), (20, 21), (zombies[0].number,)
             return list(await split(zombies[1], partition_boundary(key(3, 0)), 20, 21, land.next_epoch()))
         if what == "merge":
             land.before, land.after = (zombies[0].number, zombies[1].number), (20,)
