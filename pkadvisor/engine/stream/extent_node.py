@@ -46,6 +46,7 @@ class ExtentNode:
         self._segment = 0
         self._segments: list[tuple[str, RecordFile | None]] = []
         self._rotating = False
+        self._rotate_wanted = True
         self._rotate_at = options.journal_segment_bytes
         self.replicas: dict[int, Replica] = {}
 
@@ -265,12 +266,18 @@ class ExtentNode:
         if replica.durable < end:
             replica.durable = end
         replica.landed()
-        size = journal.size()
-        if size >= self._rotate_at and not self._rotating and journal is self._journal:
-            if size >= self._rotate_at + self._options.journal_segment_bytes:
-                await self._rotate()
-            else:
-                self._world.spawn(self._rotate(), self.name)
+        if journal.size() >= self._rotate_at or journal.broken:
+            await self._rotate_soon(journal)
+
+    async def _rotate_soon(self, journal: RecordFile) -> None:
+        """Beside the appends; by this one where the segment is twice as long as it should be and nobody had time."""
+        if journal is not self._journal or self._rotating:
+            return
+        if not self._rotate_wanted:
+            self._rotate_wanted = True
+            self._world.spawn(self._rotate(), self.name)
+        elif journal.size() >= self._rotate_at + self._options.journal_segment_bytes:
+            await self._rotate()
 
     # ------------------------------------------------------------------------------------------------ data device
 
@@ -287,7 +294,7 @@ class ExtentNode:
 
     async def _rotate(self) -> None:
         """Begins a new segment of the journal, flushes what the older ones hold, and deletes them."""
-        if self._rotating:
+        if self._rotating or not self._rotate_wanted:
             return
         self._rotating = True
         try:
@@ -312,7 +319,7 @@ class ExtentNode:
         except DiskError as error:
             self._world.event("journal kept", self.name, repr(error))
             self._rotate_at += self._options.journal_segment_bytes
-        self._rotating = False
+        self._rotating = self._rotate_wanted = False
 
     # ------------------------------------------------------------------------------------------------ sealing
 

@@ -37,7 +37,7 @@ from pkadvisor.engine.stream.directory import (
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
-from pkadvisor.engine.stream.record_file import RecordFile, frame
+from pkadvisor.engine.stream.state_log import StateLog
 from pkadvisor.engine.world import DataCorrupt, EngineError, Unreachable, World
 
 SERVICE = "streams"
@@ -66,10 +66,7 @@ class StreamManager:
         self.name = name
         self._nodes = tuple(nodes)
         self._options = options
-        self._disk = world.disk(name, "manager")
-        self._log: RecordFile
-        self._compacting = Lock()
-        self._committing = 0
+        self._log = StateLog(world, name, world.disk(name, "manager"), LOG, self._snapshot, COMPACT_BYTES)
         self._next_number = 1
         self._numbering = Lock()
         self._stream_locks: dict[str, Lock] = {}
@@ -83,7 +80,7 @@ class StreamManager:
     async def boot(cls, world: World, name: str, nodes: Sequence[NodeInfo], options: EngineOptions) -> StreamManager:
         """Starts the manager from its log. DataCorrupt where that was damaged at rest."""
         manager = cls(world, name, nodes, options)
-        manager._log, recovered = await RecordFile.open(world, name, manager._disk, LOG)
+        recovered = await manager._log.open()
         if recovered.damaged_inside:
             raise DataCorrupt(f"{name}: the log of the stream manager is damaged")
         for body in recovered.bodies:
@@ -306,19 +303,11 @@ class StreamManager:
     # ------------------------------------------------------------------------------------------------ the log
 
     async def commit(self, command: Command) -> None:
-        """Makes a command durable, then true. DiskError: it is not true yet, and may be after a restart."""
-        async with self._compacting:
-            pass
-        self._committing += 1
-        try:
-            await self._log.append(_ENCODER.encode(command))
-        finally:
-            self._committing -= 1
-        self.directory.apply(command)
-        if self._log.size() > COMPACT_BYTES + 512 * len(self.directory.extents) and not self._committing:
-            async with self._compacting:
-                await self._disk.replace(LOG, frame(_ENCODER.encode(self.directory), 1))
-                self._log, _ = await RecordFile.open(self._world, self.name, self._disk, LOG)
+        """Makes a command durable, then true. DiskError: it is not true, but may be after a crash."""
+        await self._log.commit(_ENCODER.encode(command), lambda: self.directory.apply(command))
+
+    def _snapshot(self) -> tuple[bytes, ...]:
+        return (_ENCODER.encode(self.directory),)
 
     async def _own(self, name: str, epoch: int) -> None:
         stream = self._stream(name)
