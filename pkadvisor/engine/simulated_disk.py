@@ -297,6 +297,11 @@ class SimulatedDisk:
         """Lets bytes fit again."""
         self.faults = replace(self.faults, capacity_bytes=capacity_bytes)
 
+    def calm(self) -> None:
+        """Lets nothing go wrong or take long from now on; what is bad stays bad."""
+        self.slow, self.faults = False, self.faults.calm()
+        self._busy_until_ns = 0
+
     def slow_down(self, extra_ns: int, for_ns: int) -> None:
         """Adds a time to every operation for a while: a slow spindle (2.3 s at the worst, SOSP 2011, 4.2)."""
         self.slow, self._extra_ns, self._slow_until_ns = True, extra_ns, self.host.now_ns() + for_ns

@@ -19,6 +19,7 @@ from pkadvisor.engine.world import EngineError, Unreachable
 
 SECOND = 1_000_000_000
 TIMEOUT_NS = 5 * SECOND
+TIMEOUTS = {"partitions": 30 * SECOND}  # a request may wait for several appends, each with its own time
 
 
 class NetworkHost(Protocol):
@@ -55,7 +56,7 @@ class SimulatedNetwork:
     def __init__(self, host: NetworkHost, faults: NetworkFaults, timeouts: Mapping[str, int] | None = None) -> None:
         self._host = host
         self._chance = host.random("network")
-        self._timeouts: dict[str, int] = dict(timeouts or {})
+        self._timeouts: dict[str, int] = {**TIMEOUTS, **(timeouts or {})}
         self._blocked: dict[tuple[str, str], int] = {}
         self._clogged: dict[tuple[str, str], int] = {}
         self._pending: dict[Future[Any], str] = {}
@@ -71,8 +72,6 @@ class SimulatedNetwork:
     def timeout_ns(self, service: str, method: str) -> int:
         """How long a caller waits."""
         timeouts = self._timeouts
-        if not timeouts:
-            return TIMEOUT_NS
         found = timeouts.get(f"{service}.{method}")
         return found if found is not None else timeouts.get(service, timeouts.get("", TIMEOUT_NS))
 
