@@ -48,9 +48,10 @@ class StreamClient:
         tail = self._tails.get(name)
         if tail is None or tail[0] != epoch:
             tail = await self._tail(name, epoch, 0)
+        most = self._options.block_bytes_max
         for block in blocks:
-            if len(block) > self._options.block_bytes_max:
-                raise LimitReached(f"a block of {len(block)} bytes; at most {self._options.block_bytes_max}")
+            if len(block) > most:
+                raise LimitReached(f"a block of {len(block)} bytes; at most {most}")
         sent = tuple(blocks)
         assert sent, "an append has a block"
         full = 0
@@ -58,6 +59,8 @@ class StreamClient:
             extent = tail[1]
             try:
                 places = await self._world.call(self._node, tail[2], EXTENTS, "append", extent, sent)
+                if len(places) == 1:
+                    return [_new_location((extent, *places[0]))]
                 return [Location(extent, offset, length) for offset, length in places]
             except EngineError as error:
                 if isinstance(error, DiskFull):
@@ -77,13 +80,17 @@ class StreamClient:
         if known is not None and known[0] > epoch:
             raise Fenced(f"{name} belongs to {known[0]}, no longer to {epoch}")
         pause_ns = 10 * MS
+        full = 0
         while True:
             try:
                 view = await self._world.call(self._node, self._manager, SERVICE, "tail", name, epoch, failed)
             except StreamError:
                 self._tails.pop(name, None)
                 raise
-            except EngineError:
+            except EngineError as error:
+                full += isinstance(error, DiskFull)
+                if full == FULL_TRIES:
+                    raise
                 await self._world.sleep(pause_ns)
                 pause_ns = min(2 * pause_ns, SECOND)
                 continue
@@ -103,12 +110,14 @@ class StreamClient:
         if view is None:
             view = await self._locate(extent)
         failed: EngineError = NotThere(str(location))
-        for fresh in (False, True):
-            if fresh:
+        for deadline_ns in (self._options.read_deadline_ns, 0):
+            if not deadline_ns:
                 view = await self._locate(extent)
             for replica in view.replicas:
                 try:
-                    found: bytes = await self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length)
+                    found: bytes = await self._world.call(
+                        self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns
+                    )
                     return found
                 except EngineError as error:
                     if isinstance(error, DataCorrupt):

@@ -38,7 +38,7 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.stream.state_log import StateLog
-from pkadvisor.engine.world import DataCorrupt, EngineError, Unreachable, World
+from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"
 EXTENTS = "extents"
@@ -259,6 +259,7 @@ class StreamManager:
         if len(self.directory.extents) >= self._options.extents_max:
             raise LimitReached(f"there are {self._options.extents_max} extents already")
         count = self._options.replicas
+        full: EngineError | None = None
         for _ in range(2 + len(self._nodes)):
             random = self._world.random("placement")
             replicas = place(self.usable(), self.room, count, random) or place(self._nodes, self.room, count, random)
@@ -269,10 +270,13 @@ class StreamManager:
             answers = await self._ask_all(replicas, "create", extent, replicas)
             if any(isinstance(answer, EngineError) for answer in answers):
                 del self.making[extent]
+                full = next((answer for answer in answers if isinstance(answer, DiskFull)), full)
                 continue
             await self.commit(AddExtent(name, extent, replicas))
             del self.making[extent]
             return extent
+        if full is not None:
+            raise full
         raise Unreachable(f"no {count} nodes took an extent of {name}")
 
     async def _number(self) -> int:
