@@ -64,7 +64,6 @@ class EngineOptions:
     range_requests_per_s: int = 2_000
     server_requests_per_s: int = 10_000
     server_bytes_per_s: int = 125_000_000
-    request_ns: int = 30 * SECOND
     route_retry_ns: int = 50 * MS
     map_snapshot_changes: int = 64
 

@@ -1,7 +1,7 @@
 """One seed: a stamp, clients, trouble; then quiet, and the judgement.
 
-    start ──► safety: clients work under faults, nothing wrong may happen ──heal──► liveness: everything ends
-      ──► judgement: history, structures ──power cut──► restart from the disks ──► the same rows, judged again
+start ──► safety: clients work under faults, nothing wrong may happen ──heal──► liveness: everything ends
+  ──► judgement: history, structures ──power cut──► restart from the disks ──► the same rows, judged again
 """
 
 from __future__ import annotations

@@ -61,7 +61,19 @@ class Mix:
     @staticmethod
     def draw(chance: Random, operations: int) -> Mix:
         """A mix of its own: some kinds of operation are off, others frequent."""
-        kinds = ("insert", "update", "merge", "replace", "upsert", "delete", "get", "query", "scan", "group", "bad group")
+        kinds = (
+            "insert",
+            "update",
+            "merge",
+            "replace",
+            "upsert",
+            "delete",
+            "get",
+            "query",
+            "scan",
+            "group",
+            "bad group",
+        )
         weights = tuple((kind, chance.choice((0, 1, 1, 2, 5))) for kind in kinds)
         if not any(weight for kind, weight in weights if kind in ("insert", "replace", "upsert")):
             weights = (*weights, ("upsert", 2))
