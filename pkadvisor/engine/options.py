@@ -22,6 +22,8 @@ class EngineOptions:
     spindle_unserved_ns_max: int = 200 * MS
     extents_max: int = 50_000_000
     streams_max: int = 100_000
+    journal_segment_bytes: int = 4 << 20
+    replicas: int = 3
     garbage_grace_ns: int = 10 * MINUTE
     poll_period_ns: int = 10 * SECOND
     scrub_period_ns: int = 3 * 24 * 60 * MINUTE
@@ -51,6 +53,13 @@ class EngineOptions:
     merge_after_ns: int = 60 * MINUTE
     ranges_per_server_max: int = 10
     traffic_buckets: int = 64
+    traffic_half_life_ns: int = 60 * SECOND
+    traffic_sample_every: int = 8
+    range_requests_per_s: int = 2_000
+    server_requests_per_s: int = 10_000
+    server_bytes_per_s: int = 125_000_000
+    route_retry_ns: int = 50 * MS
+    map_snapshot_changes: int = 64
 
     # capacity: what the service does with more than it can take
     range_rate_multiple: float = 2.0

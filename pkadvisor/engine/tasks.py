@@ -15,14 +15,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
+from random import Random
 from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
 
-class Killed(Exception):  # noqa: N818 - a state of a task rather than an error of the engine
-    """The node on which the task ran has crashed."""
+class Killed(BaseException):
+    """The node on which the task ran has crashed. Not an ``Exception``: nothing on a dead node may catch it."""
 
 
 class Future(Generic[T]):
@@ -89,17 +90,30 @@ class Task(Future[T]):
         self.node = node
 
 
+class Timer:
+    """Something that will happen at a moment, unless it is cancelled."""
+
+    __slots__ = ("callback",)
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback: Callable[[], None] | None = callback
+
+
 class Scheduler:
     """Ready tasks in order, and timers by (time, sequence). Subclasses say what time is."""
 
     def __init__(self) -> None:
         self._ready: deque[Task[Any]] = deque()
-        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._timers: list[tuple[int, int, Timer]] = []
+        self._timers_cancelled = 0
         self._sequence = 0
         self._alive: dict[Task[Any], None] = {}
         self._paused: dict[str, list[Task[Any]]] = {}
+        self._closing = 0
+        self._order: Random | None = None
         self.running: Task[Any] | None = None
         self.unhandled: list[BaseException] = []
+        self.steps = 0
 
     def now_ns(self) -> int:
         """Time since the world began, in ns."""
@@ -113,14 +127,31 @@ class Scheduler:
         A task that raises while nobody awaits it is kept in ``unhandled``: failures are never lost.
         """
         task = Task(coroutine, node)
+        if self._closing or self.running_is_dead():  # the last breath of a node that has crashed starts nothing
+            coroutine.close()
+            task.done, task.error = True, Killed(node)
+            return task
         self._alive[task] = None
         self._make_ready(task)
         return task
 
-    def at(self, time_ns: int, callback: Callable[[], None]) -> None:
+    def at(self, time_ns: int, callback: Callable[[], None]) -> Timer:
         """Calls back at a time, or at once when it has passed."""
         self._sequence += 1
-        heappush(self._timers, (time_ns, self._sequence, callback))
+        timer = Timer(callback)
+        heappush(self._timers, (time_ns, self._sequence, timer))
+        return timer
+
+    def cancel(self, timer: Timer) -> None:
+        """Takes a timer back; one that has fired is no error."""
+        if timer.callback is None:
+            return
+        timer.callback = None
+        self._timers_cancelled += 1
+        if self._timers_cancelled > 256 and 2 * self._timers_cancelled > len(self._timers):
+            self._timers = [entry for entry in self._timers if entry[2].callback is not None]
+            heapify(self._timers)
+            self._timers_cancelled = 0
 
     async def sleep(self, duration_ns: int) -> None:
         """Waits."""
@@ -136,13 +167,21 @@ class Scheduler:
 
     def kill(self, node: str) -> None:
         """Ends every task of a node where it stands, as a crash does."""
-        for task in [task for task in self._alive if task.node == node]:
+        killed = [task for task in self._alive if task.node == node]
+        for task in killed:
             del self._alive[task]
-            if task is not self.running:
-                task.coroutine.close()
             if not task.done:
-                task.done, task.error = True, Killed(node)  # nobody is woken: who waits has died with it
+                task.done, task.error = True, Killed(node)  # who waits for it is told by ``_wake`` below
         self._paused.pop(node, None)
+        for task in killed:
+            if task is not self.running:  # that one is closed when it waits next
+                self._close(task)
+        for task in killed:
+            task._wake()  # tasks of the node itself are done already; one of another node gets ``Killed``
+
+    def running_is_dead(self) -> bool:
+        """Whether the task that runs now belongs to a node that has crashed meanwhile."""
+        return self.running is not None and self.running.done
 
     def pause(self, node: str) -> None:
         """Stops a node's tasks where they wait next; time goes on around them."""
@@ -157,6 +196,13 @@ class Scheduler:
         """Whether the node is paused."""
         return node in self._paused
 
+    def close(self) -> None:
+        """Ends every task of every node; nothing runs any more."""
+        for node in dict.fromkeys(task.node for task in self._alive):
+            self.kill(node)
+        self._ready.clear()
+        self._timers.clear()
+
     # ------------------------------------------------------------------------------------------------ running
 
     def _make_ready(self, task: Task[Any]) -> None:
@@ -166,21 +212,24 @@ class Scheduler:
         """Runs one task until it waits or ends."""
         if task.done:
             return
-        aside = self._paused.get(task.node)
-        if aside is not None:
-            aside.append(task)
-            return
+        if self._paused:
+            aside = self._paused.get(task.node)
+            if aside is not None:
+                aside.append(task)
+                return
+        self.steps += 1
         before, self.running = self.running, task
         try:
             waited_for = task.coroutine.send(None)
         except StopIteration as stop:
             self._ended(task, stop.value, None)
-        except Killed:
-            self._alive.pop(task, None)
         except BaseException as error:
             self._ended(task, None, error)
         else:
-            waited_for.when_done(lambda: self._make_ready(task))
+            if self.running_is_dead():  # killed while it ran
+                self._close(task)
+            else:
+                waited_for.when_done(lambda: self._make_ready(task))
         finally:
             self.running = before
 
@@ -196,14 +245,38 @@ class Scheduler:
             task.done, task.error = True, error
             self.unhandled.append(error)
 
+    def _close(self, task: Task[Any]) -> None:
+        """Frees what a dead task holds. Its ``finally`` clauses run, but reach neither disk nor network nor tasks."""
+        self._closing += 1
+        try:
+            for _ in range(16):  # a clause that waits is closed where it waits
+                try:
+                    task.coroutine.close()
+                    break
+                except BaseException:  # whatever a dead node raises, nobody hears it
+                    continue
+        finally:
+            self._closing -= 1
+
     def _run_ready(self) -> None:
-        while self._ready:
-            self._step(self._ready.popleft())
+        ready, order = self._ready, self._order
+        while ready:
+            if order is not None and len(ready) > 1:
+                ready.rotate(-order.randrange(len(ready)))
+            self._step(ready.popleft())
 
     def _due(self) -> int | None:
         """When the next timer is due, or None."""
-        return self._timers[0][0] if self._timers else None
+        timers = self._timers
+        while timers and timers[0][2].callback is None:
+            heappop(timers)
+            self._timers_cancelled -= 1
+        return timers[0][0] if timers else None
 
     def _fire(self) -> None:
-        _, _, callback = heappop(self._timers)
-        callback()
+        _, _, timer = heappop(self._timers)
+        callback, timer.callback = timer.callback, None
+        if callback is None:
+            self._timers_cancelled -= 1
+        else:
+            callback()

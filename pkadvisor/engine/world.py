@@ -29,7 +29,8 @@ class EngineError(Exception):
     ├── DataCorrupt       a checksum does not match: the bytes were not returned
     ├── StreamError       see ``stream/errors.py``
     ├── RangeError        see ``range_partition.py``
-    └── FormatError       files of a newer format version
+    ├── FormatError       files of a newer format version
+    └── DirectoryInUse    another process holds the directory
     """
 
 
@@ -55,6 +56,10 @@ class DataCorrupt(EngineError):  # noqa: N818
 
 class FormatError(EngineError):
     """A directory or record of a format version that this version does not read."""
+
+
+class DirectoryInUse(EngineError):  # noqa: N818
+    """Another process holds the directory, or this one does already."""
 
 
 class File(Protocol):

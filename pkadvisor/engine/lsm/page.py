@@ -1,0 +1,118 @@
+"""Blocks of the row-data stream: pages of rows, nodes of the index, roots of checkpoints, parts of Bloom filters.
+
+Each block begins with two bytes that say what it is and in which version; pages, nodes and roots are msgpack under
+zstandard. The stream layer holds the checksum; here it is checked that a block is the one that was meant.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+import zstandard
+
+from pkadvisor.engine.lsm.cache import Place
+from pkadvisor.engine.world import DataCorrupt, FormatError
+
+PAGE = b"P1"
+NODE = b"I1"
+ROOT = b"R1"
+FILTER = b"F1"
+
+ZSTD_LEVEL = 1
+ENTRY_OVERHEAD = 130
+"""Bytes of memory that a decoded row takes beyond key and value [A: measured with CPython 3.11]."""
+
+T = TypeVar("T")
+
+_encoder = msgspec.msgpack.Encoder()
+_decode_page = msgspec.msgpack.Decoder(tuple[list[bytes], list[int], list[bytes | None], int])
+_decode_node = msgspec.msgpack.Decoder(tuple[list[bytes], list[tuple[int, int, int]]])
+_compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=False).compress
+_decompress = zstandard.ZstdDecompressor().decompress
+
+
+class Page:
+    """Rows in key order, as columns. A value that is None is a tombstone."""
+
+    __slots__ = ("keys", "memory_bytes", "sequences", "tombstones", "values")
+
+    def __init__(
+        self, keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int, raw_bytes: int
+    ) -> None:
+        self.keys, self.sequences, self.values, self.tombstones = keys, sequences, values, tombstones
+        self.memory_bytes = raw_bytes + ENTRY_OVERHEAD * len(keys)
+
+
+class IndexNode:
+    """The first key and the place of each of some pages that lie after one another in key order."""
+
+    __slots__ = ("keys", "memory_bytes", "places")
+
+    def __init__(self, keys: list[bytes], places: list[Place], raw_bytes: int) -> None:
+        self.keys, self.places = keys, places
+        self.memory_bytes = raw_bytes + 2 * ENTRY_OVERHEAD * len(keys)
+
+
+def pack(kind: bytes, value: Any) -> bytes:
+    """A block of a kind."""
+    return pack_bytes(kind, _encoder.encode(value))
+
+
+def pack_bytes(kind: bytes, raw: bytes) -> bytes:
+    """A block of a kind, of bytes that have a form of their own."""
+    return kind + _compress(raw)
+
+
+def unpack_bytes(kind: bytes, block: bytes) -> bytes:
+    """What is in a block that must be of a kind; DataCorrupt where it is not, FormatError where it is newer."""
+    if block[:2] != kind:
+        if block[:1] == kind[:1]:
+            raise FormatError(f"a row-data block of format {block[:2]!r}; this version reads {kind!r}")
+        raise DataCorrupt(f"a block of kind {block[:2]!r} where {kind!r} should be")
+    try:
+        return _decompress(memoryview(block)[2:])
+    except zstandard.ZstdError as error:
+        raise DataCorrupt(f"a block of kind {kind!r} cannot be unpacked: {error}") from error
+
+
+def unpack(kind: bytes, block: bytes, decoder: msgspec.msgpack.Decoder[T]) -> T:
+    """A decoded block; errors as those of ``unpack_bytes``."""
+    try:
+        return decoder.decode(unpack_bytes(kind, block))
+    except msgspec.DecodeError as error:
+        raise DataCorrupt(f"a block of kind {kind!r} cannot be decoded: {error}") from error
+
+
+def pack_page(keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int) -> bytes:
+    """A page as a block."""
+    return pack(PAGE, (keys, sequences, values, tombstones))
+
+
+def unpack_page(block: bytes, first: bytes) -> Page:
+    """The page of a block; DataCorrupt where it does not begin with the key that the index says."""
+    raw = unpack_bytes(PAGE, block)
+    try:
+        keys, sequences, values, tombstones = _decode_page.decode(raw)
+    except msgspec.DecodeError as error:
+        raise DataCorrupt(f"a page cannot be decoded: {error}") from error
+    if not keys or keys[0] != first or not len(keys) == len(sequences) == len(values):
+        raise DataCorrupt(f"a page begins with {keys[:1]!r}, the index says {first!r}")
+    return Page(keys, sequences, values, tombstones, len(raw))
+
+
+def pack_node(keys: list[bytes], places: list[Place]) -> bytes:
+    """An index node as a block."""
+    return pack(NODE, (keys, places))
+
+
+def unpack_node(block: bytes, first: bytes) -> IndexNode:
+    """The index node of a block; DataCorrupt where it does not begin with the key that the root says."""
+    raw = unpack_bytes(NODE, block)
+    try:
+        keys, places = _decode_node.decode(raw)
+    except msgspec.DecodeError as error:
+        raise DataCorrupt(f"an index node cannot be decoded: {error}") from error
+    if not keys or keys[0] != first or len(keys) != len(places):
+        raise DataCorrupt(f"an index node begins with {keys[:1]!r}, the root says {first!r}")
+    return IndexNode(keys, places, len(raw))

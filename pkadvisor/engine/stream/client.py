@@ -1,0 +1,265 @@
+"""Streams as a node sees them: the client part of the stream layer, which the partition server links (SOSP 2011, 4.3).
+
+    append ─► primary of the last extent, known from the last time
+                 │ sealed, failed, silent
+                 ▼
+              manager: seal that extent, make the next ─► append there
+
+An answer that got lost leaves a block that may lie twice; row data that nobody points to is waste, and records of logs
+carry sequence numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+from pkadvisor.engine.options import MS, SECOND, EngineOptions
+from pkadvisor.engine.stream.access import Location, MultiModify
+from pkadvisor.engine.stream.blocks import scan
+from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamError
+from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
+from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+
+PIECE_BYTES = 1 << 20
+TRIES = 12
+FULL_TRIES = 3
+_new_location = Location._make
+
+
+class StreamClient:
+    """``Streams`` for one node."""
+
+    def __init__(self, world: World, node: str, manager: str, options: EngineOptions) -> None:
+        self._world = world
+        self._node = node
+        self._manager = manager
+        self._options = options
+        self._tails: dict[str, tuple[int, int, str]] = {}
+        self._extents: dict[int, ExtentView] = {}
+
+    # ------------------------------------------------------------------------------------------------ appends
+
+    async def append(self, name: str, blocks: Sequence[bytes], epoch: int) -> list[Location]:
+        """Appends blocks, all or none; tries again on new extents until it is done.
+
+        Fenced, StreamMissing, LimitReached; DiskFull when extent after extent finds no room.
+        """
+        tail = self._tails.get(name)
+        if tail is None or tail[0] != epoch:
+            tail = await self._tail(name, epoch, 0)
+        most = self._options.block_bytes_max
+        for block in blocks:
+            if len(block) > most:
+                raise LimitReached(f"a block of {len(block)} bytes; at most {most}")
+        sent = tuple(blocks)
+        assert sent, "an append has a block"
+        full = 0
+        while True:
+            extent = tail[1]
+            try:
+                places = await self._world.call(self._node, tail[2], EXTENTS, "append", extent, sent)
+                if len(places) == 1:
+                    return [_new_location((extent, *places[0]))]
+                return [Location(extent, offset, length) for offset, length in places]
+            except EngineError as error:
+                if isinstance(error, DiskFull):
+                    full += 1
+                    if full == FULL_TRIES:
+                        raise
+                self._world.event("append goes on elsewhere", name, type(error).__name__)
+            current = self._tails.get(name)
+            if current is not None and current[0] == epoch and current[1] != extent:
+                tail = current
+            else:
+                tail = await self._tail(name, epoch, extent)
+
+    async def _tail(self, name: str, epoch: int, failed: int) -> tuple[int, int, str]:
+        """The open extent: owner, number, primary. Waits until the manager answers."""
+        known = self._tails.get(name)
+        if known is not None and known[0] > epoch:
+            raise Fenced(f"{name} belongs to {known[0]}, no longer to {epoch}")
+        pause_ns = 10 * MS
+        full = 0
+        while True:
+            try:
+                view = await self._world.call(self._node, self._manager, SERVICE, "tail", name, epoch, failed)
+            except StreamError:
+                self._tails.pop(name, None)
+                raise
+            except EngineError as error:
+                full += isinstance(error, DiskFull)
+                if full == FULL_TRIES:
+                    raise
+                await self._world.sleep(pause_ns)
+                pause_ns = min(2 * pause_ns, SECOND)
+                continue
+            tail = (epoch, view.extent, view.replicas[0])
+            known = self._tails.get(name)
+            if known is None or known[0] <= epoch:
+                self._tails[name] = tail
+                self._extents[view.extent] = view
+            return tail
+
+    # ------------------------------------------------------------------------------------------------ reads
+
+    async def read(self, location: Location) -> bytes:
+        """The block at a location, from any replica that answers. NotThere, DataCorrupt, Unreachable."""
+        extent, offset, length = location
+        view = self._extents.get(extent)
+        if view is None:
+            view = await self._locate(extent)
+        failed: EngineError = NotThere(str(location))
+        for deadline_ns in (self._options.read_deadline_ns, 0):
+            if not deadline_ns:
+                view = await self._locate(extent)
+            for replica in view.replicas:
+                try:
+                    found: bytes = await self._world.call(
+                        self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns
+                    )
+                    return found
+                except EngineError as error:
+                    if isinstance(error, DataCorrupt):
+                        self._world.event("damaged block", replica, extent, offset)
+                    failed = error
+        raise failed
+
+    async def _locate(self, extent: int) -> ExtentView:
+        view: ExtentView = await self._ask("locate", extent)
+        self._extents[extent] = view
+        return view
+
+    async def records(self, name: str, start: Location | None = None) -> AsyncIterator[tuple[Location, bytes]]:
+        """All blocks of a stream from a location on, in order.
+
+        Of a sealed extent from a sealed replica. Of an open one only when all its replicas are there and equally long;
+        else it is sealed first (SOSP 2011, 4.3.4). NotThere where ``start`` is in no extent of the stream.
+        """
+        views: tuple[ExtentView, ...] = await self._ask("view", name)
+        first = 0
+        if start is not None:
+            numbers = [view.extent for view in views]
+            if start.extent not in numbers:
+                raise NotThere(f"{name} has no extent {start.extent}")
+            first = numbers.index(start.extent)
+        for view in views[first:]:
+            begin = start.offset if start is not None and view.extent == start.extent else 0
+            end = view.sealed
+            if end is None:
+                end = await self._equal_length(view)
+            async for found in self._blocks(view, begin, end, sealed_only=view.sealed is not None or end is None):
+                yield found
+
+    async def _equal_length(self, view: ExtentView) -> int | None:
+        """The commit length of an open extent, or None where it had to be sealed."""
+        lengths = await self._world.gather(
+            [self._commit_length(replica, view.extent) for replica in view.replicas], self._node
+        )
+        first = lengths[0]
+        if isinstance(first, int) and all(length == first for length in lengths):
+            return first
+        self._world.event("commit lengths differ at load", view.extent)
+        return None
+
+    async def _commit_length(self, replica: str, extent: int) -> int:
+        length: int = await self._world.call(self._node, replica, EXTENTS, "commit_length", extent)
+        return length
+
+    async def _blocks(
+        self, view: ExtentView, begin: int, end: int | None, *, sealed_only: bool
+    ) -> AsyncIterator[tuple[Location, bytes]]:
+        extent = view.extent
+        if end is None:
+            end = await self._ask("seal", extent)
+        rest = b""
+        while begin < end:
+            want = min(max(PIECE_BYTES, 2 * len(rest)), end - begin)
+            piece, blocks, whole = await self._piece(view, begin, want, end, sealed_only)
+            for offset, length in blocks:
+                at = offset - begin
+                yield Location(extent, offset, length), piece[at + 8 : at + length]
+            begin += whole
+            rest = piece if not whole else b""
+
+    async def _piece(
+        self, view: ExtentView, begin: int, want: int, end: int, sealed_only: bool
+    ) -> tuple[bytes, list[tuple[int, int]], int]:
+        """Whole appends from ``begin`` on, from the first replica that has them undamaged."""
+        extent = view.extent
+        failed: EngineError = NotThere(f"extent {extent} from {begin}")
+        for attempt in range(TRIES):
+            for replica in view.replicas:
+                try:
+                    size = want
+                    while True:
+                        piece = await self._world.call(
+                            self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
+                        )
+                        blocks, whole = scan(extent, begin, piece)
+                        if whole:
+                            return piece, blocks, whole
+                        if size == end - begin:
+                            raise DataCorrupt(f"extent {extent}: damaged at {begin} on {replica}")
+                        size = min(4 * size, end - begin)
+                except EngineError as error:
+                    failed = error
+            await self._world.sleep((10 * MS) << min(attempt, 7))
+            view = await self._locate(extent)
+        raise failed
+
+    # ------------------------------------------------------------------------------------------------ streams
+
+    async def create(self, name: str, epoch: int) -> None:
+        """Makes an empty stream owned by ``epoch``. StreamExists, LimitReached."""
+        await self._ask("create", self._identity(), name, epoch)
+
+    async def acquire(self, name: str, epoch: int) -> None:
+        """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
+        known = self._tails.get(name)
+        if known is not None and known[0] < epoch:
+            del self._tails[name]
+        await self._ask("acquire", name, epoch)
+
+    async def exists(self, name: str) -> bool:
+        """Whether the stream is there."""
+        found: bool = await self._ask("exists", name)
+        return found
+
+    async def delete(self, name: str) -> None:
+        """Removes a stream; a missing one is no error."""
+        self._tails.pop(name, None)
+        await self._ask("delete", self._identity(), name)
+
+    async def drop_before(self, name: str, start: Location) -> None:
+        """Takes the extents before that of ``start`` out of the stream."""
+        await self._ask("drop_before", name, start.extent)
+
+    async def concatenate(self, target: str, sources: Sequence[str], epoch: int) -> None:
+        """Adds the extents of the sources, sealed, to the end of the target."""
+        for name in (target, *sources):
+            self._tails.pop(name, None)
+        await self._ask("concatenate", self._identity(), target, tuple(sources), epoch)
+
+    async def multi_modify(self, change: MultiModify) -> None:
+        """Carries out a change of several streams as one."""
+        for name in (*change.delete, *[source for new in change.make for source in new.sources]):
+            self._tails.pop(name, None)
+        await self._ask("multi_modify", change)
+
+    def _identity(self) -> str:
+        """A name for a request, so that it is carried out once however often it arrives."""
+        return f"{self._node}/{self._world.random('request names').getrandbits(64):016x}"
+
+    async def _ask(self, method: str, *arguments: Any) -> Any:
+        """Calls the manager; again where it is silent, as long as ``TRIES`` with growing pauses last."""
+        pause_ns = 10 * MS
+        for attempt in range(TRIES):
+            try:
+                return await self._world.call(self._node, self._manager, SERVICE, method, *arguments)
+            except Unreachable:
+                if attempt == TRIES - 1:
+                    raise
+                await self._world.sleep(pause_ns)
+                pause_ns = min(2 * pause_ns, SECOND)
+        raise AssertionError("not reached")
