@@ -8,7 +8,19 @@ from pkadvisor.engine.table_messages import RowWrite, WriteKind, WriteRequest
 from pkadvisor.engine.table_requests import carry_out
 from pkadvisor.engine.table_rules import TableLimits, checked_body
 from pkadvisor.engine.table_service import TableService
-from pkadvisor.table.store import CreateTable, DeleteTable, Get, Insert, Key, ListTables, Query, Update
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Key,
+    ListTables,
+    Query,
+    Update,
+)
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, Ranges, do, entity, keys, made, pages, run
 
 
@@ -156,3 +168,27 @@ def test_a_request_for_another_range_is_sent_back() -> None:
     write = WriteRequest(1, (RowWrite(WriteKind.INSERT, b"a\0t\0p\0r", checked_body(entity())),))
     with pytest.raises(NotServing):
         run(carry_out(ranges.ranges[1], write, 1))
+
+
+@pytest.mark.parametrize("again", ["insert", "upsert", "delete", "group"])
+def test_a_retry_after_a_lost_answer_ends_as_one_execution_t9(again: str) -> None:
+    """T9: 500, then 409, 404 or success; the state is that of one execution."""
+    operation = {
+        "insert": Insert("tab", entity("p", "new", v=1)),
+        "upsert": InsertOrReplace("tab", entity("p", "new", v=1)),
+        "delete": Delete("tab", Key("p", "old")),
+        "group": Group((Insert("tab", entity("p", "new", v=1)), Delete("tab", Key("p", "old")))),
+    }[again]
+    states = []
+    for lost in (0, 1, 2):
+        store, ranges = made()
+        do(store, CreateTable("tab"))
+        do(store, Insert("tab", entity("p", "old")))
+        ranges.lose_answers = lost
+        outcomes = [do(store, operation) for _ in range(lost + 1)]
+        assert [o.uncertain for o in outcomes] == [True] * lost + [False]
+        assert outcomes[-1].ok == (lost == 0 or again == "upsert")
+        assert outcomes[-1].status in (202, 204, 404, 409)
+        found = pages(store, Query("tab"))[0].entities
+        states.append([(e.key, e.properties) for e in found])
+    assert states[0] == states[1] == states[2]
