@@ -1,7 +1,7 @@
 """Clients that keep a few entities busy, and what they saw: the raw material of every check.
 
-Each value written is a number of its own, so that an answer tells which write it saw. A client waits for its answer before
-its next operation; an answer that never comes leaves the operation *maybe carried out*.
+Each value written is a number of its own, so that an answer tells which write it saw. A client waits for its answer
+before its next operation; an answer that never comes leaves the operation *maybe carried out*.
 """
 
 from __future__ import annotations
