@@ -1,4 +1,4 @@
-"""Whether what the clients saw can be: linearizable per entity (T1, T4, T8, T9), groups whole (T2), pages in order (T5).
+"""Whether what the clients saw can be: linearizable per entity (T1, T4, T8, T9), groups whole (T2), pages ordered (T5).
 
 A page is a read of each entity in the range that it covers, the absent ones too: all at one moment between its call and
 its return (T3 in part; ``tests/engine/partition`` holds pages against a sequence number). The rows of ``GROUP_ROWS``

@@ -10,6 +10,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -23,7 +24,7 @@ from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
 from pkadvisor.engine.swarm import SwarmOptions
 from pkadvisor.engine.table_messages import Answer, Request
 from pkadvisor.engine.table_service import TableService
-from pkadvisor.engine.tasks import Killed
+from pkadvisor.engine.tasks import Future, Killed
 from pkadvisor.engine.world import Unreachable
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
 from tests.simulate.judge import judge
@@ -113,6 +114,11 @@ class _Run:
             "managers": list(layout.manager_names()),
             "front ends": list(layout.front_end_names()),
         }
+        # Two front ends know nothing of one another; numbers of requests that no other gives.
+        self.services = {
+            name: TableService(_Way(self.world, self.stamp, name), ids=count(place + 1, len(layout.front_end_names())))
+            for place, name in enumerate(layout.front_end_names())
+        }
         self.nemesis = Nemesis(self.world, options.plagues, self.roles, actions=self._actions())
         mix = Mix.draw(self.chance, operations)
         self.clients = Clients(self.world, self._execute, mix, self.chance)
@@ -160,7 +166,7 @@ class _Run:
 
     async def _execute(self, operation: Operation) -> Outcome:
         name = self.chance.choice(self.roles["front ends"])
-        return await TableService(_Route(self.world, self.stamp, name)).execute(operation)
+        return await self.services[name].execute(operation)
 
     def _actions(self) -> Sequence[tuple[str, Callable[[], Any]]]:
         return [("split", self._split), ("merge", self._merge), ("move", self._move)]
@@ -217,11 +223,18 @@ class _Run:
                 return rows
 
 
-class _Route:
-    """The way through a front end that may be down."""
+class _Way:
+    """The way to a front end, which may die over a request."""
 
     def __init__(self, world: Simulator, stamp: Stamp, name: str) -> None:
         self._world, self._stamp, self._name = world, stamp, name
+        self._waiting: dict[Future[None], None] = {}
+        world.on_event(self._heard)
+
+    def _heard(self, _now_ns: int, event: str, facts: tuple[object, ...]) -> None:
+        if event == "crash" and facts == (self._name,):
+            for future in [future for future in self._waiting if not future.done]:
+                future.resolve(None)
 
     async def send(self, key: bytes, request: Request) -> Answer:
         """The front end's answer; Unreachable where it died over it."""
@@ -229,17 +242,16 @@ class _Route:
         if front_end is None or not self._world.is_up(self._name):
             raise NotServing(f"{self._name} is down")
         task = self._world.spawn(front_end.send(key, request), self._name)
-        return await _answer(self._world, task, self._name)
-
-
-async def _answer(world: Simulator, task: Any, name: str) -> Answer:
-    task.when_done(lambda: None)
-    while not task.done:
-        await world.sleep(MS)
-    if isinstance(task.error, Killed):
-        raise Unreachable(f"{name} went down")
-    answer: Answer = task.result()
-    return answer
+        over: Future[None] = Future()
+        task.when_done(lambda: None if over.done else over.resolve(None))
+        self._waiting[over] = None
+        try:
+            await over
+        finally:
+            self._waiting.pop(over, None)
+        if isinstance(task.error, Killed):
+            raise Unreachable(f"{self._name} went down")
+        return task.result()
 
 
 async def _wait(task: Any) -> None:

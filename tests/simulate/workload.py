@@ -84,7 +84,7 @@ class Mix:
             operations=operations,
             partitions=chance.choice((1, 2, 4, 9)),
             rows=chance.choice((1, 3, 8)),
-            think_ns=chance.choice((0, 100_000, 5_000_000, 50_000_000)),
+            think_ns=chance.choice((0, 5_000_000, 50_000_000, 300_000_000, 1_000_000_000)),
             weights=weights,
         )
 
