@@ -65,11 +65,11 @@ class SwarmOptions:
         network, disks = _network(chance), _disks(chance)
         skew_ns, drift_ppm = _some(chance, 0, 100 * MS), _some(chance, 0, 10_000)
         plagues, engine = _plagues(chance), shrunk(chance)
-        return SwarmOptions(
+        drawn = SwarmOptions(
             seed,
             network,
             disks,
-            # Two clocks swing apart by twice the skew each: within what leases allow for. Beyond it nothing is promised.
+            # Within what leases allow for: beyond it nothing is promised.
             ClockFaults(min(skew_ns, engine.clock_drift_ns_max // 4), drift_ppm),
             plagues,
             engine,
@@ -78,6 +78,8 @@ class SwarmOptions:
             extent_nodes=chance.choice((3, 3, 4, 5, 6, 8)),
             partition_servers=chance.choice((1, 2, 2, 3, 5)),
         )
+        # drawn last: what came before is drawn as ever
+        return replace(drawn, disks=replace(drawn.disks, sync_error_per_million=_some(chance, 100, 10_000, odds=15)))
 
     def without(self, *plagues: str) -> SwarmOptions:
         """The same without some plagues ("wipe", "damage", …), for a test whose world cannot bear them."""
