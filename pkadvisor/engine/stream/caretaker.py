@@ -55,6 +55,7 @@ class Caretaker:
         self._waited: dict[int, int] = {}
         self._reports: dict[str, _Known] = {}
         self._turns = 0
+        self._asked_ns = 0
 
     @classmethod
     async def boot(cls, world: World, manager: StreamManager, options: EngineOptions, *, for_ever: bool) -> Caretaker:
@@ -82,6 +83,7 @@ class Caretaker:
     # ------------------------------------------------------------------------------------------------ what is known
 
     async def _ask_nodes(self) -> None:
+        self._asked_ns = self._now()
         names = [node.name for node in self._manager.nodes]
         answers = await self._world.gather([self._call(name, "background", "report") for name in names], self._node)
         now = self._now()
@@ -153,7 +155,10 @@ class Caretaker:
                     return
 
     async def _delete_strays(self) -> None:
-        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll."""
+        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll.
+
+        Nothing goes by old reports: this node may have been paused since they came [H].
+        """
         directory = self._manager.directory
         good: dict[int, bool] = {}
         for node, report in self._reports.items():
@@ -163,6 +168,8 @@ class Caretaker:
                     continue
                 if extent not in good:
                     good[extent] = all(condition is Condition.WHOLE for _, condition in self._copies(extent, info))
+                if self._now() - self._asked_ns > self._options.node_lost_ns // 2:
+                    return
                 if good[extent]:
                     self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
                     await self._try(node, "extents", "delete", extent)
