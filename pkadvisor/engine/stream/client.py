@@ -125,7 +125,7 @@ class StreamClient:
             self._world,
             self._node,
             view.replicas,
-            lambda node: self._world.call(self._node, node, EXTENTS, "read", extent, offset, length, deadline_ns),
+            lambda replica: self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns),
             hedge_ns=self._options.read_deadline_ns,
         )
 

@@ -134,19 +134,22 @@ class ExtentNode:
 
     async def create(self, extent: int, replicas: tuple[str, ...]) -> None:
         """Opens an empty replica; the first of ``replicas`` is the primary. Doing it again does nothing."""
-        if extent in self.replicas:
+        known = self.replicas.get(extent)
+        if known is None:
+            file = await self._data.open(file_name(extent))
+            known = self.replicas.get(extent)
+        if known is not None:
+            async with known.lock:  # the same request came twice: it is made when it is durable
+                self._still_here(known)
             return
-        replica = Replica(extent, replicas, await self._data.open(file_name(extent)))
-        if extent in self.replicas:
-            return
+        replica = self.replicas[extent] = Replica(extent, replicas, file)
         replica.closed = "not yet made"
-        self.replicas[extent] = replica
-        try:
-            await self._catalog.note(Created(extent, replicas))
-        except DiskError:
-            self.replicas.pop(extent, None)
-            raise
-        if replica.closed == "not yet made":
+        async with replica.lock:
+            try:
+                await self._catalog.note(Created(extent, replicas))
+            except DiskError:
+                del self.replicas[extent]
+                raise
             replica.closed = ""
 
     async def append(self, extent: int, blocks: tuple[bytes, ...]) -> tuple[tuple[int, int], ...]:
