@@ -29,6 +29,19 @@ from pkadvisor.engine.world import EngineError, World
 CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
 
 
+class _Known:
+    """A report, to look things up in."""
+
+    __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "replicas")
+
+    def __init__(self, report: Report) -> None:
+        self.replicas = {extent: (length, sealed) for extent, length, sealed in report.replicas}
+        self.damaged = dict.fromkeys(report.damaged)
+        self.fragments = {FragmentKey(*key): size for key, size in report.fragments}
+        self.damaged_fragments = dict.fromkeys(FragmentKey(*key) for key in report.damaged_fragments)
+        self.free_bytes = report.free_bytes
+
+
 class Caretaker:
     """Background work of one life of the stream manager. What it remembers itself may be forgotten at any time."""
 
@@ -40,8 +53,9 @@ class Caretaker:
         self._sealed_ns: dict[int, int] = {}
         self._validated: dict[int, int] = {}
         self._waited: dict[int, int] = {}
-        self._reports: dict[str, Report] = {}
+        self._reports: dict[str, _Known] = {}
         self._turns = 0
+        self._asked_ns = 0
 
     @classmethod
     async def boot(cls, world: World, manager: StreamManager, options: EngineOptions, *, for_ever: bool) -> Caretaker:
@@ -69,6 +83,7 @@ class Caretaker:
     # ------------------------------------------------------------------------------------------------ what is known
 
     async def _ask_nodes(self) -> None:
+        self._asked_ns = self._now()
         names = [node.name for node in self._manager.nodes]
         answers = await self._world.gather([self._call(name, "background", "report") for name in names], self._node)
         now = self._now()
@@ -76,7 +91,7 @@ class Caretaker:
         for name, answer in zip(names, answers, strict=True):
             self._answered_ns.setdefault(name, now)
             if not isinstance(answer, EngineError):
-                self._reports[name] = answer
+                self._reports[name] = _Known(answer)
                 self._answered_ns[name] = now
 
     def _condition(self, node: str, whole: bool, here: bool) -> Condition:
@@ -98,21 +113,17 @@ class Caretaker:
         found = []
         for node in info.replicas:
             report = self._reports.get(node)
-            lengths = {number: (length, sealed) for number, length, sealed in report.replicas} if report else {}
-            held = lengths.get(extent)
+            held = report.replicas.get(extent) if report is not None else None
             damaged = report is not None and extent in report.damaged
             whole = held == (info.sealed, True) and not damaged
             found.append((node, self._condition(node, whole, here=held is not None and not held[1])))
         return found
 
     def _fragment_whole(self, node: str, coding: Coding, number: int) -> bool:
-        report = self._reports.get(node)
-        key = coding.key(number)
-        return (
-            report is not None
-            and (key, coding.fragment_bytes) in report.fragments
-            and (key not in report.damaged_fragments)
-        )
+        report, key = self._reports.get(node), coding.key(number)
+        if report is None or key in report.damaged_fragments:
+            return False
+        return report.fragments.get(key) == coding.fragment_bytes
 
     def _coding(self, extent: int, info: ExtentInfo) -> Coding:
         return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
@@ -144,21 +155,26 @@ class Caretaker:
                     return
 
     async def _delete_strays(self) -> None:
-        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll."""
+        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll.
+
+        Nothing goes by old reports: this node may have been paused since they came [H].
+        """
         directory = self._manager.directory
         good: dict[int, bool] = {}
         for node, report in self._reports.items():
-            for extent, _, _ in report.replicas:
+            for extent in report.replicas:
                 info = directory.extents.get(extent)
                 if info is None or info.sealed is None or (node in info.replicas and not info.coded):
                     continue
                 if extent not in good:
                     good[extent] = all(condition is Condition.WHOLE for _, condition in self._copies(extent, info))
+                if self._now() - self._asked_ns > self._options.node_lost_ns // 2:
+                    return
                 if good[extent]:
                     self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
                     await self._try(node, "extents", "delete", extent)
-            for key, _ in report.fragments:
-                if not self._belongs(node, FragmentKey(*key)):
+            for key in report.fragments:
+                if not self._belongs(node, key):
                     self._world.event("fragment dropped", node, *key)
                     await self._try(node, "fragments", "delete", key)
 
@@ -182,6 +198,8 @@ class Caretaker:
             if budget <= 0:
                 return
             conditions = self._copies(extent, info)
+            if all(condition is Condition.WHOLE for _, condition in conditions):
+                continue
             for repair in repairs(conditions, self._places(), self._world.random("repair")):
                 try:
                     if await (self._restore if info.coded else self._copy)(extent, repair, conditions):

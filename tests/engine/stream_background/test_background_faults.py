@@ -164,7 +164,7 @@ def come_to_rest(stage: Stage) -> None:
     raise AssertionError(f"S8, S9 in the end: {bad} {left_over(stage)[:9]} {world.counts}")
 
 
-def run(seed: int, seconds: int = 12) -> Simulator:
+def run(seed: int, seconds: int = 8) -> Simulator:
     world, chance = faulty(seed)
     restart_after_crash(world, chance.choice((500 * MS, 5 * SECOND)))
     try:
