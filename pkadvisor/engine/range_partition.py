@@ -41,6 +41,11 @@ SERVING: Final = "serving"
 READ_ONLY: Final = "read only"
 STOPPED: Final = "stopped"
 
+LOOKS: Final = 256
+"""How often the thresholds are looked at while a memory table fills, by bytes of the log [A]."""
+CROWDED: Final = 2
+"""Writers wait when the memory table is so many times its threshold and its predecessor is still being written [A]."""
+
 
 def stream_names(number: int) -> tuple[str, str, str]:
     """The names of a range's metadata, log and row-data streams."""
@@ -76,6 +81,8 @@ class RangePartition:
         self._writers = 0
         self._paused: Future[None] | None = None
         self._drained: Future[None] | None = None
+        self._relieved: Future[None] | None = None
+        self._look_at = 0
         self._frozen: tuple[int, Location | None, int] | None = None
         self._covered_bytes = 0
         self._looks_after_itself = False
@@ -154,8 +161,8 @@ class RangePartition:
         Where nothing is changed nothing is logged, and the number is that of the last change before.
         KeyOutside, RangeStopped, RangeReadOnly: nothing happened. WriteUncertain: it may turn out to have happened.
         """
-        while self._paused is not None:
-            await self._paused
+        while self._paused is not None or self._relieved is not None:
+            await (self._paused or self._relieved)  # type: ignore[misc]
         low, high = self.low, self.high
         for key in keys:
             if key < low or (high is not None and key >= high):
@@ -163,7 +170,7 @@ class RangePartition:
         if self.state is not SERVING:
             self._refuse(low)
         held = keys if len(keys) == 1 else sorted(dict.fromkeys(keys))
-        latches = self._latches
+        latches, log = self._latches, self.log
         self._writers += 1
         try:
             if len(held) != 1 or not latches.take(held[0]):
@@ -173,13 +180,12 @@ class RangePartition:
                 rows = [await get(key) for key in keys]
                 if self.state is not SERVING:
                     self._refuse(low)
-                log = self.log
                 changes = decide(rows, log.given + 1)
                 if not changes:
                     return log.applied
                 assert {key for key, _ in changes} <= set(keys), "a change of a key that was not asked for"
                 try:
-                    return await log.append(changes)  # numbered before anybody else runs
+                    sequence = await log.append(changes)  # numbered before anybody else runs
                 except EngineError as error:
                     self._failed(log.failed or error)
                     raise
@@ -190,9 +196,28 @@ class RangePartition:
             if self._drained is not None and not self._writers:
                 self._drained.resolve(None)
                 self._drained = None
-            if self._looks_after_itself and not self._maintaining and self.wants_checkpoint():
+        if log.bytes >= self._look_at:
+            self._look()
+        return sequence
+
+    def _look(self) -> None:
+        """Starts maintenance where a threshold was passed; lets writers wait where it does not keep up."""
+        options, memory_bytes = self.options, self.tree.memory_bytes
+        self._look_at = self.log.bytes + options.memory_table_bytes // LOOKS
+        if not self._looks_after_itself or self.state is not SERVING:
+            return
+        if not self._maintaining:
+            if self.wants_checkpoint():
                 self._maintaining = True
                 self.world.spawn(self._maintain_quietly(), self.node)
+        elif memory_bytes >= CROWDED * options.memory_table_bytes and self._relieved is None:
+            self._relieved = Future()
+            self.world.event("writers wait for a checkpoint", self.number)
+
+    def _relieve(self) -> None:
+        if self._relieved is not None:
+            relieved, self._relieved = self._relieved, None
+            relieved.resolve(None)
 
     def _refuse(self, key: bytes) -> None:
         if self.state is STOPPED:
@@ -229,8 +254,8 @@ class RangePartition:
             await self.maintain()
         except EngineError as error:
             self.world.event("maintenance failed", self.number, type(error).__name__)
-        finally:
-            self._maintaining = False
+        self._maintaining = False
+        self._relieve()
 
     async def checkpoint(self) -> Checkpoint | None:
         """Writes the memory table out, makes it part of the root, lets go of the log that it covers.
@@ -265,6 +290,7 @@ class RangePartition:
             )
             self._frozen = None
             self._covered_bytes = log_bytes
+            self._relieve()
             self.world.event("checkpoint", self.number, sequence)
         finally:
             self._background.release((b"checkpoint",))
@@ -389,6 +415,7 @@ class RangePartition:
             self.state, self.why = STOPPED, why
             self.log.fail(RangeStopped(f"range {self.number}: {why}"))
         self._wake_paused()
+        self._relieve()
 
     def _failed(self, error: EngineError) -> None:
         if self.state is STOPPED:
