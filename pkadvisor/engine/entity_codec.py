@@ -53,6 +53,9 @@ class Body(NamedTuple):
     size_bytes: int
 
 
+unpack_head = _HEADER.unpack_from
+"""``head`` as a plain tuple, for loops over many rows."""
+
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(dict[str, StoredProperty]).decode
 
@@ -87,6 +90,8 @@ def head(value: bytes) -> Head:
 
 def properties_of(value: bytes) -> dict[str, StoredProperty]:
     """The properties in a row's value."""
+    if value[0] == PLAIN:
+        return _decode(memoryview(value)[_HEADER_BYTES:])
     return decode_properties(memoryview(value)[_HEADER_BYTES:], value[0])
 
 
@@ -105,11 +110,16 @@ def etag(ticks: int, sequence: int) -> str:
     The number is the sequence number of the change. The Timestamp alone could come again when an entity is deleted and
     inserted anew within one tick, or by a server whose clock is behind (invariant T4). Clients take an ETag for opaque.
     """
-    seconds, fraction = divmod(ticks, TICKS_PER_SECOND)
-    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',{sequence}\""
+    return f'{_stamp(ticks)}{sequence}"'
 
 
 @lru_cache(maxsize=4096)
+def _stamp(ticks: int) -> str:
+    seconds, fraction = divmod(ticks, TICKS_PER_SECOND)
+    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',"
+
+
+@lru_cache(maxsize=1024)
 def _second(seconds: int) -> str:
     return format_ticks(seconds * TICKS_PER_SECOND, trim=True)[:-1].replace(":", "%3A")
 

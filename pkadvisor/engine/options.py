@@ -27,6 +27,12 @@ class EngineOptions:
     garbage_grace_ns: int = 10 * MINUTE
     poll_period_ns: int = 10 * SECOND
     scrub_period_ns: int = 3 * 24 * 60 * MINUTE
+    node_lost_ns: int = 10 * MINUTE
+    background_bytes: int = 256 << 20
+    fragment_piece_bytes: int = 64 << 10
+    erasure_code: str = ""
+    erasure_suffixes: tuple[str, ...] = ("/blob",)
+    erasure_after_ns: int = 10 * MINUTE
 
     # partition layer: one range
     memory_table_bytes: int = 64 << 20
@@ -53,3 +59,11 @@ class EngineOptions:
     merge_after_ns: int = 60 * MINUTE
     ranges_per_server_max: int = 10
     traffic_buckets: int = 64
+    traffic_half_life_ns: int = 60 * SECOND
+    traffic_sample_every: int = 8
+    range_requests_per_s: int = 2_000
+    server_requests_per_s: int = 10_000
+    server_bytes_per_s: int = 125_000_000
+    request_ns: int = 30 * SECOND
+    route_retry_ns: int = 50 * MS
+    map_snapshot_changes: int = 64

@@ -161,7 +161,8 @@ class Answer(msgspec.Struct, frozen=True):
     ``next_key`` is where the next page begins, None where there is none: the key of the first row not looked at, or the
     end of the range where the query goes on beyond it. ``low`` and ``high`` are the served range, ``sequence`` the
     sequence number of a write. ``examined`` counts entities read or written; ``size_bytes`` is the weight of what was
-    returned or written, by the published capacity formula.
+    returned or written, by the published capacity formula; ``latency_ns`` the time in queues and service that a server
+    counted without waiting.
     """
 
     status: int = 200
@@ -175,6 +176,7 @@ class Answer(msgspec.Struct, frozen=True):
     examined: int = 0
     size_bytes: int = 0
     sequence: int = 0
+    latency_ns: int = 0
     low: bytes = b""
     high: bytes | None = None
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from pkadvisor.engine import row_keys
 from pkadvisor.engine.compiled_filter import Matches, compiled
-from pkadvisor.engine.entity_codec import entity_of, etag, head, properties_of
+from pkadvisor.engine.entity_codec import entity_of, etag, head, properties_of, unpack_head
 from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.table_messages import Answer, PageRequest, ReadRequest
 from pkadvisor.engine.table_rules import TableError, entity_bytes
@@ -98,7 +98,7 @@ class _Page:
                 return key
             if examined_max is not None and self.examined >= examined_max:
                 return key
-            _, row_generation, ticks, size = head(value)
+            _, row_generation, ticks, size = unpack_head(value)
             if row_generation != generation:
                 continue
             self.examined += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pkadvisor.engine.errors_partition import NotServing
 from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.table_messages import (
     Answer,
@@ -57,10 +58,11 @@ async def carry_out(
     """Carries out a request on the rows of a range that holds ``request.key``.
 
     ``ticks`` is the server's time of day, ``elapsed_ns`` how long the request has been executing (None: no time passes
-    while it does). What the service refuses is an answer with its status and code; what the rows raise is raised.
+    while it does). What the service refuses is an answer with its status and code; what the rows raise is raised, and
+    NotServing where the range does not hold the key.
     """
-    assert rows.low <= request.key, "the request is for another range"
-    assert rows.high is None or request.key < rows.high, "the request is for another range"
+    if request.key < rows.low or (rows.high is not None and request.key >= rows.high):
+        raise NotServing("the range does not hold the key")
     try:
         match request:
             case WriteRequest():

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from itertools import compress
+from typing import NamedTuple, cast
 
 from pkadvisor.engine.entity_codec import Body, encode_properties
 from pkadvisor.engine.row_keys import SCHEMA_TABLE
-from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, TICKS_MAX, EdmType
+from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
 from pkadvisor.table.store import Entity, Key, Property
 
 
@@ -35,6 +36,8 @@ class TableLimits:
     page_entities: int = 1000
     page_bytes: int = 4 << 20
     page_ns: int = 5_000_000_000
+    page_examined: int | None = None
+    """Entities that a page reads at most, where reading takes no time that could be measured."""
     filter_comparisons: int = 15
     select_properties: int = 255
     table_delete_ns: int = 40_000_000_000
@@ -124,6 +127,13 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     """
     properties = entity.properties
     key = entity.key
+    if limits is PUBLISHED and type(properties) is dict:
+        size = _by_plan(properties)
+        if size:
+            size += _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
+            if size > limits.entity_bytes:
+                raise TableError(400, "EntityTooLarge")
+            return Body(*encode_properties(properties), size)
     if len(properties) + len(SYSTEM_PROPERTIES) > limits.properties:
         raise TableError(400, "TooManyProperties")
     size = _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
@@ -146,6 +156,8 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
         properties = {name: p for name, p in properties.items() if p.value is not None}
     elif type(properties) is not dict:
         properties = dict(properties)
+    elif limits is PUBLISHED and properties:
+        _remember_plan(properties)
     return Body(*encode_properties(properties), size)
 
 
@@ -159,8 +171,77 @@ def entity_bytes(key: Key, properties: Mapping[str, Property]) -> int:
         elif isinstance(value, bytes):
             size += 4 + len(value)
         else:
-            size += _FIXED_BYTES[edm]
+            size += STORED_BYTES[edm]
     return size
+
+
+class _Plan(NamedTuple):
+    """What to check of properties whose names and types were found good before."""
+
+    kinds: tuple[type, ...]
+    fixed_bytes: int
+    texts: tuple[bool, ...]
+    binaries: tuple[bool, ...] | None
+    ranges: tuple[tuple[int, int, int], ...]
+    guids: tuple[int, ...]
+
+
+_plans: dict[tuple[tuple[str, ...], tuple[int, ...]], _Plan] = {}
+_PLANS_KEPT = 1_000
+_PLAN_NAMES_MAX = 64
+
+
+def _by_plan(properties: Mapping[str, Property]) -> int:
+    """The bytes of properties that are right beyond doubt; 0 where they must be looked at one by one.
+
+    Rows of one table have few sets of names and types, so most of the work is done once for each of them.
+    """
+    if not properties:
+        return 0
+    try:
+        types, values = zip(*properties.values(), strict=True)
+    except ValueError:
+        return 0
+    plan = _plans.get((tuple(properties), tuple(map(id, types))))
+    if plan is None or plan.kinds != tuple(map(type, values)):
+        return 0
+    joined = "".join(compress(values, plan.texts))
+    units = len(joined)
+    if not joined.isascii() or 2 * units > PUBLISHED.value_bytes:
+        return 0
+    size = plan.fixed_bytes + 2 * units
+    if plan.binaries is not None:
+        length = sum(map(len, compress(values, plan.binaries)))
+        if length > PUBLISHED.value_bytes:
+            return 0
+        size += length
+    for place, low, high in plan.ranges:
+        if not low <= values[place] <= high:
+            return 0
+    for place in plan.guids:
+        if not _GUID.fullmatch(values[place]):
+            return 0
+    return size
+
+
+def _remember_plan(properties: Mapping[str, Property]) -> None:
+    """Makes the plan of properties that were found good one by one."""
+    if len(properties) > _PLAN_NAMES_MAX:
+        return
+    types, values = zip(*properties.values(), strict=True)
+    if any(type(edm) is not EdmType for edm in types):
+        return
+    if len(_plans) >= _PLANS_KEPT:
+        _plans.clear()
+    _plans[tuple(properties), tuple(map(id, types))] = _Plan(
+        tuple(map(type, values)),
+        sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
+        + sum(STORED_BYTES[edm] for edm in types),
+        tuple(edm is EdmType.STRING for edm in types),
+        tuple(edm is EdmType.BINARY for edm in types) if EdmType.BINARY in types else None,
+        tuple((place, *_RANGES[edm]) for place, edm in enumerate(types) if edm in _RANGES),
+        tuple(place for place, edm in enumerate(types) if edm is EdmType.GUID),
+    )
 
 
 def utf16_units(text: str) -> int:
@@ -182,15 +263,11 @@ def _checked_name(name: str, limits: TableLimits) -> int:
     return found
 
 
-_FIXED_BYTES = {
-    EdmType.BOOLEAN: 1,
-    EdmType.DATETIME: 8,
-    EdmType.DOUBLE: 8,
-    EdmType.GUID: 16,
-    EdmType.INT32: 4,
-    EdmType.INT64: 8,
+_RANGES = {
+    EdmType.INT32: (INT32_MIN, INT32_MAX),
+    EdmType.INT64: (INT64_MIN, INT64_MAX),
+    EdmType.DATETIME: (_TICKS_MIN, TICKS_MAX),
 }
-_RANGES = {EdmType.INT32: (INT32_MIN, INT32_MAX), EdmType.INT64: (INT64_MIN, INT64_MAX)}
 
 
 def _value_bytes(edm: EdmType, value: object, limits: TableLimits) -> int:
@@ -204,12 +281,12 @@ def _value_bytes(edm: EdmType, value: object, limits: TableLimits) -> int:
         if edm is EdmType.DATETIME:
             if not _TICKS_MIN <= value <= TICKS_MAX:
                 raise TableError(400, "OutOfRangeInput")
-            return 8
+            return STORED_BYTES[edm]
         low, high = _RANGES.get(edm, (1, 0))
         if low <= value <= high:
-            return _FIXED_BYTES[edm]
+            return STORED_BYTES[edm]
     elif (kind is float and edm is EdmType.DOUBLE) or (kind is bool and edm is EdmType.BOOLEAN):
-        return _FIXED_BYTES[edm]
-    elif edm is EdmType.GUID and isinstance(value, str) and _GUID.fullmatch(value):
-        return 16
+        return STORED_BYTES[edm]
+    if edm is EdmType.GUID and isinstance(value, str) and _GUID.fullmatch(value):
+        return STORED_BYTES[edm]
     raise TableError(400, "InvalidInput")

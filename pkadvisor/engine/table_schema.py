@@ -46,7 +46,8 @@ async def create_table(rows: RowStore, request: CreateTableRequest, ticks: int) 
     def decide(table: TableRow | None, sequence: int) -> TableRow:
         if table is not None and not table.deleted_ticks:
             raise TableError(409, "TableAlreadyExists")
-        if table is not None and (not table.cleared or ticks < table.deleted_ticks + request.wait_ticks):
+        waits = table is not None and request.wait_ticks > max(0, ticks - table.deleted_ticks)
+        if table is not None and (waits or not table.cleared):
             raise TableError(409, "TableBeingDeleted")
         return TableRow(request.name, sequence, ticks)
 

@@ -33,6 +33,13 @@ class Flushed(msgspec.Struct, frozen=True, array_like=True, tag="f"):
     lengths: tuple[tuple[int, int], ...]
 
 
+class Cut(msgspec.Struct, frozen=True, array_like=True, tag="t"):
+    """A replica is about to be cut to ``length`` on the data device, as a seal asks."""
+
+    extent: int
+    length: int
+
+
 class Sealed(msgspec.Struct, frozen=True, array_like=True, tag="s"):
     """A replica is complete on the data device and ends at ``length`` for ever."""
 
@@ -58,9 +65,9 @@ class JournalMade(msgspec.Struct, frozen=True, array_like=True, tag="j"):
     journal: str
 
 
-Entry: TypeAlias = Created | Flushed | Sealed | Deleted | Doubtful | JournalMade
+Entry: TypeAlias = Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade
 
-_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Sealed | Deleted | Doubtful | JournalMade)
+_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -109,8 +116,11 @@ class Catalog:
             self.replicas[entry.extent] = CatalogReplica(entry.extent, entry.replicas)
         elif isinstance(entry, Flushed):
             for extent, length in entry.lengths:
-                if extent in self.replicas:
-                    self.replicas[extent].flushed = length
+                known = self.replicas.get(extent)
+                if known is not None and known.sealed is None:  # notes of flushes may overtake one another
+                    known.flushed = max(known.flushed, length)
+        elif isinstance(entry, Cut):
+            self.replicas[entry.extent].flushed = entry.length
         elif isinstance(entry, Sealed):
             replica = self.replicas[entry.extent]
             replica.sealed = replica.flushed = entry.length

@@ -38,7 +38,7 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.stream.state_log import StateLog
-from pkadvisor.engine.world import DataCorrupt, EngineError, Unreachable, World
+from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"
 EXTENTS = "extents"
@@ -56,6 +56,8 @@ class ExtentView(NamedTuple):
     replicas: tuple[str, ...]
     sealed: int | None
     coded: str = ""
+    attempt: int = 0
+    piece_bytes: int = 0
 
 
 class StreamManager:
@@ -126,7 +128,7 @@ class StreamManager:
         info = self.directory.extents.get(extent)
         if info is None:
             raise NotThere(f"there is no extent {extent}")
-        return ExtentView(extent, info.replicas, info.sealed, info.coded)
+        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt, info.piece_bytes)
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
@@ -259,23 +261,28 @@ class StreamManager:
         if len(self.directory.extents) >= self._options.extents_max:
             raise LimitReached(f"there are {self._options.extents_max} extents already")
         count = self._options.replicas
+        full: EngineError | None = None
         for _ in range(2 + len(self._nodes)):
             random = self._world.random("placement")
             replicas = place(self.usable(), self.room, count, random) or place(self._nodes, self.room, count, random)
             if replicas is None:
                 raise Unreachable(f"there are no {count} nodes in distinct fault and upgrade domains")
-            extent = await self._number()
+            extent = await self.new_number()
             self.making[extent] = None
             answers = await self._ask_all(replicas, "create", extent, replicas)
             if any(isinstance(answer, EngineError) for answer in answers):
                 del self.making[extent]
+                full = next((answer for answer in answers if isinstance(answer, DiskFull)), full)
                 continue
             await self.commit(AddExtent(name, extent, replicas))
             del self.making[extent]
             return extent
+        if full is not None:
+            raise full
         raise Unreachable(f"no {count} nodes took an extent of {name}")
 
-    async def _number(self) -> int:
+    async def new_number(self) -> int:
+        """A number that no extent and no coding has."""
         async with self._numbering:
             number = self._next_number
             if number >= self.directory.reserved_below:

@@ -10,7 +10,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.client import StreamClient
-from pkadvisor.engine.stream.errors import Fenced
+from pkadvisor.engine.stream.errors import Fenced, StreamExists
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
 from pkadvisor.engine.world import EngineError
 
@@ -138,7 +138,13 @@ class Stage:
 
     async def create(self, client: StreamClient, name: str) -> None:
         self.histories[name] = History(name)
-        await client.create(name, 1)
+        while True:
+            try:
+                return await client.create(name, 1)
+            except StreamExists:
+                return None
+            except EngineError:
+                await self.world.sleep(100 * MS)
 
     async def append(self, client: StreamClient, name: str, epoch: int, chance: Random) -> bool:
         """One append; False where the writer was fenced."""
