@@ -6,32 +6,15 @@ else in the package writes a limit down as a literal.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
-from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.dated_numbers import Limit, Numbers
 from pkadvisor.resources import resource
 from pkadvisor.toml_file import TomlFile
-
-LimitBasis = Literal["published", "derived", "assumed", "measured"]
-_BASES: tuple[str, ...] = get_args(LimitBasis)
-_NUMBER_MAX = 1e18
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """One number with its unit and its origin; ``date`` (ISO) is when it was last checked, or empty."""
-
-    name: str
-    value: float
-    unit: str
-    source: str
-    date: str
-    basis: LimitBasis
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +90,7 @@ class Limits:
 
     def check(self) -> tuple[tuple[str, str], ...]:
         """Relations that do not hold, as (name to correct, sentence); empty for every value that exists."""
-        return tuple(
-            (low, f"{low} ({getattr(self, low):g}) must not be above {high} ({getattr(self, high):g})")
-            for low, high in _ORDERED
-            if getattr(self, low) > getattr(self, high)
-        ) + tuple((name, f"{name} cannot exceed 1") for name in _SHARES if getattr(self, name) > 1)
+        return NUMBERS.broken(lambda name: float(getattr(self, name)))
 
     def with_value(self, name: str, value: float) -> Limits:
         """The limits with one number changed, as far as its kind and its relations to others let it.
@@ -161,7 +140,7 @@ _ORDERED = (
     ("read_latency_ms_p50", "read_latency_ms_p99"),
     ("write_latency_ms_p50", "write_latency_ms_p99"),
 )
-_KEYS = ("value", "unit", "source", "date", "basis")
+NUMBERS = Numbers("limit", NAMES, WHOLE, MAY_BE_ZERO, _SHARES, _ORDERED, texts=("store",))
 
 
 def default_limits() -> Limits:
@@ -191,84 +170,8 @@ def load_limits(*paths: Path | str | TomlFile) -> Limits:
 
 def _load(file: TomlFile, base: Limits | None) -> Limits:
     known = {limit.name: limit for limit in base.entries} if base else {}
-    store = base.store if base else ""
-    given: dict[str, Limit] = {}
-    for name, value in file.content.items():
-        if name == "schema":
-            if value != 1 or isinstance(value, bool):
-                raise file.error_at(
-                    name, None, f"schema {_shown(value)} is not one this version reads", "write schema = 1"
-                )
-        elif name == "store":
-            if not isinstance(value, str) or not value:
-                raise file.error_at(name, None, "store must be a name", 'e.g. store = "Azure Table Storage"')
-            store = value
-        elif name in NAMES:
-            given[name] = _limit(file, name, value, known.get(name))
-        else:
-            hint = did_you_mean(name, NAMES) or f"known limits: {', '.join(NAMES[:4])} …"
-            raise file.error_at(name, None, f"unknown limit '{name}'", hint)
-    missing = [name for name in NAMES if name not in given and name not in known]
-    if missing:
-        raise UsageError(f"lacks the limit '{missing[0]}'", where=str(file.path), fix="add it")
-    entries = tuple(given.get(name) or known[name] for name in NAMES)
-    numbers: dict[str, Any] = {e.name: int(e.value) if e.name in WHOLE else float(e.value) for e in entries}
-    try:
-        return Limits(store=store, entries=entries, **numbers)
-    except ValueError as error:
-        what = str(error)
-        # Point at whichever of the two related limits this file gives.
-        culprit = next((name for name in NAMES if name in given and re.search(rf"\b{name}\b", what)), NAMES[0])
-        raise file.error_at(culprit, "value", what, "change one of them") from None
 
+    def made(entries: tuple[Limit, ...], texts: Mapping[str, str]) -> Limits:
+        return Limits(store=texts["store"], entries=entries, **NUMBERS.values(entries))
 
-def _limit(file: TomlFile, name: str, value: Any, known: Limit | None) -> Limit:
-    if not isinstance(value, dict):
-        value = {"value": value}
-    section: Mapping[str, Any] = value
-    for key, part in section.items():
-        if key not in _KEYS:
-            hint = did_you_mean(key, _KEYS) or f"known: {', '.join(_KEYS)}"
-            raise file.error_at(name, key, f"{name}: unknown key '{key}'", hint)
-        if key != "value" and key != "date" and not isinstance(part, str):
-            raise file.error_at(name, key, f"{name}: {key} must be text, not {_shown(part)}", f'write {key} = "…"')
-    basis = section.get("basis", "assumed" if "value" in section or known is None else known.basis)
-    if basis not in _BASES:
-        raise file.error_at(name, "basis", f"{name}: basis {_shown(basis)} is none of {', '.join(_BASES)}")
-    unit = section.get("unit", known.unit if known else "")
-    if known is not None and unit != known.unit:
-        raise file.error_at(
-            name, "unit", f"{name}: the unit is {known.unit}, not {_shown(unit)}", f"convert the value to {known.unit}"
-        )
-    number = section.get("value", known.value if known else None)
-    changed = "value" in section
-    return Limit(
-        name=name,
-        value=_checked(file, name, number, unit),
-        unit=unit,
-        source=section.get("source", file.path.name if changed or known is None else known.source),
-        date=str(section.get("date", "" if changed or known is None else known.date)),
-        basis=basis,
-    )
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, int) and value.bit_length() > 128:  # repr refuses the largest ones
-        return "a very large number"
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _checked(file: TomlFile, name: str, number: object, unit: str) -> float:
-    of_unit = f" ({unit})" if unit else ""
-    if isinstance(number, bool) or not isinstance(number, int | float):
-        what = f"{name} must be a number{of_unit}, not {_shown(number)}"
-        raise file.error_at(name, "value", what, "write it without quotes")
-    # The bound comes first: a whole number of TOML may be too large for a float.
-    if not -_NUMBER_MAX < number < _NUMBER_MAX or number < 0 or (number == 0 and name not in MAY_BE_ZERO):
-        least = "0 or above" if name in MAY_BE_ZERO else "above 0"
-        what = f"{name} is {_shown(number)}; it must be {least} and below 1e18{of_unit}"
-        raise file.error_at(name, "value", what, "correct the value")
-    if name in WHOLE and number != int(number):
-        raise file.error_at(name, "value", f"{name} is {number}; it must be a whole number{of_unit}", "round it")
-    return number
+    return NUMBERS.read(file, known, {"store": base.store if base else ""}, made)

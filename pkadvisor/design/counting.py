@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.transforms import Hashed, Literal, Part
+from pkadvisor.table.accounting import ANSWER_BYTES, counted_by_bytes, group_most
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,16 +21,12 @@ if TYPE_CHECKING:
 
 RATE_ABSURD = 1_000.0
 """Times the account's target above which a rate is told to be a slip of the pen: assumed."""
-PAGE_BYTES_PER_ENTITY = 64.0
-"""Bytes of an entity in an answer beside its properties: assumed."""
 
 
 def capacity_weights(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
     """What each row of an entity counts toward a target that is stated for small entities: once for every started
     ``limits.capacity_entity_bytes``, at least once."""
-    return tuple(
-        float(max(1, math.ceil(size / bench.limits.capacity_entity_bytes))) for size in row_bytes(scheme, bench)
-    )
+    return tuple(float(counted_by_bytes(size, bench.limits.capacity_entity_bytes)) for size in row_bytes(scheme, bench))
 
 
 def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
@@ -39,7 +35,7 @@ def pages_of(scanned: Floats, returned: Floats, bench: Bench) -> Floats:
 
     limits = bench.limits
     by_entities = np.ceil(scanned / limits.page_entities)
-    by_bytes = np.ceil(returned * (bench.property_bytes + PAGE_BYTES_PER_ENTITY) / limits.page_bytes)
+    by_bytes = np.ceil(returned * (bench.property_bytes + ANSWER_BYTES) / limits.page_bytes)
     pages: Floats = np.maximum(by_entities, by_bytes)
     seconds = limits.scan_ms_per_entity / 1000
     if seconds * limits.page_entities > limits.query_execution_s:  # else a page is full before its time is over
@@ -55,8 +51,7 @@ def set_entities_most(scheme: KeyScheme, bench: Bench) -> int:
         for size, (_, row) in zip(sizes, scheme.each_key(), strict=True)
         if row is None or scheme.same_partition(row)
     ]
-    by_count = bench.limits.group_transaction_entities // len(inside)
-    return max(1, min(by_count, int(bench.limits.group_transaction_bytes / sum(inside))))
+    return group_most(sum(inside), len(inside), bench.limits)
 
 
 def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Population) -> bool:

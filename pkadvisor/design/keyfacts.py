@@ -27,6 +27,7 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
@@ -245,7 +246,7 @@ def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
     for key, row in scheme.each_key():
         length = sum(_length(part, bench.population) for part in (*key.partition, *key.row))
         full = row is None or row.copy == "full"
-        out.append(4 + 2 * length + (bench.property_bytes if full else POINTER_BYTES))
+        out.append(accounting.key_bytes(length) + (bench.property_bytes if full else POINTER_BYTES))
     bench.population.memo["row bytes"] = (scheme, bench.property_bytes, tuple(out))
     return tuple(out)
 
@@ -253,22 +254,16 @@ def row_bytes(scheme: KeyScheme, bench: Bench) -> tuple[float, ...]:
 def property_bytes(population: Population, declared: Mapping[str, int] | None = None) -> float:
     """Mean stored bytes of an entity's properties, by the published formula; declared sizes replace measured
     lengths."""
-    from pkadvisor.table.edm import STORED_BYTES
-
     total = 0.0
     for name, edm in population.types.items():
         if name in ("PartitionKey", "RowKey", "Timestamp") or not population.has(name):
             continue
         sizes = population.sizes(name)
-        each = 8.0 + 2 * len(name) + STORED_BYTES[edm]
-        if edm is EdmType.STRING:
-            each += 2 * (declared or {}).get(name, sizes.characters_mean)
-        elif edm is EdmType.BINARY:
-            each += (declared or {}).get(name, sizes.characters_mean / 2)
-        total += sizes.present * each
+        length = sizes.characters_mean / 2 if edm is EdmType.BINARY else sizes.characters_mean
+        total += sizes.present * accounting.property_bytes(len(name), edm, (declared or {}).get(name, length))
     for name, size in sorted((declared or {}).items()):
         if name not in population.types:
-            total += 8.0 + 2 * len(name) + 4 + 2 * size
+            total += accounting.property_bytes(len(name), EdmType.STRING, size)
     return total
 
 

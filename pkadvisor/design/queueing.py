@@ -1,4 +1,4 @@
-"""The laws between load and time at one partition: group transactions, throttling, retries, closed loops, waiting.
+"""The laws between load and time at one partition: throttling, retries, closed loops, waiting.
 
 Pure functions of plain numbers in seconds and entities per second. Each states its source; the figures that the papers
 measured are in the tests.
@@ -8,26 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-
-
-def group_cost(entities: float, speedup: float, group_entities: int) -> float:
-    """The service time of a group transaction of k entities, in single writes: S(k)/S(1) with S(k) = s0 + k·s1.
-
-    ``speedup`` is the published gain in entities/s of groups of ``group_entities`` against single writes (3 for 100:
-    Windows Azure Storage, SOSP 2011, section 6); it fixes s0/s1 (2.06). No group costs more than its writes one by one
-    or less than one of them.
-    """
-    if speedup >= group_entities:
-        return 1.0
-    if speedup <= 1:
-        return entities
-    single = speedup * (group_entities - 1) / (group_entities - speedup)  # S(1) / s1
-    return (single - 1 + entities) / single
-
-
-def group_gain(entities: float, speedup: float, group_entities: int) -> float:
-    """Entities/s in groups of k against entities/s one by one: k·S(1)/S(k)."""
-    return entities / group_cost(entities, speedup, group_entities)
 
 
 def rejected_share(offered: float, capacity: float) -> float:

@@ -15,7 +15,8 @@ from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.template import format_template
 from pkadvisor.design.transforms import ReverseTicks, Ticks, Time
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
-from pkadvisor.table.edm import STORED_BYTES, EdmType
+from pkadvisor.table.accounting import UNIT_BYTES, property_bytes
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -170,10 +171,10 @@ def _largest_properties(population: Population) -> float:
             column = pl.col(name)
             length = pl.lit(0)
             if edm is EdmType.STRING:
-                length = 2 * column.str.len_chars().cast(pl.Int64)
+                length = UNIT_BYTES * column.str.len_chars().cast(pl.Int64)
             elif edm is EdmType.BINARY:
                 length = column.bin.size().cast(pl.Int64)
-            fixed = 8 + 2 * len(name) + STORED_BYTES[edm]
+            fixed = property_bytes(len(name), edm)
             sizes.append(pl.when(column.is_not_null()).then(length + fixed).otherwise(0))
         frame = population.frame.head(population.rows)
         found = frame.select(pl.sum_horizontal(sizes).max()).item() if sizes else 0

@@ -65,7 +65,7 @@ class FrontEnd:
 
     async def _retry(self, key: bytes, request: Request) -> Answer:
         world, node = self._world, self._node
-        ends_ns = world.clock_ns(node) + self._options.request_ns
+        ends_ns = world.clock_ns(node) + self._options.operation_timeout_ns
         last: EngineError = NotServing("no map yet")
         first = True
         while world.clock_ns(node) < ends_ns:

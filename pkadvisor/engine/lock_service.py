@@ -14,6 +14,8 @@ granted* + lease + eps. A service that stood still, or started again, lengthens 
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
 
 from pkadvisor.engine.errors_partition import LeaseLost, LockHeld
@@ -194,15 +196,14 @@ class Lease:
             self.ends_ns = max(self.ends_ns, asked_ns + self._length_ns)
 
     async def keep(self) -> None:
-        """Renews with every heartbeat until the lease is lost."""
+        """Renews with every heartbeat until the lease is lost; an answer that is lost does not hold up the next one."""
         while self.epoch:
             await self._world.sleep(self._heartbeat_ns)
-            try:
-                await self.renew()
-            except LeaseLost:
-                return
-            except EngineError:
-                continue
+            self._world.spawn(self._renew_quietly(), self._node)
+
+    async def _renew_quietly(self) -> None:
+        with suppress(EngineError):
+            await self.renew()
 
     def drop(self) -> None:
         """Holds it no longer."""

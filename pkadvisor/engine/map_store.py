@@ -54,8 +54,11 @@ class MapStore:
         else:
             await streams.create(STREAM, epoch)
         found: PartitionMap | None = None
+        empty = True
         async for _, block in streams.records(STREAM):
-            found = _follow(found, _decode(block))
+            found, empty = _follow(found, _decode(block)), False
+        if found is None and not empty:
+            raise DataCorrupt("the partition map has changes and no snapshot")
         store = cls(streams, epoch, options, found or first_map(boundaries))
         await store._snapshot()
         return store
@@ -93,12 +96,15 @@ class MapStore:
 
 
 def _follow(found: PartitionMap | None, record: _Record) -> PartitionMap | None:
-    """The map after one more record; a record that lies there twice changes nothing. DataCorrupt: one is missing."""
+    """The map after one more record; one that lies there twice, or before the first snapshot, changes nothing.
+
+    Changes before it are left where the extent that holds the snapshot began with them. DataCorrupt: one is missing.
+    """
     if record.whole is not None:
         return record.whole if found is None or record.whole.version >= found.version else found
     change = record.change
-    if change is None or (found is not None and change.version <= found.version):
+    if change is None or found is None or change.version <= found.version:
         return found
-    if found is None or change.version != found.version + 1:
+    if change.version != found.version + 1:
         raise DataCorrupt("the partition map misses a change")
     return apply(found, change)

@@ -195,7 +195,9 @@ class MetadataStream:
     async def append(self, root: Root) -> None:
         """Writes the next root; on return it holds. The caller holds the stream."""
         assert len(self._latches) == 1, "the stream is held while a root is written"
-        root = msgspec.structs.replace(root, epoch=self._epoch, version=self.root.version + 1)
+        used = extents_of(root)
+        inherited = tuple(extent for extent in root.inherited if extent in used)
+        root = msgspec.structs.replace(root, epoch=self._epoch, version=self.root.version + 1, inherited=inherited)
         (location,) = await self._streams.append(self._name, [encode_root(root)], self._epoch)
         self.root = root
         if location.extent != self._extent:

@@ -15,11 +15,12 @@ from pkadvisor.engine.simulated_disk import SimulatedDisk
 from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.swarm import Plagues
 from pkadvisor.engine.tasks import Killed
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.world import DataCorrupt, DiskError, EngineError
 
 MS = 1_000_000
 SPINDLE_NS = 2_300_000_000  # the slowest answer of a spindle that the paper tells of (SOSP 2011, 4.2)
 NODE = "nemesis"
+BOOTS = 20
 
 Action = Callable[[], Awaitable[object]]
 
@@ -121,8 +122,12 @@ class Nemesis:
         self._hurt.pop(node, None)
 
     async def _start(self, node: str) -> None:
-        """Starts a node, as often as it needs; returns when it has started, or has crashed once more."""
+        """Starts a node, as often as it needs; returns when it has started, or has crashed once more.
+
+        When all is healed and it still cannot start from what its disks hold, it gets new ones, as from an operator.
+        """
         world = self._world
+        failures = 0
         while True:
             boot = world.boot_of(node)
             try:
@@ -130,7 +135,13 @@ class Nemesis:
                 return
             except EngineError as error:
                 world.event("boot failed", node, type(error).__name__)
-                world.crash(node)
+                failures += 1
+                change = self._healed and failures > BOOTS and isinstance(error, DiskError | DataCorrupt)
+                if change and self._may_lose_all(node):
+                    world.event("disks changed after failed boots", node)
+                    world.crash(node, lose_disks=True)
+                else:
+                    world.crash(node)
                 await world.sleep(100 * MS)
             except Killed:
                 if not self._healed:
@@ -254,8 +265,7 @@ class Nemesis:
     async def _wipe(self) -> None:
         """A node comes back without any of its disks."""
         node = self._choose()
-        disks = [disk for disk in self._world.disks() if disk.node == node]
-        if node is None or not disks or not all(self._may_lose(disk) for disk in disks):
+        if node is None or not self._may_lose_all(node):
             return
         self._world.event("wipe", node)
         self._world.crash(node, lose_disks=True)
@@ -277,6 +287,10 @@ class Nemesis:
                 file.flip(at, self._chance.getrandbits(3))
             else:
                 file.spoil(at, at + 1)
+
+    def _may_lose_all(self, node: str) -> bool:
+        disks = [disk for disk in self._world.disks() if disk.node == node]
+        return bool(disks) and all(self._may_lose(disk) for disk in disks)
 
     def _may_lose(self, disk: SimulatedDisk) -> bool:
         return all(disk.may_damage(file.name, 0, file.size()) for file in disk.files())

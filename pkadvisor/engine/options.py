@@ -27,6 +27,12 @@ class EngineOptions:
     garbage_grace_ns: int = 10 * MINUTE
     poll_period_ns: int = 10 * SECOND
     scrub_period_ns: int = 3 * 24 * 60 * MINUTE
+    node_lost_ns: int = 10 * MINUTE
+    background_bytes: int = 256 << 20
+    fragment_piece_bytes: int = 64 << 10
+    erasure_code: str = ""
+    erasure_suffixes: tuple[str, ...] = ("/blob",)
+    erasure_after_ns: int = 10 * MINUTE
 
     # partition layer: one range
     memory_table_bytes: int = 64 << 20
@@ -58,6 +64,16 @@ class EngineOptions:
     range_requests_per_s: int = 2_000
     server_requests_per_s: int = 10_000
     server_bytes_per_s: int = 125_000_000
-    request_ns: int = 30 * SECOND
     route_retry_ns: int = 50 * MS
     map_snapshot_changes: int = 64
+
+    # capacity: what the service does with more than it can take
+    range_rate_multiple: float = 2.0
+    queue_wait_ns_max: int = 5 * SECOND
+    elastic_wait_ns_max: int = 50 * MS
+    operation_timeout_ns: int = 30 * SECOND
+    rejection_ns: int = 2 * MS
+
+    # the queue of work items
+    visibility_timeout_ns: int = 30 * SECOND
+    message_time_to_live_ns: int = 7 * 24 * 60 * MINUTE

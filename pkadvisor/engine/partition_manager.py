@@ -400,7 +400,10 @@ class Term:
         if server not in self._alive:
             raise LeaseLost(server)
         await self._order(entry.server, "offload", entry.number, entry.epoch)
-        (given,) = await self._assign([replace(entry, server=server, session=self._alive[server])])
+        session = self._alive.get(server)
+        if session is None:
+            raise LeaseLost(server)
+        (given,) = await self._assign([replace(entry, server=server, session=session)])
         self.balancer.moved(self._world.clock_ns(self._node), entry.number)
         await self._load(given)
         return given

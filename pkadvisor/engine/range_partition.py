@@ -308,8 +308,6 @@ class RangePartition:
             if self.state is not SERVING:
                 self._refuse(self.low)
             root = change(self.metadata.root)
-            used = extents_of(root)
-            root = replace(root, inherited=tuple(extent for extent in root.inherited if extent in used))
             try:
                 await self.metadata.append(root)
             except EngineError as error:
@@ -459,10 +457,10 @@ async def open_range(
     tree = await Tree.open(streams, data_name, epoch, options, root.checkpoints, root.low, root.high, cache=cache)
     # Records before the owner's mark are older; a deposed owner's behind it are not applied (hardening of 1.5.3).
     if made:
-        sequence, log_bytes, last = root.sequence, 0, None
+        sequence, log_bytes = root.sequence, 0
     else:
         found = await replay(streams, log_name, root.log_start, root.sequence, tree.apply)
-        sequence, log_bytes, last = found.sequence, found.bytes, found.last
+        sequence, log_bytes = found.sequence, found.bytes
         for name, count in (
             ("duplicate record replayed", found.duplicates),
             ("stale record not applied", found.stale),
@@ -484,5 +482,5 @@ async def open_range(
     finally:
         metadata.release()
     log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply)
-    log.last, log.bytes = last or marked, log_bytes
+    log.last, log.bytes = marked, log_bytes
     return RangePartition(world, node, streams, options, metadata, tree, log, cache)

@@ -10,8 +10,12 @@ A blocked pair of nodes loses every message; a clogged one holds them back until
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from random import Random
 from typing import Any, Protocol
+
+import msgspec
 
 from pkadvisor.engine.faults import NetworkFaults, draw_ns, happens
 from pkadvisor.engine.tasks import Future, Task, Timer
@@ -62,6 +66,7 @@ class SimulatedNetwork:
         self._pending: dict[Future[Any], str] = {}
         self.faults = faults
         self.messages = 0
+        self.check_values = False
 
     # ------------------------------------------------------------------------------------------------ calls
 
@@ -79,6 +84,8 @@ class SimulatedNetwork:
         """One call; Unreachable where no answer came in time."""
         host = self._host
         await host.alive(source)
+        if self.check_values:
+            assert_immutable(arguments, f"an argument of {service}.{method}")
         if source == target:
             instance = host.service(target, service)
             if instance is None:
@@ -122,6 +129,8 @@ class SimulatedNetwork:
                 raise
             reply.fail(error)
         else:
+            if self.check_values:
+                assert_immutable(value, f"the result of {type(instance).__name__}.{method}")
             self._answer(target, source, reply, value, None)
 
     def _answer(self, source: str, target: str, reply: Future[Any], value: object, error: EngineError | None) -> None:
@@ -215,3 +224,22 @@ class SimulatedNetwork:
     def _pairs(sources: Collection[str], targets: Collection[str], both_ways: bool) -> list[tuple[str, str]]:
         forth = [(source, target) for source in sources for target in targets if source != target]
         return list(dict.fromkeys(forth + [(target, source) for source, target in forth] if both_ways else forth))
+
+
+def assert_immutable(value: object, what: str) -> None:
+    """Fails where a value that crosses the network could be changed by one side under the hands of the other."""
+    if value is None or isinstance(value, bool | int | float | str | bytes | Enum | BaseException):
+        return
+    if isinstance(value, tuple | frozenset):
+        for part in value:
+            assert_immutable(part, what)
+        return
+    if is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
+        for field in fields(value):
+            assert_immutable(getattr(value, field.name), what)
+        return
+    if isinstance(value, msgspec.Struct) and value.__struct_config__.frozen:
+        for name in value.__struct_fields__:
+            assert_immutable(getattr(value, name), what)
+        return
+    raise AssertionError(f"{what} can be changed: {type(value).__name__}")

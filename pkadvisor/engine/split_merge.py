@@ -34,20 +34,19 @@ from pkadvisor.engine.world import EngineError, World
 
 
 async def split(
-    partition: RangePartition, at: bytes, left_number: int, right_number: int, epoch: int | None = None
+    partition: RangePartition, at: bytes, left_number: int, right_number: int, epoch: int
 ) -> tuple[RangePartition, RangePartition]:
     """Divides a range at ``at``, the first place of some PartitionKey; both children serve on the same node.
 
-    ``epoch`` is that of the children (the next one if not given). ValueError: ``at`` lies inside a PartitionKey (P5) or
-    outside of the range. EngineError: see ``happened`` whether the parent is still there.
+    ``epoch`` is that of the children, handed out for them and nobody else. ValueError: ``at`` lies inside a
+    PartitionKey (P5) or outside of the range. EngineError: see ``happened`` whether the parent is still there.
     """
     if not partition.low < at or (partition.high is not None and at >= partition.high):
         raise ValueError("a range is divided inside its bounds")
     if partition_boundary(at) != at:
         raise ValueError("a range is divided between PartitionKeys, never inside one")
     assert len({partition.number, left_number, right_number}) == 3, "children have numbers of their own"
-    epoch = partition.epoch + 1 if epoch is None else epoch
-    assert epoch > partition.epoch
+    assert epoch > partition.epoch, "epochs grow"
     numbers = left_number, right_number
     change = MultiModify(
         id=f"split {partition.number} into {left_number} and {right_number}",
@@ -64,18 +63,17 @@ async def split(
     return left, right
 
 
-async def merge(left: RangePartition, right: RangePartition, number: int, epoch: int | None = None) -> RangePartition:
+async def merge(left: RangePartition, right: RangePartition, number: int, epoch: int) -> RangePartition:
     """Joins two neighbours on one node into the range ``number``, which serves there.
 
-    ``epoch`` is that of the child (the next one if not given). ValueError: they are no neighbours. EngineError: see
-    ``happened`` whether the parents are still there.
+    ``epoch`` is that of the child, handed out for it and nobody else. ValueError: they are no neighbours.
+    EngineError: see ``happened`` whether the parents are still there.
     """
     if left.high is None or left.high != right.low:
         raise ValueError("only neighbours merge")
     assert len({left.number, right.number, number}) == 3, "the merged range has a number of its own"
     later = max(left.epoch, right.epoch)
-    epoch = later + 1 if epoch is None else epoch
-    assert epoch > later
+    assert epoch > later, "epochs grow"
     parents = stream_names(left.number), stream_names(right.number)
     change = MultiModify(
         id=f"merge {left.number} and {right.number} into {number}",

@@ -21,8 +21,6 @@ from pkadvisor.design.lognormal import (
 )
 from pkadvisor.design.queueing import (
     closed_loop,
-    group_cost,
-    group_gain,
     rejected_share,
     response_curve,
     retry_equilibrium,
@@ -30,6 +28,7 @@ from pkadvisor.design.queueing import (
     waiting_quantile,
 )
 from pkadvisor.limits import default_limits
+from pkadvisor.table.accounting import group_cost, group_gain
 
 LIMITS = default_limits()
 SPEEDUP, GROUP = LIMITS.group_transaction_speedup, LIMITS.group_transaction_entities

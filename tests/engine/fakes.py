@@ -73,6 +73,8 @@ class MemoryStreams:
         self.streams.pop(name, None)
 
     async def drop_before(self, name: str, start: Location) -> None:
+        if name not in self.streams:
+            raise StreamMissing(name)
         kept = self.streams[name]
         if start.extent in kept:
             self.streams[name] = kept[kept.index(start.extent) :]

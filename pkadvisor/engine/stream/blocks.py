@@ -24,6 +24,11 @@ _LAST = 0x8000_0000
 
 def encode(extent: int, offset: int, blocks: Sequence[bytes]) -> tuple[bytes, list[int]]:
     """The bytes of one append at an offset of an extent, and the length of each block with its header."""
+    if len(blocks) == 1:
+        block = blocks[0]
+        marked = len(block) | _LAST
+        checksum = extend(value(_PLACE.pack(extent, offset, marked)), block)
+        return _HEADER.pack(marked, checksum) + block, [HEADER_BYTES + len(block)]
     last = len(blocks) - 1
     parts: list[bytes] = []
     lengths: list[int] = []
@@ -74,6 +79,13 @@ def scan(extent: int, offset: int, data: bytes) -> tuple[list[tuple[int, int]], 
 
 def check_whole(extent: int, offset: int, data: bytes) -> None:
     """DataCorrupt where ``data`` is anything but whole appends of the extent at the offset."""
+    if len(data) >= HEADER_BYTES:
+        marked, checksum = _HEADER.unpack_from(data)
+        if (
+            marked == (len(data) - HEADER_BYTES) | _LAST
+            and extend(value(_PLACE.pack(extent, offset, marked)), data[HEADER_BYTES:]) == checksum
+        ):
+            return  # one append of one block, as most are
     _, whole = scan(extent, offset, data)
     if whole != len(data):
         raise DataCorrupt(f"extent {extent}, offset {offset + whole}: not whole appends")

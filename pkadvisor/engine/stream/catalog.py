@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from pkadvisor.engine.stream.locks import Lock
-from pkadvisor.engine.stream.record_file import RecordFile, frame
+from pkadvisor.engine.stream.state_log import StateLog
 from pkadvisor.engine.world import DataCorrupt, Disk, World
 
 NAME = "catalog"
@@ -32,6 +31,13 @@ class Flushed(msgspec.Struct, frozen=True, array_like=True, tag="f"):
     """So many bytes of open replicas are durable on the data device."""
 
     lengths: tuple[tuple[int, int], ...]
+
+
+class Cut(msgspec.Struct, frozen=True, array_like=True, tag="t"):
+    """A replica is about to be cut to ``length`` on the data device, as a seal asks."""
+
+    extent: int
+    length: int
 
 
 class Sealed(msgspec.Struct, frozen=True, array_like=True, tag="s"):
@@ -59,9 +65,9 @@ class JournalMade(msgspec.Struct, frozen=True, array_like=True, tag="j"):
     journal: str
 
 
-Entry: TypeAlias = Created | Flushed | Sealed | Deleted | Doubtful | JournalMade
+Entry: TypeAlias = Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade
 
-_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Sealed | Deleted | Doubtful | JournalMade)
+_DECODER = msgspec.msgpack.Decoder(Created | Flushed | Cut | Sealed | Deleted | Doubtful | JournalMade)
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -82,18 +88,14 @@ class Catalog:
     """The catalog of one node."""
 
     def __init__(self, world: World, node: str, disk: Disk) -> None:
-        self._world = world
         self._node = node
-        self._disk = disk
-        self._log: RecordFile
-        self._compacting = Lock()
-        self._noting = 0
+        self._log = StateLog(world, node, disk, NAME, self._snapshot, COMPACT_BYTES)
         self.journal = ""
         self.replicas: dict[int, CatalogReplica] = {}
 
     async def open(self) -> None:
         """Reads the catalog. DataCorrupt where it was damaged at rest: then the device counts as lost."""
-        self._log, recovered = await RecordFile.open(self._world, self._node, self._disk, NAME)
+        recovered = await self._log.open()
         if recovered.damaged_inside:
             raise DataCorrupt(f"{self._node}: the catalog of replicas is damaged")
         for body in recovered.bodies:
@@ -103,29 +105,22 @@ class Catalog:
         """Begins an empty catalog in place of a damaged one."""
         self.replicas.clear()
         self.journal = ""
-        await self._compact()
+        await self._log.renew()
 
     async def note(self, entry: Entry) -> None:
         """Makes an entry durable, then true."""
-        async with self._compacting:
-            pass
-        self._noting += 1
-        try:
-            await self._log.append(_ENCODER.encode(entry))
-        finally:
-            self._noting -= 1
-        self._apply(entry)
-        if self._log.size() > COMPACT_BYTES + 256 * len(self.replicas) and not self._noting:
-            async with self._compacting:
-                await self._compact()
+        await self._log.commit(_ENCODER.encode(entry), lambda: self._apply(entry))
 
     def _apply(self, entry: Entry) -> None:
         if isinstance(entry, Created):
             self.replicas[entry.extent] = CatalogReplica(entry.extent, entry.replicas)
         elif isinstance(entry, Flushed):
             for extent, length in entry.lengths:
-                if extent in self.replicas:
-                    self.replicas[extent].flushed = length
+                known = self.replicas.get(extent)
+                if known is not None and known.sealed is None:  # notes of flushes may overtake one another
+                    known.flushed = max(known.flushed, length)
+        elif isinstance(entry, Cut):
+            self.replicas[entry.extent].flushed = entry.length
         elif isinstance(entry, Sealed):
             replica = self.replicas[entry.extent]
             replica.sealed = replica.flushed = entry.length
@@ -138,6 +133,9 @@ class Catalog:
         else:
             self.journal = entry.journal
 
+    def _snapshot(self) -> Iterable[bytes]:
+        return map(_ENCODER.encode, self._entries())
+
     def _entries(self) -> Iterable[Entry]:
         if self.journal:
             yield JournalMade(self.journal)
@@ -149,8 +147,3 @@ class Catalog:
                 yield Flushed(((replica.extent, replica.flushed),))
             if replica.doubtful and replica.sealed is None:
                 yield Doubtful((replica.extent,))
-
-    async def _compact(self) -> None:
-        whole = b"".join(frame(_ENCODER.encode(entry), number) for number, entry in enumerate(self._entries(), 1))
-        await self._disk.replace(NAME, whole)
-        self._log, _ = await RecordFile.open(self._world, self._node, self._disk, NAME)

@@ -16,8 +16,10 @@ from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify
-from pkadvisor.engine.stream.blocks import scan
+from pkadvisor.engine.stream.blocks import decode, scan
+from pkadvisor.engine.stream.coding import CodedReader, Coding
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamError
+from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
 from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
@@ -48,9 +50,10 @@ class StreamClient:
         tail = self._tails.get(name)
         if tail is None or tail[0] != epoch:
             tail = await self._tail(name, epoch, 0)
+        most = self._options.block_bytes_max
         for block in blocks:
-            if len(block) > self._options.block_bytes_max:
-                raise LimitReached(f"a block of {len(block)} bytes; at most {self._options.block_bytes_max}")
+            if len(block) > most:
+                raise LimitReached(f"a block of {len(block)} bytes; at most {most}")
         sent = tuple(blocks)
         assert sent, "an append has a block"
         full = 0
@@ -58,6 +61,8 @@ class StreamClient:
             extent = tail[1]
             try:
                 places = await self._world.call(self._node, tail[2], EXTENTS, "append", extent, sent)
+                if len(places) == 1:
+                    return [_new_location((extent, *places[0]))]
                 return [Location(extent, offset, length) for offset, length in places]
             except EngineError as error:
                 if isinstance(error, DiskFull):
@@ -77,13 +82,17 @@ class StreamClient:
         if known is not None and known[0] > epoch:
             raise Fenced(f"{name} belongs to {known[0]}, no longer to {epoch}")
         pause_ns = 10 * MS
+        full = 0
         while True:
             try:
                 view = await self._world.call(self._node, self._manager, SERVICE, "tail", name, epoch, failed)
             except StreamError:
                 self._tails.pop(name, None)
                 raise
-            except EngineError:
+            except EngineError as error:
+                full += isinstance(error, DiskFull)
+                if full == FULL_TRIES:
+                    raise
                 await self._world.sleep(pause_ns)
                 pause_ns = min(2 * pause_ns, SECOND)
                 continue
@@ -98,23 +107,32 @@ class StreamClient:
 
     async def read(self, location: Location) -> bytes:
         """The block at a location, from any replica that answers. NotThere, DataCorrupt, Unreachable."""
-        extent, offset, length = location
+        extent = location.extent
         view = self._extents.get(extent)
         if view is None:
             view = await self._locate(extent)
-        failed: EngineError = NotThere(str(location))
-        for fresh in (False, True):
-            if fresh:
-                view = await self._locate(extent)
-            for replica in view.replicas:
-                try:
-                    found: bytes = await self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length)
-                    return found
-                except EngineError as error:
-                    if isinstance(error, DataCorrupt):
-                        self._world.event("damaged block", replica, extent, offset)
-                    failed = error
-        raise failed
+        try:
+            return await self._block(view, location, self._options.read_deadline_ns)
+        except EngineError:
+            return await self._block(await self._locate(extent), location, 0)
+
+    async def _block(self, view: ExtentView, location: Location, deadline_ns: int) -> bytes:
+        """A block, from the first replica that has it undamaged, or from the fragments of a coded extent."""
+        extent, offset, length = location
+        if view.coded:
+            return decode(extent, offset, await self._coded(view, offset, length))
+        return await first_good(
+            self._world,
+            self._node,
+            view.replicas,
+            lambda replica: self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns),
+            hedge_ns=self._options.read_deadline_ns,
+        )
+
+    async def _coded(self, view: ExtentView, offset: int, length: int) -> bytes:
+        assert view.sealed is not None, "only a sealed extent is coded"
+        coding = Coding(view.extent, view.attempt, view.coded, view.piece_bytes, view.sealed, view.replicas)
+        return await CodedReader(self._world, self._node, self._options.read_deadline_ns).read(coding, offset, length)
 
     async def _locate(self, extent: int) -> ExtentView:
         view: ExtentView = await self._ask("locate", extent)
@@ -184,8 +202,12 @@ class StreamClient:
                 try:
                     size = want
                     while True:
-                        piece = await self._world.call(
-                            self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
+                        piece = (
+                            await self._coded(view, begin, size)
+                            if view.coded
+                            else await self._world.call(
+                                self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
+                            )
                         )
                         blocks, whole = scan(extent, begin, piece)
                         if whole:

@@ -15,7 +15,8 @@ from struct import Struct
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
-from pkadvisor.engine.stream.catalog import Catalog, Created, Deleted, Doubtful, Flushed, JournalMade, Sealed
+from pkadvisor.engine.stream.catalog import Catalog, Created, Cut, Deleted, Doubtful, Flushed, JournalMade, Sealed
+from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.record_file import RecordFile
 from pkadvisor.engine.stream.replica import Replica
@@ -42,12 +43,15 @@ class ExtentNode:
         self._data = world.disk(name, "data")
         self._journals = world.disk(name, "journal")
         self._catalog = Catalog(world, name, self._data)
+        self.device = Device(world, name, options)
         self._journal: RecordFile
         self._segment = 0
         self._segments: list[tuple[str, RecordFile | None]] = []
         self._rotating = False
+        self._rotate_wanted = True
         self._rotate_at = options.journal_segment_bytes
         self.replicas: dict[int, Replica] = {}
+        self.damaged: dict[int, None] = {}
 
     # ------------------------------------------------------------------------------------------------ start
 
@@ -130,19 +134,22 @@ class ExtentNode:
 
     async def create(self, extent: int, replicas: tuple[str, ...]) -> None:
         """Opens an empty replica; the first of ``replicas`` is the primary. Doing it again does nothing."""
-        if extent in self.replicas:
+        known = self.replicas.get(extent)
+        if known is None:
+            file = await self._data.open(file_name(extent))
+            known = self.replicas.get(extent)
+        if known is not None:
+            async with known.lock:  # the same request came twice: it is made when it is durable
+                self._still_here(known)
             return
-        replica = Replica(extent, replicas, await self._data.open(file_name(extent)))
-        if extent in self.replicas:
-            return
+        replica = self.replicas[extent] = Replica(extent, replicas, file)
         replica.closed = "not yet made"
-        self.replicas[extent] = replica
-        try:
-            await self._catalog.note(Created(extent, replicas))
-        except DiskError:
-            self.replicas.pop(extent, None)
-            raise
-        if replica.closed == "not yet made":
+        async with replica.lock:
+            try:
+                await self._catalog.note(Created(extent, replicas))
+            except DiskError:
+                del self.replicas[extent]
+                raise
             replica.closed = ""
 
     async def append(self, extent: int, blocks: tuple[bytes, ...]) -> tuple[tuple[int, int], ...]:
@@ -245,17 +252,22 @@ class ExtentNode:
         await self._store(replica, data)
 
     async def _store(self, replica: Replica, data: bytes) -> None:
-        """Makes bytes durable here: in the journal, or on the data device where the journal refuses."""
+        """Makes bytes durable here: in the journal, or on the data device where the journal refuses or is stuck."""
+        replica.require_open()  # a freeze may have come between the round and this part of it
         offset = replica.length
         replica.accept(data)
         replica.in_flight += 1
         journal = self._journal
         try:
+            if journal.busy and self._stalled(journal):
+                raise DiskError(f"{self.name}: the journal is slow")
             await journal.append(_PLACE.pack(replica.extent, offset) + data)
         except DiskError as refused:
             self._world.event("journal refused", self.name, replica.extent)
             try:
                 await self._flush(replica)
+                if replica.flushed < offset + len(data):
+                    raise refused
                 await self._catalog.note(Flushed(((replica.extent, replica.flushed),)))
             except DiskError:
                 replica.closed = replica.closed or "no device took an append"
@@ -265,29 +277,40 @@ class ExtentNode:
         if replica.durable < end:
             replica.durable = end
         replica.landed()
-        size = journal.size()
-        if size >= self._rotate_at and not self._rotating and journal is self._journal:
-            if size >= self._rotate_at + self._options.journal_segment_bytes:
-                await self._rotate()
-            else:
-                self._world.spawn(self._rotate(), self.name)
+        if journal.size() >= self._rotate_at or journal.broken:
+            await self._rotate_soon(journal)
+
+    def _stalled(self, journal: RecordFile) -> bool:
+        since_ns = journal.busy_since_ns()
+        now_ns = self._world.clock_ns(self.name)
+        return since_ns is not None and now_ns - since_ns > self._options.spindle_unserved_ns_max
+
+    async def _rotate_soon(self, journal: RecordFile) -> None:
+        """Beside the appends; by this one where the segment is twice as long as it should be and nobody had time."""
+        if journal is not self._journal or self._rotating:
+            return
+        if not self._rotate_wanted:
+            self._rotate_wanted = True
+            self._world.spawn(self._rotate(), self.name)
+        elif journal.size() >= self._rotate_at + self._options.journal_segment_bytes:
+            await self._rotate()
 
     # ------------------------------------------------------------------------------------------------ data device
 
     async def _flush(self, replica: Replica) -> None:
         """Writes what is only in memory and the journal to the data device, in one piece."""
         async with replica.lock:
-            if replica.flushed < replica.length and replica.sealed is None and not replica.lost:
+            here = self.replicas.get(replica.extent) is replica
+            if here and replica.flushed < replica.length and replica.sealed is None and not replica.lost:
                 if replica.file.size() != replica.flushed:
                     await replica.file.truncate(replica.flushed)
                 end = replica.length
-                await replica.file.append(b"".join(replica.chunks))
-                await replica.file.sync()
+                await self.device.write(replica.file, b"".join(replica.chunks))
                 replica.flushed_to(end)
 
     async def _rotate(self) -> None:
         """Begins a new segment of the journal, flushes what the older ones hold, and deletes them."""
-        if self._rotating:
+        if self._rotating or not self._rotate_wanted:
             return
         self._rotating = True
         try:
@@ -311,8 +334,11 @@ class ExtentNode:
                 self._segments.remove(segment)
         except DiskError as error:
             self._world.event("journal kept", self.name, repr(error))
+            for replica in self.replicas.values():
+                if replica.offsets:
+                    replica.closed = replica.closed or "the data device refused"
             self._rotate_at += self._options.journal_segment_bytes
-        self._rotating = False
+        self._rotating = self._rotate_wanted = False
 
     # ------------------------------------------------------------------------------------------------ sealing
 
@@ -331,9 +357,10 @@ class ExtentNode:
         replica = self._replica(extent)
         replica.frozen = True
         await replica.settled()
-        await self._bring_to(replica, length, sources)
         async with replica.lock:
+            self._still_here(replica)
             if replica.sealed is None:
+                await self._bring_to(replica, length, sources)
                 await self._catalog.note(Sealed(extent, length))
                 replica.sealed = length
                 replica.uncertain = False
@@ -341,26 +368,28 @@ class ExtentNode:
         assert replica.sealed == length, "a sealed length never changes"
 
     async def _bring_to(self, replica: Replica, length: int, sources: Sequence[str]) -> None:
-        async with replica.lock:
-            if replica.sealed is not None:
-                return
-            if replica.length > replica.durable:
-                replica.cut(replica.durable)
-            if replica.length > length:
-                self._world.event("replica longer at seal", self.name, replica.extent)
-                if replica.flushed > length:
-                    await self._catalog.note(Flushed(((replica.extent, length),)))
-                replica.cut(length)
-            while replica.length < length:
-                self._world.event("replica shorter at seal", self.name, replica.extent)
-                replica.accept(await self._rest_of(replica, length, sources))
-            if replica.file.size() > replica.flushed:
-                await replica.file.truncate(replica.flushed)
-            if replica.flushed < length:
-                await replica.file.append(b"".join(replica.chunks))
-                await replica.file.sync()
-                replica.flushed_to(length)
-            assert replica.length == replica.flushed == length
+        """Cuts or fills a replica, and has all of it on the data device. Its lock is held."""
+        if replica.length > replica.durable:
+            replica.cut(replica.durable)
+        if replica.length > length:
+            self._world.event("replica longer at seal", self.name, replica.extent)
+            if replica.flushed > length:
+                await self._catalog.note(Cut(replica.extent, length))
+            replica.cut(length)
+        elif replica.length < length:
+            self._world.event("replica shorter at seal", self.name, replica.extent)
+            replica.accept(await self._rest_of(replica, length, sources))
+        if replica.file.size() > replica.flushed:
+            await replica.file.truncate(replica.flushed)
+        if replica.flushed < length:
+            await self.device.write(replica.file, b"".join(replica.chunks))
+            replica.flushed_to(length)
+        assert replica.length == replica.flushed == length
+
+    def _still_here(self, replica: Replica) -> None:
+        """NotThere where the replica was deleted while somebody waited for its lock."""
+        if self.replicas.get(replica.extent) is not replica:
+            raise NotThere(f"extent {replica.extent} was deleted from {self.name}")
 
     async def _rest_of(self, replica: Replica, length: int, sources: Sequence[str]) -> bytes:
         """The bytes that the replica lacks, from the first source that has them undamaged."""
@@ -402,19 +431,28 @@ class ExtentNode:
             if self.replicas.get(extent) is replica:
                 await self._catalog.note(Deleted(extent))
                 del self.replicas[extent]
+                self.damaged.pop(extent, None)
                 await self._data.delete(file_name(extent))
 
     # ------------------------------------------------------------------------------------------------ reads
 
-    async def read(self, extent: int, offset: int, length: int) -> bytes:
-        """The block at a place, checked. NotThere, DataCorrupt, ReadFailed."""
+    async def read(self, extent: int, offset: int, length: int, deadline_ns: int = 0) -> bytes:
+        """The block at a place, checked. NotThere, DataCorrupt, ReadFailed.
+
+        TooSlow, at once, where the device cannot serve it within the deadline (0: none).
+        """
         replica = self._replica(extent)
         data = replica.held(offset, length)
         if data is None:
             if offset + length > replica.length:
                 raise NotThere(f"extent {extent}: {offset} + {length} is beyond its end {replica.length}")
-            data = await replica.file.read(offset, length)
-        return decode(extent, offset, data)
+            data = await self.device.read(replica.file, offset, length, deadline_ns)
+        try:
+            return decode(extent, offset, data)
+        except DataCorrupt:
+            if replica.sealed is not None:
+                self.damaged[extent] = None
+            raise
 
     async def read_bytes(self, extent: int, offset: int, length: int, sealed_only: bool) -> bytes:
         """Durable bytes of a replica as they are, for loads and copies; whoever reads them checks them."""
@@ -452,6 +490,7 @@ class ExtentNode:
         for replica in self.replicas.values():
             if not replica.lost:
                 replica.check()
+        self.device.check()
 
 
 def _places(start: int, lengths: Sequence[int]) -> tuple[tuple[int, int], ...]:

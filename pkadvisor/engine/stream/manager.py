@@ -37,8 +37,8 @@ from pkadvisor.engine.stream.directory import (
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
-from pkadvisor.engine.stream.record_file import RecordFile, frame
-from pkadvisor.engine.world import DataCorrupt, EngineError, Unreachable, World
+from pkadvisor.engine.stream.state_log import StateLog
+from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"
 EXTENTS = "extents"
@@ -56,6 +56,8 @@ class ExtentView(NamedTuple):
     replicas: tuple[str, ...]
     sealed: int | None
     coded: str = ""
+    attempt: int = 0
+    piece_bytes: int = 0
 
 
 class StreamManager:
@@ -66,10 +68,7 @@ class StreamManager:
         self.name = name
         self._nodes = tuple(nodes)
         self._options = options
-        self._disk = world.disk(name, "manager")
-        self._log: RecordFile
-        self._compacting = Lock()
-        self._committing = 0
+        self._log = StateLog(world, name, world.disk(name, "manager"), LOG, self._snapshot, COMPACT_BYTES)
         self._next_number = 1
         self._numbering = Lock()
         self._stream_locks: dict[str, Lock] = {}
@@ -83,7 +82,7 @@ class StreamManager:
     async def boot(cls, world: World, name: str, nodes: Sequence[NodeInfo], options: EngineOptions) -> StreamManager:
         """Starts the manager from its log. DataCorrupt where that was damaged at rest."""
         manager = cls(world, name, nodes, options)
-        manager._log, recovered = await RecordFile.open(world, name, manager._disk, LOG)
+        recovered = await manager._log.open()
         if recovered.damaged_inside:
             raise DataCorrupt(f"{name}: the log of the stream manager is damaged")
         for body in recovered.bodies:
@@ -129,7 +128,7 @@ class StreamManager:
         info = self.directory.extents.get(extent)
         if info is None:
             raise NotThere(f"there is no extent {extent}")
-        return ExtentView(extent, info.replicas, info.sealed, info.coded)
+        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt, info.piece_bytes)
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
@@ -262,23 +261,28 @@ class StreamManager:
         if len(self.directory.extents) >= self._options.extents_max:
             raise LimitReached(f"there are {self._options.extents_max} extents already")
         count = self._options.replicas
+        full: EngineError | None = None
         for _ in range(2 + len(self._nodes)):
             random = self._world.random("placement")
             replicas = place(self.usable(), self.room, count, random) or place(self._nodes, self.room, count, random)
             if replicas is None:
                 raise Unreachable(f"there are no {count} nodes in distinct fault and upgrade domains")
-            extent = await self._number()
+            extent = await self.new_number()
             self.making[extent] = None
             answers = await self._ask_all(replicas, "create", extent, replicas)
             if any(isinstance(answer, EngineError) for answer in answers):
                 del self.making[extent]
+                full = next((answer for answer in answers if isinstance(answer, DiskFull)), full)
                 continue
             await self.commit(AddExtent(name, extent, replicas))
             del self.making[extent]
             return extent
+        if full is not None:
+            raise full
         raise Unreachable(f"no {count} nodes took an extent of {name}")
 
-    async def _number(self) -> int:
+    async def new_number(self) -> int:
+        """A number that no extent and no coding has."""
         async with self._numbering:
             number = self._next_number
             if number >= self.directory.reserved_below:
@@ -306,19 +310,11 @@ class StreamManager:
     # ------------------------------------------------------------------------------------------------ the log
 
     async def commit(self, command: Command) -> None:
-        """Makes a command durable, then true. DiskError: it is not true yet, and may be after a restart."""
-        async with self._compacting:
-            pass
-        self._committing += 1
-        try:
-            await self._log.append(_ENCODER.encode(command))
-        finally:
-            self._committing -= 1
-        self.directory.apply(command)
-        if self._log.size() > COMPACT_BYTES + 512 * len(self.directory.extents) and not self._committing:
-            async with self._compacting:
-                await self._disk.replace(LOG, frame(_ENCODER.encode(self.directory), 1))
-                self._log, _ = await RecordFile.open(self._world, self.name, self._disk, LOG)
+        """Makes a command durable, then true. DiskError: it is not true, but may be after a crash."""
+        await self._log.commit(_ENCODER.encode(command), lambda: self.directory.apply(command))
+
+    def _snapshot(self) -> tuple[bytes, ...]:
+        return (_ENCODER.encode(self.directory),)
 
     async def _own(self, name: str, epoch: int) -> None:
         stream = self._stream(name)

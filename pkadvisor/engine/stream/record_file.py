@@ -19,13 +19,14 @@ from pkadvisor.engine.world import Disk, DiskError, DiskFull, File, World
 MAGIC = b"\xa5WAS"
 _HEAD = Struct("<4sII")
 _CHECKSUM = Struct("<I")
+_pack_head, _pack_checksum = _HEAD.pack, _CHECKSUM.pack
 FRAME_BYTES = _HEAD.size + _CHECKSUM.size
 
 
 def frame(body: bytes, write: int) -> bytes:
     """A record as it lies in the file."""
-    head = _HEAD.pack(MAGIC, len(body), write)
-    return b"%b%b%b" % (head, _CHECKSUM.pack(extend(value(head), body)), body)
+    head = _pack_head(MAGIC, len(body), write)
+    return head + _pack_checksum(extend(value(head), body)) + body
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +105,21 @@ class RecordFile:
         """Bytes in the file."""
         return self._file.size()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a write is under way."""
+        return self._writing
+
     def busy_since_ns(self) -> int | None:
-        """When the write that is under way began, by the node's clock; None where there is none."""
-        return self._began_ns if self._writing else None
+        """Since when the write that is under way has been seen by others, by the node's clock; None where none is.
+
+        Whoever looks first starts the clock: a write that nobody waits behind costs no look at it.
+        """
+        if not self._writing:
+            return None
+        if not self._began_ns:
+            self._began_ns = self._world.clock_ns(self._node)
+        return self._began_ns
 
     async def append(self, body: bytes) -> None:
         """Returns when the record is durable. DiskError: it may or may not be; DiskFull: it is not."""
@@ -118,7 +131,6 @@ class RecordFile:
             await future
             return
         self._writing = True
-        self._began_ns = self._world.clock_ns(self._node)
         self._writes += 1
         try:
             await self._file.append(frame(body, self._writes))
@@ -128,8 +140,11 @@ class RecordFile:
             raise
         if self._queue:
             self._world.spawn(self._drain(), self._node)
-        else:
+        elif self._idle:
             self._rest()
+        else:
+            self._writing = False
+            self._began_ns = 0
 
     async def idle(self) -> None:
         """Waits until nothing is being written."""
@@ -140,6 +155,7 @@ class RecordFile:
 
     def _rest(self) -> None:
         self._writing = False
+        self._began_ns = 0
         idle, self._idle = self._idle, []
         for future in idle:
             future.resolve(None)
@@ -147,7 +163,7 @@ class RecordFile:
     async def _drain(self) -> None:
         while self._queue:
             batch, self._queue = self._queue, []
-            self._began_ns = self._world.clock_ns(self._node)
+            self._began_ns = 0
             self._writes += 1
             try:
                 await self._file.append(b"".join([frame(body, self._writes) for body, _ in batch]))

@@ -109,9 +109,10 @@ class Replica:
     def landed(self) -> None:
         """An append that was on its way is durable, or failed."""
         self.in_flight -= 1
-        waiting, self.waiting = self.waiting, []
-        for future in waiting:
-            future.resolve(None)
+        if self.waiting:
+            waiting, self.waiting = self.waiting, []
+            for future in waiting:
+                future.resolve(None)
 
     async def settled(self) -> None:
         """Waits until nothing is on its way."""

@@ -8,7 +8,8 @@ from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.subjects import Property, Subject
 from pkadvisor.review.views import TableView
-from pkadvisor.table.edm import STORED_BYTES, EdmType
+from pkadvisor.table import accounting
+from pkadvisor.table.edm import EdmType
 
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
@@ -69,7 +70,7 @@ def entity_bytes(view: TableView) -> Known | None:
     for name in names(view):
         edm = view.types.get(name, EdmType.STRING)
         size = found.get(name, (0.0, Basis.UNKNOWN))[0]
-        total += 8 + 2 * len(name) + STORED_BYTES[edm] + size * (2 if edm is EdmType.STRING else 1)
+        total += accounting.property_bytes(len(name), edm) + size * (2 if edm is EdmType.STRING else 1)
     if view.has_data and view.bench is not None and view.scheme is not None:
         from pkadvisor.design.upkeep import largest_bytes
 

@@ -11,6 +11,7 @@ from pkadvisor.engine.range_partition import RangePartition
 from pkadvisor.engine.row_keys import row_key
 from pkadvisor.engine.rows import Change, Cursor, Row
 from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.split_merge import merge, resume, split
 from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.tasks import Future
 from pkadvisor.engine.world import EngineError
@@ -29,8 +30,9 @@ class CrashingStreams:
     """Streams on ``inner`` whose durable steps are numbered from 1.
 
     At step ``crash_at`` the process ends: before the step is carried out, or after it with ``after``; ``fail`` answers
-    with that error instead. ``repeat_appends``: each append lies there twice, as after a lost answer. With a ``world``
-    every step takes time before and after, and a crash ends all tasks of the node.
+    with that error instead, ``intrude`` does something there and goes on. ``repeat_appends``: each append lies there
+    twice, as after a lost answer. With a ``world`` every step takes time before and after, and a crash ends all tasks
+    of the node.
     """
 
     def __init__(
@@ -42,12 +44,16 @@ class CrashingStreams:
         self.fail: EngineError | None = None
         self.fail_once = False
         self.dead = False
+        self.intrude: Callable[[], Awaitable[None]] | None = None
 
     async def _delay(self) -> None:
         if self.world is not None:
             await self.world.sleep(self.world.random("streams").randrange(1, 2_000_000))
 
     async def _end(self) -> None:
+        if self.intrude is not None:
+            await self.intrude()
+            return
         if self.fail is not None:
             error = self.fail
             if self.fail_once:
@@ -128,7 +134,8 @@ class History:
     """All writes of one range, in the order of their numbers: the model is their replay."""
 
     records: list[Record] = field(default_factory=list)
-    refused: int = 0
+    base: dict[bytes, Row] = field(default_factory=dict)
+    """Rows that were there when the range was made, by split or merge."""
 
     async def write(self, partition: RangePartition, changes: list[Change]) -> int:
         """Writes and notes what came of it; errors go on to the caller."""
@@ -146,7 +153,7 @@ class History:
 
     def rows(self, until: int) -> dict[bytes, Row]:
         """The model: the state after the records up to a number."""
-        rows: dict[bytes, Row] = {}
+        rows = dict(self.base)
         for record in self.records:
             if record.sequence > until:
                 continue
@@ -157,6 +164,11 @@ class History:
                     rows[name] = (record.sequence, value)
         return rows
 
+    def all_rows(self) -> dict[bytes, Row]:
+        """The state after all records; none of them may be under way."""
+        assert all(record.acknowledged for record in self.records)
+        return self.rows(1 << 62)
+
     def recovered(self, until: int) -> dict[bytes, Row]:
         """The state that a load which ends at ``until`` must show (P3); later records never happened."""
         numbers = [record.sequence for record in self.records]
@@ -164,6 +176,8 @@ class History:
         last = max((record.sequence for record in self.records if record.acknowledged), default=0)
         assert last <= until, "an acknowledged write is lost"
         self.records = [record for record in self.records if record.sequence <= until]
+        for record in self.records:
+            record.acknowledged = True  # from now on it is part of the state for good
         return self.rows(until)
 
 
@@ -188,3 +202,111 @@ async def rows_of(*partitions: RangePartition) -> dict[bytes, Row]:
         assert not found.keys() & mine.keys(), "a row is in two ranges"
         found.update(mine)
     return found
+
+
+class Land:
+    """All ranges of a key space on one server, what was written to them, and what a manager would know of them."""
+
+    def __init__(self, inner: MemoryStreams | None = None, options: EngineOptions = OPTIONS) -> None:
+        self.world, self.options = Simulator(), options
+        self.memory = MemoryStreams() if inner is None else inner
+        self.streams = CrashingStreams(self.memory)
+        self.histories: dict[int, History] = {}
+        self.parts: list[RangePartition] = []
+        self.before: tuple[int, ...] = ()
+        self.after: tuple[int, ...] = ()
+        self.rest: tuple[int, ...] = ()
+        self.epoch = 0
+        self.number = 1
+
+    def next_epoch(self) -> int:
+        """Epochs come from one counter for all ranges."""
+        self.epoch += 1
+        return self.epoch
+
+    async def create(self) -> None:
+        """The first range, of all keys; again after a crash."""
+        self.histories.setdefault(1, History())
+        epoch = self.next_epoch()
+        self.parts = [await RangePartition.create(self.world, NODE, self.streams, self.options, 1, b"", None, epoch)]
+        self.before = self.after = (1,)
+
+    def part(self, name: bytes) -> RangePartition:
+        """The range of a key."""
+        return next(each for each in self.parts if each.high is None or name < each.high)
+
+    async def write(self, *changes: Change) -> None:
+        """One record, all in the range of its first key."""
+        part = self.part(changes[0][0])
+        await self.histories[part.number].write(part, list(changes))
+
+    def _derive(self, children: Sequence[RangePartition]) -> None:
+        """The histories of the children of a split or merge that happened."""
+        rows: dict[bytes, Row] = {}
+        for number in self.before:
+            rows.update(self.histories[number].all_rows())
+        for part in children:
+            mine = {name: rows[name] for name in rows if name >= part.low and (not part.high or name < part.high)}
+            self.histories[part.number] = History(base=mine)
+        self.before = self.after
+
+    def _settled(self, parts: Sequence[RangePartition]) -> None:
+        self.parts = sorted(parts, key=lambda part: part.low)
+        self.before = self.after = tuple(part.number for part in self.parts)
+        self.rest = ()
+
+    async def split(self, index: int, at: bytes) -> None:
+        """Splits one range."""
+        part = self.parts[index]
+        others = [other for other in self.parts if other is not part]
+        self.before, self.after = (part.number,), (self.number + 1, self.number + 2)
+        self.rest = tuple(other.number for other in others)
+        self.number += 2
+        children = await split(part, at, *self.after, self.next_epoch())
+        self._derive(children)
+        self._settled([*others, *children])
+
+    async def merge(self, index: int) -> None:
+        """Merges one range with the next."""
+        left, right = self.parts[index : index + 2]
+        others = [other for other in self.parts if other is not left and other is not right]
+        self.before, self.after = (left.number, right.number), (self.number + 1,)
+        self.rest = tuple(other.number for other in others)
+        self.number += 1
+        child = await merge(left, right, *self.after, self.next_epoch())
+        self._derive([child])
+        self._settled([*others, child])
+
+    async def recover(self) -> None:
+        """After a crash: loads what is there, and compares it with the model, row by row and version by version."""
+        if not self.after:
+            await self.create()
+            return
+        found = await resume(self.world, NODE, self.streams, self.options, self.before, self.after, self.next_epoch())
+        numbers = tuple(part.number for part in found)
+        assert numbers in (self.before, self.after), "a mix of parents and children"
+        if numbers == self.before:
+            for part in found:
+                self.histories[part.number].recovered(part.sequence)
+            self.after = self.before
+        else:
+            for part in self.parts:
+                if part.number in self.before:  # drained before its streams were taken: what is applied is all
+                    self.histories[part.number].recovered(part.sequence)
+            self._derive(found)
+        for number in self.rest:
+            found.append(
+                await RangePartition.load(self.world, NODE, self.streams, self.options, number, self.next_epoch())
+            )
+            self.histories[number].recovered(found[-1].sequence)
+        self._settled(found)
+        await self.verify()
+
+    async def verify(self) -> None:
+        """P1, P3, P4: the ranges tile the key space and hold what the model holds."""
+        edges = [b"", *(part.low for part in self.parts[1:])]
+        assert [part.low for part in self.parts] == edges
+        assert [part.high for part in self.parts] == [*edges[1:], None], "a hole or an overlap"
+        for part in self.parts:
+            assert await rows_of(part) == self.histories[part.number].all_rows()
+            await part.check()

@@ -10,8 +10,13 @@ from pkadvisor.engine.simulator import Simulator
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.lists(st.sampled_from([b"a", b"b", b"c"]), min_size=1, unique=True), max_size=12), st.data())
-def test_each_key_is_held_by_one_and_handed_on_in_the_order_of_asking(wanted: list[list[bytes]], data: st.DataObject):
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from([b"a", b"b", b"c"]), min_size=1, unique=True), st.integers(0, 3)),
+        max_size=12,
+    )
+)
+def test_each_key_is_held_by_one_and_handed_on_in_the_order_of_asking(wanted: list[tuple[list[bytes], int]]):
     world, latches = Simulator(), KeyLatches()
     holders: dict[bytes, int] = {}
     single: dict[bytes, list[int]] = {b"a": [], b"b": [], b"c": []}
@@ -32,13 +37,13 @@ def test_each_key_is_held_by_one_and_handed_on_in_the_order_of_asking(wanted: li
         served.append(number)
         latches.release(keys)
 
-    for number, keys in enumerate(wanted):
-        world.spawn(use(number, sorted(keys), data.draw(st.integers(0, 3))))
+    for number, (keys, pause_ns) in enumerate(wanted):
+        world.spawn(use(number, sorted(keys), pause_ns))
     world.run_until(1_000)
     assert sorted(served) == list(range(len(wanted))), "somebody waits for ever"
     assert len(latches) == 0
     for numbers in single.values():
-        if all(len(keys) == 1 for keys in wanted):
+        if all(len(keys) == 1 for keys, _ in wanted):
             assert numbers == sorted(numbers), "a late comer overtook"
 
 

@@ -1,0 +1,123 @@
+"""What the service counts: stored bytes, entities toward a target, the work of a group. One place for all who count.
+
+The planner counts means over many rows, the embedded service counts each row; both call these functions. Lengths are
+UTF-16 code units of texts and bytes of binaries. Every figure that is not a formula comes from ``limits``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from pkadvisor.table.edm import STORED_BYTES, EdmType, Value
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+    from pkadvisor.table.store import Entity
+
+N = TypeVar("N", int, float)
+
+ENTITY_BYTES = 4
+PROPERTY_BYTES = 8
+UNIT_BYTES = 2
+"""Of the capacity formula: each entity, each property, each UTF-16 code unit of a key, a name or a String."""
+LENGTH_BYTES = {EdmType.STRING: UNIT_BYTES, EdmType.BINARY: 1}
+"""Bytes for each unit of length; types that are not here have none."""
+ANSWER_BYTES = 64
+"""Bytes of an entity in an answer beside its properties: assumed."""
+
+
+# ------------------------------------------------------------------------------------------------ stored bytes
+
+
+def utf16_units(text: str) -> int:
+    """The length of a text as the service and .NET count it: characters beyond U+FFFF are two."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(character > "\uffff" for character in text)
+
+
+def key_bytes(units: N) -> N:
+    """Stored bytes of an entity before its properties: 4 + 2 × units of PartitionKey and RowKey together.
+
+    Source of this and the next functions: *Understanding Windows Azure Storage Billing* (2010).
+    """
+    return ENTITY_BYTES + UNIT_BYTES * units
+
+
+def property_bytes(name_units: int, edm: EdmType, length: N = 0) -> N:
+    """Stored bytes of one property: 8 + 2 × units of its name + its value, of ``length`` units where it has any."""
+    return PROPERTY_BYTES + UNIT_BYTES * name_units + STORED_BYTES[edm] + LENGTH_BYTES.get(edm, 0) * length
+
+
+def value_length(value: Value) -> int:
+    """Units of length of a String or Binary; 0 for other values."""
+    if isinstance(value, str):
+        return utf16_units(value)
+    return len(value) if isinstance(value, bytes) else 0
+
+
+def entity_bytes(entity: Entity) -> int:
+    """Stored bytes of one entity. System properties cost no more than the formula says of the keys."""
+    key, total = entity.key, 0
+    for name, found in entity.properties.items():
+        total += property_bytes(utf16_units(name), found.type, value_length(found.value))
+    return key_bytes(utf16_units(key.partition_key) + utf16_units(key.row_key)) + total
+
+
+def page_bytes(entities: Iterable[Entity]) -> int:
+    """What entities weigh in one answer: stored bytes, and ``ANSWER_BYTES`` for each."""
+    return sum(entity_bytes(entity) + ANSWER_BYTES for entity in entities)
+
+
+def group_bytes(entities: Iterable[Entity]) -> int:
+    """What entities weigh in one group transaction, toward ``limits.group_transaction_bytes``."""
+    return sum(map(entity_bytes, entities))
+
+
+def group_most(bytes_each: float, rows_each: int, limits: Limits) -> int:
+    """Entities of so many rows and bytes that one group transaction takes, by count and by bytes; at least one."""
+    by_count = limits.group_transaction_entities // rows_each
+    return max(1, min(by_count, int(limits.group_transaction_bytes / bytes_each)))
+
+
+# ------------------------------------------------------------------------------------------------ toward a target
+
+
+def counted_by_bytes(size: float, unit_bytes: int) -> int:
+    """The other reading of a target for small entities: one for every started ``unit_bytes``, at least one."""
+    return max(1, math.ceil(size / unit_bytes))
+
+
+def read_entities(examined: float, limits: Limits) -> float:
+    """What a page counts toward a target: entities examined times ``limits.scan_weight``, at least one."""
+    return max(1.0, limits.scan_weight * examined)
+
+
+def scan_work(examined: float, limits: Limits) -> float:
+    """The work of a page in point reads: entities examined times ``limits.scan_weight_low``, at least one.
+
+    A scanned row is a share of a random read whatever it counts toward a target (Bigtable, OSDI 2006, table 1).
+    """
+    return max(1.0, limits.scan_weight_low * examined)
+
+
+def group_cost(entities: float, speedup: float, group_entities: int) -> float:
+    """The service time of a group transaction of k entities, in single writes: S(k)/S(1) with S(k) = s0 + k·s1.
+
+    ``speedup`` is the published gain in entities/s of groups of ``group_entities`` against single writes (3 for 100:
+    Windows Azure Storage, SOSP 2011, section 6); it fixes s0/s1 (2.06). No group costs more than its writes one by one
+    or less than one of them.
+    """
+    if speedup >= group_entities:
+        return 1.0
+    if speedup <= 1:
+        return entities
+    single = speedup * (group_entities - 1) / (group_entities - speedup)  # S(1) / s1
+    return (single - 1 + entities) / single
+
+
+def group_gain(entities: float, speedup: float, group_entities: int) -> float:
+    """Entities/s in groups of k against entities/s one by one: k·S(1)/S(k)."""
+    return entities / group_cost(entities, speedup, group_entities)
