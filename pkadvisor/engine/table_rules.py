@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 
 from pkadvisor.engine.entity_codec import Body, encode_properties
 from pkadvisor.engine.row_keys import SCHEMA_TABLE
+from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
 from pkadvisor.table.store import Entity, Key, Property
 
@@ -92,7 +93,6 @@ _PROPERTY_NAME = re.compile(r"[^\W\d]\w*")
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
-_ENTITY, _PROPERTY = 4, 8  # bytes of the published capacity formula
 _names: dict[str, int] = {}  # names found good, with the bytes of a property apart from its value
 _NAMES_KEPT = 10_000
 
@@ -138,7 +138,7 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
             return Body(*encode_properties(properties), size)
     if len(properties) + len(SYSTEM_PROPERTIES) > limits.properties:
         raise TableError(400, "TooManyProperties")
-    size = _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
+    size = ENTITY_BYTES + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
     nulls = False
     for name, (edm, value) in properties.items():
         size += _names.get(name) or _checked_name(name, limits)
@@ -161,20 +161,6 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     elif limits is PUBLISHED and properties:
         _remember_plan(properties)
     return Body(*encode_properties(properties), size)
-
-
-def entity_bytes(key: Key, properties: Mapping[str, Property]) -> int:
-    """What properties that are known to be right weigh by the published formula, in bytes."""
-    size = _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
-    for name, (edm, value) in properties.items():
-        size += _names.get(name) or _checked_name(name, PUBLISHED)
-        if isinstance(value, str) and edm is EdmType.STRING:
-            size += 4 + 2 * utf16_units(value)
-        elif isinstance(value, bytes):
-            size += 4 + len(value)
-        else:
-            size += STORED_BYTES[edm]
-    return size
 
 
 class _Plan(NamedTuple):
@@ -236,7 +222,7 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
     _plans[tuple(properties)] = _Plan(
         types,
         tuple(map(type, values)),
-        _ENTITY
+        ENTITY_BYTES
         + sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
         + sum(STORED_BYTES[edm] for edm in types),
         tuple(edm is EdmType.STRING for edm in types),
@@ -244,11 +230,6 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         tuple((place, *_RANGES[edm]) for place, edm in enumerate(types) if edm in _RANGES),
         tuple(place for place, edm in enumerate(types) if edm is EdmType.GUID),
     )
-
-
-def utf16_units(text: str) -> int:
-    """The UTF-16 code units of a text."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _checked_name(name: str, limits: TableLimits) -> int:
@@ -261,7 +242,7 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         raise TableError(400, "DuplicatePropertiesSpecified")
     if len(_names) >= _NAMES_KEPT:
         _names.clear()
-    _names[name] = found = _PROPERTY + 2 * units
+    _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
     return found
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.table_messages import RowWrite, WriteKind, WriteRequest
+from pkadvisor.engine import row_keys
+from pkadvisor.engine.table_messages import CreateTableRequest, RowWrite, WriteKind, WriteRequest
 from pkadvisor.engine.table_requests import carry_out
 from pkadvisor.engine.table_rules import TableLimits, checked_body
 from pkadvisor.engine.table_service import TableService
@@ -108,6 +109,8 @@ def test_a_deletion_under_way_is_a_conflict() -> None:
     for operation in (Get("tab", Key("p", "r")), Insert("tab", entity()), Query("tab"), DeleteTable("tab")):
         assert run(service.execute(operation)).code == "TableBeingDeleted"
     assert run(service.execute(ListTables())).tables == ()
+    create = CreateTableRequest(row_keys.schema_key(ACCOUNT, "tab"), "tab", 0)
+    assert run(carry_out(ranges.ranges[0], create, ranges.ticks)).code == "TableBeingDeleted"
 
 
 def test_a_write_that_comes_after_its_table_is_never_seen() -> None:
