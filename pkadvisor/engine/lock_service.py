@@ -197,13 +197,26 @@ class Lease:
 
     async def keep(self) -> None:
         """Renews with every heartbeat until the lease is lost; an answer that is lost does not hold up the next one."""
-        while self.epoch:
+        epoch = self.epoch
+        while self.epoch == epoch:
             await self._world.sleep(self._heartbeat_ns)
             self._world.spawn(self._renew_quietly(), self._node)
 
     async def _renew_quietly(self) -> None:
         with suppress(EngineError):
             await self.renew()
+
+    async def give_back(self) -> None:
+        """Holds it no longer; others need not wait for the lease to lapse, where the service can be reached.
+
+        The next time it is held under another epoch, even if nobody else gets it in between.
+        """
+        session, epoch = self._session, self.epoch
+        self._session += 1
+        self.drop()
+        if epoch:
+            with suppress(EngineError):
+                await self._world.call(self._node, self._locks, SERVICE, "release", self.name, session, epoch)
 
     def drop(self) -> None:
         """Holds it no longer."""

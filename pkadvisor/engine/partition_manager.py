@@ -98,7 +98,10 @@ class PartitionManager:
                 await self._term.lead()
             except EngineError as error:
                 self._world.event("not leading", self._node, type(error).__name__)
+            if self._term is not None:
+                self._term.end()
             self._term = None
+            await self._lease.give_back()  # what the ended term still has under way must not pass for the next one's
             await self._world.sleep(self._options.heartbeat_ns)
 
     def check(self) -> None:
@@ -132,13 +135,20 @@ class Term:
         """Whether this leadership has ended."""
         return self._deposed or self.store.failed or self._lease.epoch != self._epoch or not self._lease.held()
 
+    def end(self) -> None:
+        """Changes nothing any more."""
+        self._deposed = self.store.failed = True
+
     async def lead(self) -> None:
         """Mends with every heartbeat, balances with every pass, until the leadership is over."""
         while not self.over():
-            await self._hear()
-            if self.over():
-                return
-            await self._mend()
+            try:
+                await self._hear()
+                if self.over():
+                    return
+                await self._mend()
+            except EngineError as error:
+                self._world.event("heartbeat failed", type(error).__name__)
             now_ns = self._world.clock_ns(self._node)
             if now_ns - self._evaluated_ns >= self._options.evaluate_ns:
                 self._evaluated_ns = now_ns
