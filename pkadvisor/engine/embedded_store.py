@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
-from pkadvisor.engine.table_service import TableService
+from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.store import Operation, Outcome
 
 T = TypeVar("T")

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pkadvisor.engine.front_end import FrontEnd
-from pkadvisor.engine.lock_service import LockService
 from pkadvisor.engine.options import MS, EngineOptions
-from pkadvisor.engine.partition_manager import PartitionManager
-from pkadvisor.engine.partition_map import PartitionMap
-from pkadvisor.engine.partition_server import PartitionServer
+from pkadvisor.engine.partition.front_end import FrontEnd
+from pkadvisor.engine.partition.lock_service import LockService
+from pkadvisor.engine.partition.partition_manager import PartitionManager
+from pkadvisor.engine.partition.partition_map import PartitionMap
+from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.stream.topology import lay_out
-from pkadvisor.engine.world import World
+from pkadvisor.engine.worlds.world import World
 
 LOCKS = "locks"
 

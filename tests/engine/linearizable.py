@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, S
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.worlds.world import Unreachable
 
 State: TypeAlias = Hashable
 

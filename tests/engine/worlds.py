@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.engine.faults import TEARS, Atlas
-from pkadvisor.engine.machine import Machine
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.swarm import SwarmOptions
-from pkadvisor.engine.tasks import Killed
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.faults import TEARS, Atlas
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.swarm import SwarmOptions
+from pkadvisor.engine.worlds.tasks import Killed
+from pkadvisor.engine.worlds.world import EngineError
 
 
 @contextmanager

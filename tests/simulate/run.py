@@ -14,18 +14,18 @@ from itertools import count
 from random import Random
 from typing import Any
 
-from pkadvisor.engine.balancer import Merge, Move, Split
-from pkadvisor.engine.errors_partition import NotServing
-from pkadvisor.engine.faults import NodesAtlas
-from pkadvisor.engine.nemesis import Nemesis
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.ownership_errors import NotServing
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
-from pkadvisor.engine.swarm import SwarmOptions
-from pkadvisor.engine.table_messages import Answer, Request
-from pkadvisor.engine.table_service import TableService
-from pkadvisor.engine.tasks import Future, Killed
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.tables.table_messages import Answer, Request
+from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.faults import NodesAtlas
+from pkadvisor.engine.worlds.nemesis import Nemesis
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.swarm import SwarmOptions
+from pkadvisor.engine.worlds.tasks import Future, Killed
+from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
 from tests.simulate.judge import judge
 from tests.simulate.workload import TABLE, Clients, Mix

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from pkadvisor.engine.world import EngineError, World
+from pkadvisor.engine.worlds.world import EngineError, World
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     Delete,

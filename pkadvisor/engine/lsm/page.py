@@ -14,7 +14,7 @@ import msgspec
 import zstandard
 
 from pkadvisor.engine.lsm.cache import Place
-from pkadvisor.engine.world import DataCorrupt, FormatError
+from pkadvisor.engine.worlds.world import DataCorrupt, FormatError
 
 PAGE = b"P1"
 NODE = b"I1"

@@ -9,7 +9,7 @@ from pkadvisor.engine.stream.coding import Coordinator
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.fragments import FragmentKey, FragmentStore
 from pkadvisor.engine.stream.scrub import Scrubber
-from pkadvisor.engine.world import World
+from pkadvisor.engine.worlds.world import World
 
 DEVICE = "data"
 

@@ -14,7 +14,7 @@ from struct import Struct
 
 from google_crc32c import extend, value
 
-from pkadvisor.engine.world import DataCorrupt
+from pkadvisor.engine.worlds.world import DataCorrupt
 
 HEADER_BYTES = 8
 _HEADER = Struct("<II")

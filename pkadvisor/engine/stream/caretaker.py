@@ -24,7 +24,7 @@ from pkadvisor.engine.stream.fragments import FragmentKey
 from pkadvisor.engine.stream.garbage import Graces
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
-from pkadvisor.engine.world import EngineError, World
+from pkadvisor.engine.worlds.world import EngineError, World
 
 CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
 

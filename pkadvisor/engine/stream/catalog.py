@@ -14,7 +14,7 @@ from typing import TypeAlias
 import msgspec
 
 from pkadvisor.engine.stream.state_log import StateLog
-from pkadvisor.engine.world import DataCorrupt, Disk, World
+from pkadvisor.engine.worlds.world import DataCorrupt, Disk, World
 
 NAME = "catalog"
 COMPACT_BYTES = 1 << 20

@@ -21,7 +21,7 @@ from pkadvisor.engine.stream.coding import CodedReader, Coding
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamError
 from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
-from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 PIECE_BYTES = 1 << 20
 TRIES = 12

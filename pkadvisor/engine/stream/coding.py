@@ -24,7 +24,7 @@ from pkadvisor.engine.stream.erasure import code_named, fragment_bytes, pieces_o
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
 from pkadvisor.engine.stream.fragments import FragmentKey
 from pkadvisor.engine.stream.hedge import Ask, first_enough, first_good
-from pkadvisor.engine.world import EngineError, World
+from pkadvisor.engine.worlds.world import EngineError, World
 
 HEDGE_NS = 100 * MS  # of a coordinator: nobody waits for it
 

@@ -12,8 +12,8 @@ from collections import deque
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import File, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import File, World
 
 _KIB = 1024
 _NS_PER_KIB = 10_000  # 100 MB/s, a disk of the paper's time [A]; what is observed corrects the rest

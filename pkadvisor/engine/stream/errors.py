@@ -16,7 +16,7 @@ StreamError
 
 from __future__ import annotations
 
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.world import EngineError
 
 
 class StreamError(EngineError):

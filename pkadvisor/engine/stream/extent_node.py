@@ -20,8 +20,8 @@ from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.record_file import RecordFile
 from pkadvisor.engine.stream.replica import Replica
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import DataCorrupt, DiskError, DiskFull, EngineError, Unreachable, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "extents"
 PIECE_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import google_crc32c
 
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import DataCorrupt, Disk, File, ReadFailed, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import DataCorrupt, Disk, File, ReadFailed, World
 
 _HEADER = Struct("<4sQQHIQI")  # mark, key, position, length; then the checksum over all
 _CHECKSUM = Struct("<I")

@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import EngineError, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import EngineError, World
 
 T = TypeVar("T")
 Ask = Callable[[], Awaitable[T]]

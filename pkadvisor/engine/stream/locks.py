@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from pkadvisor.engine.tasks import Future
+from pkadvisor.engine.worlds.tasks import Future
 
 
 class Lock:

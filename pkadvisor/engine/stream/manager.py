@@ -38,7 +38,7 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.stream.state_log import StateLog
-from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"
 EXTENTS = "extents"

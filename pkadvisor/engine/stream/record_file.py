@@ -13,8 +13,8 @@ from struct import Struct
 
 from google_crc32c import extend, value
 
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import Disk, DiskError, DiskFull, File, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import Disk, DiskError, DiskFull, File, World
 
 MAGIC = b"\xa5WAS"
 _HEAD = Struct("<4sII")

@@ -15,8 +15,8 @@ from bisect import bisect_right
 
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.locks import Lock
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import File
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import File
 
 
 class Replica:

@@ -21,7 +21,7 @@ from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.extent_node import SERVICE, ExtentNode, file_name
 from pkadvisor.engine.stream.fragments import FragmentStore
 from pkadvisor.engine.stream.replica import Replica
-from pkadvisor.engine.world import DataCorrupt, Disk, EngineError, ReadFailed, World
+from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
 
 PIECE_BYTES = 1 << 20
 PAUSE_NS = 1_000_000  # between pieces: others come first [H]

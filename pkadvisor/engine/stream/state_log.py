@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable
 
 from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.record_file import RecordFile, Recovered, frame
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import Disk, DiskError, World
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import Disk, DiskError, World
 
 
 class StateLog:

@@ -13,7 +13,7 @@ from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.placement import NodeInfo
-from pkadvisor.engine.world import DiskError, World
+from pkadvisor.engine.worlds.world import DiskError, World
 
 T = TypeVar("T")
 STARTS = 5

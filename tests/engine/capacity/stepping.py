@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Generator, Sequence
 from typing import Any, TypeVar
 
 from pkadvisor.engine.rows import Decide, Row
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.fakes import DictCursor, DictRows
 
 T = TypeVar("T")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.capacity import Bound, Capacity, Enforcement, Kind, Place, Served, Ticket, Work
+from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement, Kind, Place, Served, Ticket, Work
+from pkadvisor.engine.capacity.service_times import DRAWS, ServiceTimes, draw_index, draws
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.service_times import DRAWS, ServiceTimes, draw_index, draws
 from pkadvisor.limits import Limits, default_limits
 
 LIMITS = default_limits()

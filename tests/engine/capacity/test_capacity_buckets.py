@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.buckets import SECOND_NS, UNITS, FairBucket, Queue, TokenBucket, fair_shares, refilled
+from pkadvisor.engine.capacity.buckets import SECOND_NS, UNITS, FairBucket, Queue, TokenBucket, fair_shares, refilled
 
 GAPS = st.lists(st.tuples(st.integers(0, 40_000_000), st.integers(1, 30_000)), min_size=1, max_size=60)
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.eventual import Done, IndexedRow, IndexedRows, Item, Layout, Outcome, Worker
-from pkadvisor.engine.message_queue import Message, MessageQueue
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.engine.tables.eventual import Done, IndexedRow, IndexedRows, Item, Layout, Outcome, Worker
+from pkadvisor.engine.tables.message_queue import Message, MessageQueue
 from tests.engine.capacity.stepping import LostAnswer, SteppedRows, Stepper, run
 from tests.engine.fakes import DictRows
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pkadvisor.engine.message_queue import Message, MessageMissing, MessageQueue, ReceiptMismatch
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.engine.tables.message_queue import Message, MessageMissing, MessageQueue, ReceiptMismatch
 from tests.engine.capacity.stepping import LostAnswer, SteppedRows, Stepper, run
 from tests.engine.fakes import DictRows
 

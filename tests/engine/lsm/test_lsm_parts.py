@@ -19,7 +19,7 @@ from pkadvisor.engine.lsm.memory_table import MemoryTable
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import Location
-from pkadvisor.engine.world import DataCorrupt, FormatError
+from pkadvisor.engine.worlds.world import DataCorrupt, FormatError
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run
 

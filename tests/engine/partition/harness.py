@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.range_partition import RangePartition
-from pkadvisor.engine.row_keys import row_key
+from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.split_merge import merge, resume, split
 from pkadvisor.engine.rows import Change, Cursor, Row
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.split_merge import merge, resume, split
 from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.tables.row_keys import row_key
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.fakes import MemoryStreams
 
 T = TypeVar("T")

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.commit_log import OWNER, WRITE, CommitLog, Replay, blocks_of, encode_record, replay
-from pkadvisor.engine.range_errors import RangeReadOnly, WriteUncertain
+from pkadvisor.engine.partition.commit_log import OWNER, WRITE, CommitLog, Replay, blocks_of, encode_record, replay
+from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
 from pkadvisor.engine.rows import Change
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import Location
-from pkadvisor.engine.world import DataCorrupt, Unreachable
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import OPTIONS, CrashingStreams
 

@@ -6,10 +6,10 @@ from collections import Counter
 from dataclasses import replace
 from random import Random
 
-from pkadvisor.engine.range_errors import RangeError
-from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.partition.range_errors import RangeError
+from pkadvisor.engine.tables.row_keys import partition_boundary
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.partition.harness import NODE, OPTIONS, CrashingStreams, Land, key, walk
 
 MS = 1_000_000

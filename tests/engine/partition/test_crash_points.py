@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from pkadvisor.engine.range_partition import RangePartition
-from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.split_merge import merge, split
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.split_merge import merge, split
+from pkadvisor.engine.tables.row_keys import partition_boundary
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import NODE, Crash, CrashingStreams, Land, key
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.latches import KeyLatches
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.latches import KeyLatches
+from pkadvisor.engine.worlds.simulator import Simulator
 
 
 @settings(max_examples=60, deadline=None)

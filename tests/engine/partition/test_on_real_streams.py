@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from pkadvisor.engine.faults import NetworkFaults
-from pkadvisor.engine.machine import Machine
-from pkadvisor.engine.range_partition import RangePartition
-from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.split_merge import merge, split
+from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.topology import lay_out
+from pkadvisor.engine.tables.row_keys import partition_boundary
+from pkadvisor.engine.worlds.faults import NetworkFaults
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.partition.harness import NODE, OPTIONS, History, Land, key, rows_of
 from tests.engine.partition.test_concurrent_life import change_on, read_on, write_on
 

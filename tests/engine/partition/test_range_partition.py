@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.engine.metadata import FORMAT, decode_root, encode_root
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.range_errors import (
+from pkadvisor.engine.partition.metadata import FORMAT, decode_root, encode_root
+from pkadvisor.engine.partition.range_errors import (
     KeyOutside,
     RangeMissing,
     RangeReadOnly,
     RangeStopped,
     WriteUncertain,
 )
-from pkadvisor.engine.range_partition import READ_ONLY, STOPPED, RangePartition
+from pkadvisor.engine.partition.range_partition import READ_ONLY, STOPPED, RangePartition
 from pkadvisor.engine.rows import Row
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.errors import Fenced, LimitReached
-from pkadvisor.engine.world import DataCorrupt, DiskFull, FormatError
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, FormatError
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import NODE, OPTIONS, CrashingStreams, History, key, rows_of, walk
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.commit_log import WRITE, blocks_of, encode_record
-from pkadvisor.engine.metadata import Root, latest_roots
-from pkadvisor.engine.range_errors import RangeMissing, RangeStopped
-from pkadvisor.engine.range_partition import SERVING, RangePartition
-from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.split_merge import happened, merge, split
+from pkadvisor.engine.partition.commit_log import WRITE, blocks_of, encode_record
+from pkadvisor.engine.partition.metadata import Root, latest_roots
+from pkadvisor.engine.partition.range_errors import RangeMissing, RangeStopped
+from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
+from pkadvisor.engine.partition.split_merge import happened, merge, split
 from pkadvisor.engine.stream.errors import LimitReached
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.tables.row_keys import partition_boundary
+from pkadvisor.engine.worlds.world import Unreachable
 from tests.engine.partition.harness import NODE, Land, key, rows_of
 
 MIDDLE = partition_boundary(key(2, 0))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from pkadvisor.engine.entity_codec import Body, encode_properties
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.row_keys import row_key
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stamp import Layout, Stamp
-from pkadvisor.engine.table_messages import Answer, ReadRequest, RowWrite, WriteKind, WriteRequest
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.tables.entity_codec import Body, encode_properties
+from pkadvisor.engine.tables.row_keys import row_key
+from pkadvisor.engine.tables.table_messages import Answer, ReadRequest, RowWrite, WriteKind, WriteRequest
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Property
 

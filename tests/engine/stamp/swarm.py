@@ -7,13 +7,13 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from pkadvisor.engine.balancer import Action, Merge, Move, Split
-from pkadvisor.engine.faults import DiskFaults, NetworkFaults
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
-from pkadvisor.engine.tasks import Task
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Task
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stamp.stamps import SMALL, Client, key_of
 from tests.engine.worlds import simulated
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
 from pkadvisor.engine.options import MINUTE, EngineOptions
+from pkadvisor.engine.partition.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
 
 OPTIONS = EngineOptions()
 HOT = 1_800_000  # requests in 1,000 s: above 0.8 of 2,000 per second

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.errors_partition import NotLeader
-from pkadvisor.engine.map_store import MapStore
-from pkadvisor.engine.partition_map import Change, PartitionMap, RangeEntry, Routes, apply, first_map
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.map_store import MapStore
+from pkadvisor.engine.partition.ownership_errors import NotLeader
+from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, Routes, apply, first_map
 from pkadvisor.engine.stream.errors import Fenced
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.fakes import MemoryStreams
 from tests.engine.stamp.stamps import SMALL
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.engine.balancer import Merge, Move, Split
-from pkadvisor.engine.faults import NetworkFaults
 from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.stamp import Layout, Stamp
-from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.engine.worlds.faults import NetworkFaults
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from tests.engine.stamp.stamps import SMALL, Client, built, get, key_of, put
 from tests.engine.worlds import machine, simulated
 

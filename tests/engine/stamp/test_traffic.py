@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.traffic import SAMPLE_KEYS, TrafficProfile
+from pkadvisor.engine.partition.traffic import SAMPLE_KEYS, TrafficProfile
 
 SECOND = 1_000_000_000
 

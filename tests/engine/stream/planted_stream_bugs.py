@@ -13,7 +13,7 @@ from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.record_file import RecordFile, frame
 from pkadvisor.engine.stream.replica import Replica
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.worlds.world import Unreachable
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

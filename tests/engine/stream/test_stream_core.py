@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.machine import Machine
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.simulator import Simulator
 
 SMALL = EngineOptions(extent_bytes_target=2_000, journal_segment_bytes=3_000, streams_max=5, block_bytes_max=900)
 Script = Callable[[StreamLayer, StreamClient], Coroutine[Any, Any, None]]

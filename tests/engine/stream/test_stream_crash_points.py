@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import MultiModify, NewStream
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import SECOND, Stage, restart_after_crash
 from tests.engine.worlds import crash_states
 

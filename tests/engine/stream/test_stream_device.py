@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.faults import DiskFaults
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import File
+from pkadvisor.engine.worlds.faults import DiskFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import File
 from tests.engine.stream.streams_history import MS, SECOND, Stage
 from tests.engine.worlds import simulated
 

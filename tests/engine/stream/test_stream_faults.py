@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.faults import DiskFaults, NetworkFaults, NodesAtlas
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults, NodesAtlas
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import MS, SECOND, Stage, restart_after_crash
 
 COUNTS: Counter[str] = Counter()

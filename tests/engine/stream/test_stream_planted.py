@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.errors import ExtentSealed
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream.planted_stream_bugs import BUGS, Plant, seal_at_the_greatest_length
 from tests.engine.stream.streams_history import SECOND, Stage, all_of
 from tests.engine.stream.test_stream_faults import run

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import SECOND, Stage, restart_after_crash
 from tests.engine.stream_background.test_background_faults import BUSY, all_whole, come_to_rest, judge, left_over
 from tests.engine.worlds import crash_states

@@ -12,12 +12,12 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.faults import DiskFaults, NetworkFaults
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.extent_node import file_name
 from pkadvisor.engine.stream.repair import Condition
-from pkadvisor.engine.world import EngineError
+from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream.streams_history import MS, SECOND, TINY, Stage, all_of, restart_after_crash
 from tests.engine.stream.test_stream_faults import faulty, nemesis, write
 

@@ -10,7 +10,6 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.errors import NotThere
@@ -18,7 +17,8 @@ from pkadvisor.engine.stream.extent_node import file_name
 from pkadvisor.engine.stream.fragments import HEADER_BYTES
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.topology import lay_out
-from pkadvisor.engine.world import DataCorrupt
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import DataCorrupt
 from tests.engine.worlds import machine
 
 OPTIONS = EngineOptions(

@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import MS
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream import coding as coding_module
 from pkadvisor.engine.stream.coding import CodedReader, Coding, Coordinator
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
 from pkadvisor.engine.stream.fragments import HEADER_BYTES, FragmentKey, FragmentStore
-from pkadvisor.engine.world import DataCorrupt, Unreachable
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 
 PIECE = 16
 

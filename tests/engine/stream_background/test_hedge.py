@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from pkadvisor.engine.options import MS
-from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.stream.errors import NotThere, TooSlow
 from pkadvisor.engine.stream.hedge import first_enough, first_good
+from pkadvisor.engine.worlds.simulator import Simulator
 
 
 class Nodes:

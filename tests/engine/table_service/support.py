@@ -7,14 +7,14 @@ from collections.abc import Coroutine
 from itertools import count
 from typing import Any, TypeVar
 
-from pkadvisor.engine import row_keys
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.errors_partition import NotServing
-from pkadvisor.engine.table_messages import Answer, Request
-from pkadvisor.engine.table_requests import carry_out, is_write
-from pkadvisor.engine.table_rules import PUBLISHED, TableLimits
-from pkadvisor.engine.table_service import TableService
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.partition.ownership_errors import NotServing
+from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.table_messages import Answer, Request
+from pkadvisor.engine.tables.table_requests import carry_out, is_write
+from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
+from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Entity, Key, Operation, Outcome, Property, Query
 from tests.engine.fakes import DictRows

@@ -6,15 +6,15 @@ from contextlib import suppress
 
 import pytest
 
-from pkadvisor.engine import row_keys
-from pkadvisor.engine.balancer import Split
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.faults import NetworkFaults
 from pkadvisor.engine.options import MS, SECOND
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.balancer import Split
 from pkadvisor.engine.stamp import Stamp
-from pkadvisor.engine.table_service import TableService
-from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.faults import NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from pkadvisor.table.store import (
     CreateTable,
     Delete,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.table_rules import TableLimits
+from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Delete, Entity, Insert, Key, ListTables, Property, Query, Update
 from tests.engine.table_service.support import Ranges, do, entity, keys, made, pages

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.engine.entity_codec import Body
-from pkadvisor.engine.table_rules import TableError, checked_body
+from pkadvisor.engine.tables.entity_codec import Body
+from pkadvisor.engine.tables.table_rules import TableError, checked_body
 from pkadvisor.limits import load_limits
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType, parse_datetime_ticks
@@ -187,7 +187,7 @@ def test_a_group_that_is_refused_names_the_write_and_leaves_no_trace_t2(
 
 
 def test_limits_are_those_of_the_rules_folder() -> None:
-    from pkadvisor.engine.table_rules import PUBLISHED
+    from pkadvisor.engine.tables.table_rules import PUBLISHED
 
     limits = load_limits()
     assert PUBLISHED.entity_bytes == limits.entity_bytes

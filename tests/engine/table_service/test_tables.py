@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine import row_keys
-from pkadvisor.engine.table_messages import (
+from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.table_messages import (
     Answer,
     CreateTableRequest,
     Request,
@@ -14,9 +14,9 @@ from pkadvisor.engine.table_messages import (
     WriteKind,
     WriteRequest,
 )
-from pkadvisor.engine.table_requests import carry_out
-from pkadvisor.engine.table_rules import TableLimits, checked_body
-from pkadvisor.engine.table_service import TableService
+from pkadvisor.engine.tables.table_requests import carry_out
+from pkadvisor.engine.tables.table_rules import TableLimits, checked_body
+from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -172,7 +172,7 @@ def test_a_server_that_takes_nothing_is_busy() -> None:
 
 
 def test_a_request_for_another_range_is_sent_back() -> None:
-    from pkadvisor.engine.errors_partition import NotServing
+    from pkadvisor.engine.partition.ownership_errors import NotServing
 
     ranges = Ranges()
     ranges.split(b"m")

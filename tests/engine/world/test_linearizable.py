@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.engine.world import Unreachable
+from pkadvisor.engine.worlds.world import Unreachable
 from tests.engine.linearizable import (
     LOST,
     EntityModel,

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.engine import machine_disk
-from pkadvisor.engine.machine import Machine
-from pkadvisor.engine.machine_directory import FORMAT_VERSION
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.world import (
+from pkadvisor.engine.worlds import machine_disk
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import (
     DirectoryInUse,
     DiskError,
     DiskFull,
@@ -259,7 +259,7 @@ def test_tasks_run_beside_one_another_and_errors_surface(tmp_path: Path) -> None
 CHILD = """
 import sys
 from pathlib import Path
-from pkadvisor.engine.machine import Machine
+from pkadvisor.engine.worlds.machine import Machine
 
 world = Machine(Path(sys.argv[1]), sync=False)
 disk = world.disk("n", "d")

@@ -8,11 +8,11 @@ from zlib import crc32
 
 import pytest
 
-from pkadvisor.engine.faults import NodesAtlas
-from pkadvisor.engine.nemesis import Nemesis
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.swarm import Plagues, SwarmOptions
-from pkadvisor.engine.world import DiskError, Unreachable
+from pkadvisor.engine.worlds.faults import NodesAtlas
+from pkadvisor.engine.worlds.nemesis import Nemesis
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.swarm import Plagues, SwarmOptions
+from pkadvisor.engine.worlds.world import DiskError, Unreachable
 from tests.engine.worlds import simulated, swarm_world
 
 SECOND = 1_000_000_000

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.faults import DiskFaults, NodesAtlas
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.tasks import Killed
-from pkadvisor.engine.world import DiskError, DiskFull, ReadFailed
+from pkadvisor.engine.worlds.faults import DiskFaults, NodesAtlas
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Killed
+from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 from tests.engine.worlds import crash_states, simulated
 
 SECOND = 1_000_000_000

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.faults import ClockFaults, NetworkFaults
-from pkadvisor.engine.simulator import Simulator
-from pkadvisor.engine.tasks import Future, Killed
-from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.engine.worlds.faults import ClockFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Future, Killed
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from tests.engine.worlds import simulated
 
 SECOND = 1_000_000_000

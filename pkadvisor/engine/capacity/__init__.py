@@ -1,0 +1,1 @@
+"""What the service lets through and how long it takes, in whole nanoseconds."""

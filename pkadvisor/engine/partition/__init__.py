@@ -1,0 +1,1 @@
+"""The partition layer: ranges on streams, the servers that hold them, their manager, the way to them."""

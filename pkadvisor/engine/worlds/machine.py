@@ -1,0 +1,165 @@
+"""The real world: files, a clock and chance of this machine, all nodes in this process."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any, TypeVar
+
+from pkadvisor.engine.worlds.machine_directory import MachineDirectory
+from pkadvisor.engine.worlds.machine_disk import Descriptors, MachineDisk
+from pkadvisor.engine.worlds.tasks import Scheduler, Task
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
+
+T = TypeVar("T")
+TICKS_UNIX_EPOCH = 621_355_968_000_000_000
+DESCRIPTORS_MAX = 256
+
+
+class Machine(Scheduler):
+    """Real files below one directory (``directory/node/device/file``), the real clock, direct calls between nodes.
+
+    ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
+    cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
+    process holds. Close it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
+    from it must not come again when a directory is opened again.
+    """
+
+    def __init__(
+        self, directory: Path, *, sync: bool = True, seed: int | None = None, descriptors_max: int = DESCRIPTORS_MAX
+    ) -> None:
+        super().__init__()
+        self._directory = MachineDirectory(Path(directory), sync=sync)
+        self._descriptors = Descriptors(descriptors_max)
+        self._sync = sync
+        self._seed = SystemRandom().getrandbits(128) if seed is None else seed
+        self._began_ns = time.monotonic_ns()
+        self._boots: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {}
+        self._services: dict[tuple[str, str], Any] = {}
+        self._disks: dict[tuple[str, str], MachineDisk] = {}
+        self._chance: dict[str, Random] = {}
+        self.counts: Counter[str] = Counter()
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def now_ns(self) -> int:
+        """Monotonic time since the start."""
+        return time.monotonic_ns() - self._began_ns
+
+    def clock_ns(self, node: str) -> int:
+        """The same for every node of one process."""
+        return time.monotonic_ns() - self._began_ns
+
+    def ticks(self, node: str) -> int:
+        """The time of day."""
+        return TICKS_UNIX_EPOCH + time.time_ns() // 100
+
+    def random(self, purpose: str) -> Random:
+        """A stream of chance for each purpose."""
+        return self._chance.setdefault(purpose, Random(f"{self._seed}/{purpose}"))
+
+    def event(self, name: str, *facts: object) -> None:
+        """Counts."""
+        self.counts[name] += 1
+
+    def run(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> T:
+        """Runs a coroutine to its end; where it never waits, at once."""
+        if self._ready:  # what was started before comes first
+            try:
+                self.turn()
+            except BaseException:
+                coroutine.close()
+                raise
+        try:
+            waited_for = coroutine.send(None)
+        except StopIteration as stop:
+            if self._ready or self._timers:
+                self.turn()
+            return stop.value  # type: ignore[no-any-return]
+        task = Task(coroutine, node)
+        self._alive[task] = None
+        waited_for.when_done(lambda: self._make_ready(task))
+        task.when_done(_nothing)  # its error is raised here, and nowhere else
+        while not task.done:
+            self.turn()
+            if task.done or self._ready:
+                continue
+            due = self._due()
+            assert due is not None, "nothing will ever happen again, and the task still waits"
+            time.sleep(max(0, due - self.now_ns()) / 1e9)
+        return task.result()
+
+    def turn(self) -> None:
+        """Runs what is ready and what is due."""
+        self._run_ready()
+        while (due := self._due()) is not None and due <= self.now_ns():
+            self._fire()
+            self._run_ready()
+        if self.unhandled:
+            raise self.unhandled.pop(0)
+
+    async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
+        """Runs one after the other: on one thread nothing is won by more."""
+        results: list[T | EngineError] = []
+        try:
+            for coroutine in coroutines:
+                try:
+                    results.append(await coroutine)
+                except EngineError as error:
+                    results.append(error)
+        except BaseException:
+            for coroutine in coroutines[len(results) + 1 :]:
+                coroutine.close()
+            raise
+        return results
+
+    def add_node(self, name: str, boot: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """A node and how it starts."""
+        self._boots[name] = boot
+
+    def start(self, name: str) -> Task[None]:
+        """Starts a node."""
+        return self.spawn(self._boots[name](), name)
+
+    def register(self, node: str, service: str, instance: object) -> None:
+        """Offers a service."""
+        self._services[node, service] = instance
+
+    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Awaitable[Any]:
+        """Calls a service on another node: the method itself, with nothing between."""
+        instance = self._services.get((target, service))
+        if instance is None:
+            return _unreachable(target)
+        return getattr(instance, method)(*arguments)  # type: ignore[no-any-return]
+
+    def disk(self, node: str, device: str) -> MachineDisk:
+        """A device of a node."""
+        disk = self._disks.get((node, device))
+        if disk is None:
+            path = self._directory.path / node / device
+            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors)
+        return disk
+
+    def close(self) -> None:
+        """Ends every task, gives every descriptor back, lets another process in. Twice is no error."""
+        super().close()
+        self._services.clear()
+        for disk in self._disks.values():
+            disk.close()
+        self._disks.clear()
+        self._directory.close()
+
+
+async def _unreachable(target: str) -> None:
+    raise Unreachable(f"{target} is down")
+
+
+def _nothing() -> None:
+    """Waits for nothing."""

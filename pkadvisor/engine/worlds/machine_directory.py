@@ -1,0 +1,79 @@
+"""The directory of a machine: one process at a time, and of a format version that this version reads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import IO
+
+from pkadvisor.engine.worlds.machine_disk import sync_directory, translated
+from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError
+
+FORMAT_VERSION = 1
+FORMAT_FILE = "format"
+LOCK_FILE = "lock"
+TITLE = "pkadvisor engine, format version "
+
+
+class MachineDirectory:
+    """Held by one process from opening to ``close``, or its end."""
+
+    def __init__(self, directory: Path, *, sync: bool) -> None:
+        self.path = directory
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            names = sorted(path.name for path in directory.iterdir())
+            is_new = FORMAT_FILE not in names
+            if is_new and set(names) - {LOCK_FILE, f"{FORMAT_FILE}.new"}:
+                raise FormatError(f"{directory} holds other files ({names[0]}, …) and is no directory of the engine")
+            self._lock = _lock(directory / LOCK_FILE)
+            try:
+                if is_new:
+                    _write_format(directory, sync)
+                _check_format(directory / FORMAT_FILE)
+            except BaseException:
+                self.close()
+                raise
+        except OSError as error:
+            raise translated(directory, error) from error
+
+    def close(self) -> None:
+        """Lets another process in."""
+        self._lock.close()
+
+
+def _write_format(directory: Path, sync: bool) -> None:
+    new = directory / f"{FORMAT_FILE}.new"
+    with new.open("w", encoding="utf-8") as file:
+        file.write(f"{TITLE}{FORMAT_VERSION}\n")
+        file.flush()
+        if sync:
+            os.fsync(file.fileno())
+    new.replace(directory / FORMAT_FILE)
+    sync_directory(directory, sync)
+
+
+def _check_format(path: Path) -> None:
+    text = path.read_bytes()[:200].decode("utf-8", "replace").strip()
+    version = text.removeprefix(TITLE)
+    if version == text or not (version.isascii() and version.isdigit()):
+        raise FormatError(f"{path} does not say which format version the directory has: {text[:60]!r}")
+    if int(version) > FORMAT_VERSION:
+        raise FormatError(
+            f"{path.parent} was written in format version {version}; this version of pkadvisor reads versions up to "
+            f"{FORMAT_VERSION}. Nothing was changed. Use a newer pkadvisor, or another directory"
+        )
+
+
+def _lock(path: Path) -> IO[bytes]:
+    file = path.open("ab")
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # no such locks on this system: two processes are not kept apart
+        pass
+    except OSError as error:
+        file.close()
+        raise DirectoryInUse(f"{path.parent} is in use by another process, or twice by this one") from error
+    return file
