@@ -12,6 +12,7 @@ from random import Random
 from typing import Protocol
 
 MILLION = 1_000_000
+CALM_NS = 1_000_000  # the longest mean time of a message or a disk when all is healed
 TEARS = ("lost", "header", "body", "checksum", "kept")
 """What a crash leaves of the write that it hits, and of everything that was not yet synced before it:
 
@@ -55,6 +56,11 @@ class NetworkFaults:
         """Whether every message arrives at once."""
         return not (self.delay_ns_mean or self.delay_ns_min or self.drop_per_million or self.duplicate_per_million)
 
+    def calm(self) -> NetworkFaults:
+        """Every message comes once, and none comes very late."""
+        mean = min(self.delay_ns_mean, CALM_NS)
+        return NetworkFaults(min(self.delay_ns_min, mean), mean, refuse_quickly=self.refuse_quickly)
+
 
 @dataclass(frozen=True, slots=True)
 class DiskFaults:
@@ -66,6 +72,8 @@ class DiskFaults:
     capacity_bytes: int = 1 << 40
     full_per_million: int = 0
     write_error_per_million: int = 0
+    sync_error_per_million: int = 0
+    """What was not durable may be lost, and the file takes no more writes until its node starts again."""
     read_error_per_million: int = 0
     sticky_read_errors: bool = True
     """A read error stays: those bytes are never read again."""
@@ -78,6 +86,11 @@ class DiskFaults:
     def timed(self) -> bool:
         """Whether operations take time."""
         return bool(self.latency_ns_min or self.latency_ns_mean or self.ns_per_kib)
+
+    def calm(self) -> DiskFaults:
+        """Nothing goes wrong, and nothing takes long."""
+        latency, per_kib = min(self.latency_ns_mean, CALM_NS), min(self.ns_per_kib, CALM_NS // 100)
+        return DiskFaults(min(self.latency_ns_min, latency), latency, per_kib)
 
 
 @dataclass(frozen=True, slots=True)

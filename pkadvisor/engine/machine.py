@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
-from random import Random
+from random import Random, SystemRandom
 from typing import Any, TypeVar
 
 from pkadvisor.engine.machine_directory import MachineDirectory
@@ -24,17 +24,18 @@ class Machine(Scheduler):
 
     ``sync`` says whether ``File.sync`` reaches the device; without it a crash of the process loses nothing, a power
     cut may. FormatError for a directory of a newer version or of something else; DirectoryInUse for one that another
-    process holds. Close it, or use it in a ``with``.
+    process holds. Close it, or use it in a ``with``. Without a ``seed`` chance differs from run to run: names drawn
+    from it must not come again when a directory is opened again.
     """
 
     def __init__(
-        self, directory: Path, *, sync: bool = True, seed: int = 0, descriptors_max: int = DESCRIPTORS_MAX
+        self, directory: Path, *, sync: bool = True, seed: int | None = None, descriptors_max: int = DESCRIPTORS_MAX
     ) -> None:
         super().__init__()
         self._directory = MachineDirectory(Path(directory), sync=sync)
         self._descriptors = Descriptors(descriptors_max)
         self._sync = sync
-        self._seed = seed
+        self._seed = SystemRandom().getrandbits(128) if seed is None else seed
         self._began_ns = time.monotonic_ns()
         self._boots: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {}
         self._services: dict[tuple[str, str], Any] = {}

@@ -59,3 +59,11 @@ class EngineOptions:
     merge_after_ns: int = 60 * MINUTE
     ranges_per_server_max: int = 10
     traffic_buckets: int = 64
+    traffic_half_life_ns: int = 60 * SECOND
+    traffic_sample_every: int = 8
+    range_requests_per_s: int = 2_000
+    server_requests_per_s: int = 10_000
+    server_bytes_per_s: int = 125_000_000
+    request_ns: int = 30 * SECOND
+    route_retry_ns: int = 50 * MS
+    map_snapshot_changes: int = 64

@@ -10,8 +10,13 @@ A blocked pair of nodes loses every message; a clogged one holds them back until
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from random import Random
+from types import MappingProxyType
 from typing import Any, Protocol
+
+import msgspec
 
 from pkadvisor.engine.faults import NetworkFaults, draw_ns, happens
 from pkadvisor.engine.tasks import Future, Task, Timer
@@ -19,6 +24,7 @@ from pkadvisor.engine.world import EngineError, Unreachable
 
 SECOND = 1_000_000_000
 TIMEOUT_NS = 5 * SECOND
+TIMEOUTS = {"partitions": 30 * SECOND}  # a request may wait for several appends, each with its own time
 
 
 class NetworkHost(Protocol):
@@ -55,12 +61,13 @@ class SimulatedNetwork:
     def __init__(self, host: NetworkHost, faults: NetworkFaults, timeouts: Mapping[str, int] | None = None) -> None:
         self._host = host
         self._chance = host.random("network")
-        self._timeouts: dict[str, int] = dict(timeouts or {})
+        self._timeouts: dict[str, int] = {**TIMEOUTS, **(timeouts or {})}
         self._blocked: dict[tuple[str, str], int] = {}
         self._clogged: dict[tuple[str, str], int] = {}
         self._pending: dict[Future[Any], str] = {}
         self.faults = faults
         self.messages = 0
+        self.check_values = False
 
     # ------------------------------------------------------------------------------------------------ calls
 
@@ -71,8 +78,6 @@ class SimulatedNetwork:
     def timeout_ns(self, service: str, method: str) -> int:
         """How long a caller waits."""
         timeouts = self._timeouts
-        if not timeouts:
-            return TIMEOUT_NS
         found = timeouts.get(f"{service}.{method}")
         return found if found is not None else timeouts.get(service, timeouts.get("", TIMEOUT_NS))
 
@@ -80,6 +85,8 @@ class SimulatedNetwork:
         """One call; Unreachable where no answer came in time."""
         host = self._host
         await host.alive(source)
+        if self.check_values:
+            assert_immutable(arguments, f"an argument of {service}.{method}")
         if source == target:
             instance = host.service(target, service)
             if instance is None:
@@ -123,6 +130,8 @@ class SimulatedNetwork:
                 raise
             reply.fail(error)
         else:
+            if self.check_values:
+                assert_immutable(value, f"the result of {type(instance).__name__}.{method}")
             self._answer(target, source, reply, value, None)
 
     def _answer(self, source: str, target: str, reply: Future[Any], value: object, error: EngineError | None) -> None:
@@ -216,3 +225,25 @@ class SimulatedNetwork:
     def _pairs(sources: Collection[str], targets: Collection[str], both_ways: bool) -> list[tuple[str, str]]:
         forth = [(source, target) for source in sources for target in targets if source != target]
         return list(dict.fromkeys(forth + [(target, source) for source, target in forth] if both_ways else forth))
+
+
+def assert_immutable(value: object, what: str, inside: bool = False) -> None:
+    """Fails where a value that crosses the network could be changed by one side under the hands of the other.
+
+    A dictionary inside a frozen value passes: whoever freezes a value promises not to touch it.
+    """
+    if value is None or isinstance(value, bool | int | float | str | bytes | Enum | BaseException):
+        return
+    if isinstance(value, tuple | frozenset | MappingProxyType) or (inside and isinstance(value, dict)):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            assert_immutable(part, what, inside)
+        return
+    if is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
+        for field in fields(value):
+            assert_immutable(getattr(value, field.name), what, inside=True)
+        return
+    if isinstance(value, msgspec.Struct) and value.__struct_config__.frozen:
+        for name in value.__struct_fields__:
+            assert_immutable(getattr(value, name), what, inside=True)
+        return
+    raise AssertionError(f"{what} can be changed: {type(value).__name__}")

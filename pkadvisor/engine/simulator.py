@@ -30,7 +30,7 @@ LOG_EVENTS = 2_000
 class Simulator(Scheduler):
     """A whole stamp in one thread, as fast as Python goes, the same for the same seed.
 
-    Without arguments nothing fails and nothing takes time; ``faults.SwarmOptions`` draws the rest from a seed.
+    Without arguments nothing fails and nothing takes time; ``swarm.SwarmOptions`` draws faults from a seed.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class Simulator(Scheduler):
         self._now_ns = 0
         self._streams: dict[str, Random] = {}
         self._boots: dict[str, Callable[[], Coroutine[Any, Any, None]]] = {}
+        self._boot_tasks: dict[str, Task[None]] = {}
         self._up: dict[str, None] = {}
         self._services: dict[tuple[str, str], object] = {}
         self._disks: dict[tuple[str, str], SimulatedDisk] = {}
@@ -202,7 +203,12 @@ class Simulator(Scheduler):
     def start(self, name: str) -> Task[None]:
         """Starts a node that is down. A boot that fails ends the run, unless somebody waits for its task."""
         self._up[name] = None
-        return self.spawn(self._boots[name](), name)
+        task = self._boot_tasks[name] = self.spawn(self._boots[name](), name)
+        return task
+
+    def boot_of(self, name: str) -> Task[None] | None:
+        """The task that last started a node."""
+        return self._boot_tasks.get(name)
 
     def start_all(self) -> list[Task[None]]:
         """Starts every node that is down, in the order in which they were added."""
@@ -303,6 +309,12 @@ class Simulator(Scheduler):
         if disk is None:
             disk = self._disks[node, device] = SimulatedDisk(self, node, device, self._disk_faults)
         return disk
+
+    def calm(self) -> None:
+        """Devices that are used for the first time from now on do nothing wrong, and no crash point is hit any more."""
+        self._disk_faults = self._disk_faults.calm()
+        self._crash_points.clear()
+        self._power_cut_at_event = 0
 
     def disks(self) -> tuple[SimulatedDisk, ...]:
         """All devices that were ever used, by node and name."""

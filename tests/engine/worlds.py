@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.engine.faults import TEARS
+from pkadvisor.engine.faults import TEARS, Atlas
 from pkadvisor.engine.machine import Machine
 from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.swarm import SwarmOptions
 from pkadvisor.engine.tasks import Killed
 from pkadvisor.engine.world import EngineError
 
@@ -28,6 +29,21 @@ def simulated(seed: int = 0, **options: Any) -> Iterator[Simulator]:
         yield world
     finally:
         world.close()
+
+
+@contextmanager
+def swarm_world(swarm: SwarmOptions, atlas: Atlas | None = None) -> Iterator[Simulator]:
+    """The simulator of a seed's swarm options: ``SwarmOptions.draw(seed)``; its nemesis is the test's to make."""
+    with simulated(
+        swarm.seed,
+        network=swarm.network,
+        disks=swarm.disks,
+        clocks=swarm.clocks,
+        timeouts=swarm.timeouts(),
+        random_order=swarm.random_order,
+        atlas=atlas,
+    ) as world:
+        yield world
 
 
 @contextmanager

@@ -190,6 +190,16 @@ def test_more_files_than_descriptors_all_keep_working(tmp_path: Path) -> None:
         assert not (tmp_path / "n/d/f07").exists()
 
 
+def test_names_drawn_by_chance_do_not_come_again_when_a_directory_is_opened_again(tmp_path: Path) -> None:
+    drawn = []
+    for _ in range(2):
+        with machine(tmp_path) as world:
+            drawn += [world.random(purpose).getrandbits(64) for purpose in ("a", "b", "a")]
+    assert len(set(drawn)) == 6
+    with machine(tmp_path, seed=1) as first, machine(tmp_path / "other", seed=1) as second:
+        assert first.random("a").getrandbits(64) == second.random("a").getrandbits(64)
+
+
 def test_half_written_replacements_are_cleared_away(tmp_path: Path) -> None:
     with machine(tmp_path) as world:
         world.run(world.disk("n", "d").replace("root", b"old"))

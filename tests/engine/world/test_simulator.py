@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -127,6 +128,34 @@ def test_a_clog_holds_messages_back_and_loses_none() -> None:
         world.network.clog(["a"], ["b"], 3 * SECOND)
         assert world.run(world.call("a", "b", "counter", "add", 1)) == 1
         assert world.now_ns() == 3 * SECOND
+
+
+def test_what_crosses_the_network_can_be_held_to_be_immutable() -> None:
+    @dataclass(frozen=True)
+    class Frozen:
+        parts: object
+
+    @dataclass
+    class Loose:
+        part: int
+
+    class Echo:
+        async def give(self, value: object) -> object:
+            return value
+
+        async def listed(self) -> object:
+            return [1]
+
+    with simulated() as world:
+        world.network.check_values = True
+        world.register("b", "echo", Echo())
+        for right in (1, "a", b"b", None, (1, (2, Frozen((3,)))), frozenset((1,)), Frozen((1, 2)), Frozen({1: 2})):
+            assert world.run(world.call("a", "b", "echo", "give", right)) == right
+        for wrong in ([1], {}, bytearray(1), (1, [2]), Frozen([1]), Loose(1)):
+            with pytest.raises(AssertionError, match=r"an argument of echo\.give can be changed"):
+                world.run(world.call("a", "b", "echo", "give", wrong))
+        with pytest.raises(AssertionError, match=r"the result of Echo\.listed can be changed: list"):
+            world.run(world.call("a", "b", "echo", "listed"))
 
 
 def test_groups_reach_only_themselves() -> None:

@@ -1,0 +1,135 @@
+"""Entities as values of rows: a header of fixed length, then the properties as one MessagePack map.
+
+    byte 0        format: 1, or 2 where texts hold lone surrogates and stand as bytes
+    bytes 1..8    generation of the table (the sequence number of its creation)
+    bytes 9..16   Timestamp in ticks
+    bytes 17..20  size by the published capacity formula, in bytes
+    bytes 21..    {name: [type, value]}
+
+The generation tells rows of a table from those of an earlier table of the same name: a write that was under way while
+the table was deleted can leave a row behind, and nobody must ever see it. [H]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from struct import Struct
+from typing import Any, NamedTuple
+
+import msgspec
+
+from pkadvisor.engine.world import FormatError
+from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, format_ticks
+from pkadvisor.table.store import Entity, Key, Property
+
+PLAIN, SURROGATES = 1, 2
+
+_HEADER = Struct(">BQQI")
+_HEADER_BYTES = _HEADER.size
+
+
+class StoredProperty(Property):
+    """A property as it comes back from a row; MessagePack knows the type of the value by itself."""
+
+    __slots__ = ()
+    value: Any
+
+
+class Head(NamedTuple):
+    """What stands in front of the properties."""
+
+    format: int
+    generation: int
+    ticks: int
+    size_bytes: int
+
+
+class Body(NamedTuple):
+    """Properties ready to be stored: their encoding, its format, and the entity's size in bytes."""
+
+    encoded: bytes
+    format: int
+    size_bytes: int
+
+
+unpack_head = _HEADER.unpack_from
+"""``head`` as a plain tuple, for loops over many rows."""
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(dict[str, StoredProperty]).decode
+
+
+def encode_properties(properties: Mapping[str, Property]) -> tuple[bytes, int]:
+    """The encoding of properties and its format."""
+    try:
+        return _encode(properties), PLAIN
+    except UnicodeEncodeError:
+        return _encode({name: _text_as_bytes(p) for name, p in properties.items()}), SURROGATES
+
+
+def decode_properties(encoded: bytes | memoryview, form: int) -> dict[str, StoredProperty]:
+    """Properties from their encoding. FormatError for a format of a newer version."""
+    properties = _decode(encoded)
+    if form == PLAIN:
+        return properties
+    if form != SURROGATES:
+        raise FormatError(f"entity format {form} is newer than this version reads")
+    return {name: _bytes_as_text(p) for name, p in properties.items()}
+
+
+def encode_value(generation: int, ticks: int, body: Body) -> bytes:
+    """The value of an entity's row."""
+    return _HEADER.pack(body.format, generation, ticks, body.size_bytes) + body.encoded
+
+
+def head(value: bytes) -> Head:
+    """The header of a row's value."""
+    return Head._make(_HEADER.unpack_from(value))
+
+
+def properties_of(value: bytes) -> dict[str, StoredProperty]:
+    """The properties in a row's value."""
+    if value[0] == PLAIN:
+        return _decode(memoryview(value)[_HEADER_BYTES:])
+    return decode_properties(memoryview(value)[_HEADER_BYTES:], value[0])
+
+
+def entity_of(key: Key, sequence: int, value: bytes, select: Iterable[str] = ()) -> Entity:
+    """The entity in a row; with ``select`` only the properties named."""
+    found = properties_of(value)
+    if select:
+        found = {name: found[name] for name in select if name in found}
+    ticks = head(value).ticks
+    return Entity(key, found, ticks, etag(ticks, sequence))
+
+
+def etag(ticks: int, sequence: int) -> str:
+    """The ETag of one state of an entity: like the service's, its Timestamp, and behind that a number.
+
+    The number is the sequence number of the change. The Timestamp alone could come again when an entity is deleted and
+    inserted anew within one tick, or by a server whose clock is behind (invariant T4). Clients take an ETag for opaque.
+    """
+    return f'{_stamp(ticks)}{sequence}"'
+
+
+@lru_cache(maxsize=4096)
+def _stamp(ticks: int) -> str:
+    seconds, fraction = divmod(ticks, TICKS_PER_SECOND)
+    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',"
+
+
+@lru_cache(maxsize=1024)
+def _second(seconds: int) -> str:
+    return format_ticks(seconds * TICKS_PER_SECOND, trim=True)[:-1].replace(":", "%3A")
+
+
+def _text_as_bytes(p: Property) -> tuple[EdmType, object]:
+    value = p.value
+    return p.type, value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
+
+
+def _bytes_as_text(p: StoredProperty) -> StoredProperty:
+    if isinstance(p.value, bytes) and p.type is not EdmType.BINARY:
+        return StoredProperty(p.type, p.value.decode("utf-8", "surrogatepass"))
+    return p

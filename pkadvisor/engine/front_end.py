@@ -1,0 +1,115 @@
+"""A front end: knows from its copy of the map which server serves a key, and asks it (SOSP 2011, 5.2).
+
+look up ──► call the server ──► answer
+   ▲            │ NotServing: nothing was carried out        │ no answer in time
+   └─ newer map ┘ (waits a little where there is none)       ▼
+                                         a read is tried again; a write is uncertain: Unreachable
+"""
+
+from __future__ import annotations
+
+from pkadvisor.engine.errors_partition import NotServing
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition_map import PartitionMap, Routes
+from pkadvisor.engine.server_messages import MAP_SERVICE, SERVICE
+from pkadvisor.engine.table_messages import Answer, Request
+from pkadvisor.engine.table_requests import is_write
+from pkadvisor.engine.world import EngineError, Unreachable, World
+
+
+class FrontEnd:
+    """Routes requests to the servers of their ranges; keeps nothing that it could not do without."""
+
+    def __init__(self, world: World, node: str, managers: tuple[str, ...], options: EngineOptions) -> None:
+        self._world, self._node, self._managers, self._options = world, node, managers, options
+        self._routes: Routes | None = None
+        self._sender = f"{node}/{world.ticks(node)}/{world.random('session/' + node).getrandbits(16)}"
+        self._count = 0
+        self._suspect = False
+        """Whether a server was silent: then the map is asked for before the next request."""
+
+    async def send(self, key: bytes, request: Request) -> Answer:
+        """The answer of the range that holds ``key``; its ``low`` and ``high`` are the range's.
+
+        Unreachable: no answer within the request's time; a write may have been carried out. NotServing: the time passed
+        and it surely was not.
+        """
+        routes = self._routes
+        if routes is not None and not self._suspect:
+            entry = routes.find(key)
+            self._count += 1
+            try:
+                answer: Answer = await self._world.call(
+                    self._node,
+                    entry.server,
+                    SERVICE,
+                    "handle",
+                    entry.number,
+                    entry.epoch,
+                    self._sender,
+                    self._count,
+                    request,
+                )
+                return answer
+            except EngineError as error:
+                self._uncertain(request, error)
+        return await self._retry(key, request)
+
+    def _uncertain(self, request: Request, error: EngineError) -> None:
+        """Passes where the request may be sent again; raises Unreachable where it may have been carried out."""
+        self._suspect = self._suspect or isinstance(error, Unreachable)
+        if isinstance(error, NotServing) or not is_write(request):
+            return
+        self._world.event("write uncertain", type(error).__name__)
+        raise Unreachable(f"the write may have been carried out: {error}") from error
+
+    async def _retry(self, key: bytes, request: Request) -> Answer:
+        world, node = self._world, self._node
+        ends_ns = world.clock_ns(node) + self._options.request_ns
+        last: EngineError = NotServing("no map yet")
+        first = True
+        while world.clock_ns(node) < ends_ns:
+            self._suspect = False
+            if not await self._refresh() and not first:
+                await world.sleep(self._options.route_retry_ns)
+            first = False
+            if self._routes is None:
+                continue
+            entry = self._routes.find(key)
+            if not entry.server:
+                continue
+            self._count += 1
+            try:
+                answer: Answer = await world.call(
+                    node, entry.server, SERVICE, "handle", entry.number, entry.epoch, self._sender, self._count, request
+                )
+                return answer
+            except EngineError as error:
+                self._uncertain(request, error)
+                last = error
+        world.event("request out of time", type(last).__name__)
+        if isinstance(last, NotServing):
+            raise last
+        raise Unreachable(f"no server answered: {last}") from last
+
+    async def _refresh(self) -> bool:
+        """Whether a newer map came from the manager that leads."""
+        known = 0 if self._routes is None else self._routes.map.version
+        for manager in self._managers:
+            try:
+                found: PartitionMap | None = await self._world.call(self._node, manager, MAP_SERVICE, "map", known)
+            except EngineError:
+                continue
+            # who answered is asked first the next time: a silent one costs a time-out
+            self._managers = (manager, *(other for other in self._managers if other != manager))
+            if found is None or found.version <= known:
+                return False
+            self._routes = Routes(found)
+            self._world.event("map refreshed", self._node, found.version)
+            return True
+        return False
+
+    @property
+    def routes(self) -> Routes | None:
+        """Its copy of the map."""
+        return self._routes

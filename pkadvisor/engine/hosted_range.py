@@ -1,0 +1,128 @@
+"""A range on its server: what is counted of it, and what was answered to whom."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from pkadvisor.engine.balancer import PPM, RangeLoad
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.row_keys import partition_boundary
+from pkadvisor.engine.table_messages import Answer
+from pkadvisor.engine.tasks import Future
+from pkadvisor.engine.traffic import TrafficProfile
+from pkadvisor.engine.world import Unreachable, World
+
+if TYPE_CHECKING:
+    from pkadvisor.engine.range_partition import RangePartition
+
+REQUEST_CPU_NS = 50_000  # [A] what a request and a row take of a server's processor
+ROW_CPU_NS = 2_000
+ANSWERS_KEPT = 1024
+
+
+class Answers:
+    """Writes that were answered: one that arrives twice is carried out once, and both get the same answer.
+
+    The last thousand are kept. A message older than they, by its sender's count, is refused as uncertain.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, int], Future[Answer]] = {}
+        self._order: deque[tuple[str, int]] = deque()
+        self._forgotten: dict[str, int] = {}
+
+    def find(self, sender: str, count: int) -> Future[Answer] | None:
+        """The answer, given or to be given, to an earlier arrival; Unreachable where it is forgotten."""
+        found = self._kept.get((sender, count))
+        if found is None and count <= self._forgotten.get(sender, -1):
+            raise Unreachable("a message that comes too late to tell whether it came before")
+        return found
+
+    def begin(self, sender: str, count: int) -> Future[Answer]:
+        """Where the answer of a first arrival will be put."""
+        future: Future[Answer] = Future()
+        self._kept[sender, count] = future
+        self._order.append((sender, count))
+        if len(self._order) > ANSWERS_KEPT:
+            oldest = self._order.popleft()
+            del self._kept[oldest]
+            self._forgotten[oldest[0]] = max(oldest[1], self._forgotten.get(oldest[0], -1))
+        return future
+
+
+class HostedRange:
+    """A range partition with its counts of this window, which ends with ``roll``."""
+
+    def __init__(self, world: World, node: str, options: EngineOptions, partition: RangePartition, now_ns: int) -> None:
+        self.partition, self.number, self.epoch = partition, partition.number, partition.epoch
+        self.ready = True
+        self.answers = Answers()
+        self._sample_every = options.traffic_sample_every
+        self._chance = world.random(f"traffic/{node}")
+        self._skip = 0
+        self.profile = TrafficProfile(
+            partition.low,
+            self._chance,
+            buckets=options.traffic_buckets,
+            half_life_ns=options.traffic_half_life_ns,
+            horizon_ns=options.sustain_ns,
+        )
+        self._began_ns = now_ns
+        self._requests = self._throttled = self._examined = self._bytes = self._latency_ns = 0
+        self._load = RangeLoad(self.number, node)
+
+    def begun(self, key: bytes) -> None:
+        """A request is taken."""
+        self._requests += 1
+        if self._skip:
+            self._skip -= 1
+            return
+        if self._sample_every > 1:
+            self._skip = self._chance.randrange(2 * self._sample_every - 1)
+        try:
+            self.profile.record(max(partition_boundary(key), self.partition.low))
+        except ValueError:  # a key that is no entity's
+            return
+
+    def ended(self, answer: Answer, latency_ns: int) -> None:
+        """A request is answered."""
+        self._examined += answer.examined
+        self._bytes += answer.size_bytes
+        self._latency_ns += latency_ns
+
+    def throttled(self) -> None:
+        """A request was turned away because the range had enough."""
+        self._requests += 1
+        self._throttled += 1
+
+    def roll(self, now_ns: int) -> None:
+        """Ends the window: from here on ``load`` tells of it."""
+        past_ns = max(1, now_ns - self._began_ns)
+        requests = self._requests
+        self.profile.roll(now_ns)
+        self._load = RangeLoad(
+            self.number,
+            self._load.server,
+            requests_per_ks=requests * 1_000_000_000_000 // past_ns,
+            pending_milli=self._latency_ns * 1000 // past_ns,  # Little's law: time in service per time
+            throttled_ppm=self._throttled * PPM // max(1, requests),
+            cpu_ppm=(requests * REQUEST_CPU_NS + self._examined * ROW_CPU_NS) * PPM // past_ns,
+            bytes_per_s=self._bytes * 1_000_000_000 // past_ns,
+            latency_ns=self._latency_ns // max(1, requests - self._throttled),
+            size_bytes=self.partition.size_bytes(),
+            splittable=self.profile.halving_key() is not None,
+        )
+        self._began_ns = now_ns
+        self._requests = self._throttled = self._examined = self._bytes = self._latency_ns = 0
+
+    @property
+    def load(self) -> RangeLoad:
+        """The seven metrics of the last whole window."""
+        return self._load
+
+    def split_key(self, reason: str) -> bytes | None:
+        """Where to divide the range, at a boundary of PartitionKeys; None where nothing is won."""
+        key = self.profile.halving_key() if reason == "load" else self.partition.halving_key()
+        low, high = self.partition.low, self.partition.high
+        return key if key is not None and low < key and (high is None or key < high) else None

@@ -1,0 +1,340 @@
+"""The log-structured merge tree of one range partition (SOSP 2011, 5.3; names of the paper).
+
+    apply ─► memory table ──freeze──► frozen table ──write_checkpoint──► blocks of the row-data stream
+                 │                        │                                   │ the owner makes the descriptor durable
+    get, cursor ─┴── newest first ────────┴─► checkpoints, newest first ◄─────┴── install
+                                                    │    ▲
+                                       combine_task └────┴ combine, install_combined
+
+A write that is applied was logged before; the tree itself logs nothing. What it needs to be opened again are the
+descriptors of its checkpoints (``Checkpoint``), which the range partition keeps in its metadata stream, and the log
+after the frozen point. The tree changes its lists only in the calls that do not wait, so that a reader that waits for a
+page goes on with what it began with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pkadvisor.engine.lsm.bloom import digest
+from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
+from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
+from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
+from pkadvisor.engine.lsm.cursor import TreeCursor
+from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
+from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, Source
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.rows import Change, Row
+from pkadvisor.engine.stream.access import Location, Streams
+from pkadvisor.engine.stream.errors import NotThere
+
+CHECKPOINT_ROWS = 512
+"""Rows handed to the writer at once."""
+
+
+class Tree:
+    """Rows of [low, high): memory table, frozen tables, checkpoints. Not thread-safe; one owner applies."""
+
+    def __init__(
+        self,
+        streams: Streams,
+        data_stream: str,
+        epoch: int,
+        options: EngineOptions,
+        *,
+        cache: PageCache | None = None,
+        low: bytes = b"",
+        high: bytes | None = None,
+    ) -> None:
+        """An empty tree; ``cache`` is that of the server, or one of its own of ``options.page_cache_bytes``."""
+        self.low, self.high = low, high
+        self.cache = cache if cache is not None else PageCache(options.page_cache_bytes)
+        self.sequence = 0
+        self._streams, self._data_stream, self._epoch, self._options = streams, data_stream, epoch, options
+        self._bounded = low > b"" or high is not None
+        self._active = MemoryTable()
+        self._frozen: tuple[MemoryTable, ...] = ()  # newest first
+        self._readers: tuple[CheckpointReader, ...] = ()  # newest first
+        self._written: dict[Location, CheckpointReader] = {}  # finished, not installed
+        self._writers: list[CheckpointWriter] = []
+        self._pins: dict[int, int] = {}  # extent → open cursors that need it
+
+    @staticmethod
+    async def open(
+        streams: Streams,
+        data_stream: str,
+        epoch: int,
+        options: EngineOptions,
+        checkpoints: Sequence[Checkpoint],
+        low: bytes,
+        high: bytes | None,
+        *,
+        cache: PageCache | None = None,
+    ) -> Tree:
+        """The tree of [low, high) over checkpoints, newest first. The log after them is then applied.
+
+        After a split both children are given the parent's checkpoints; after a merge the parent is given those of one
+        child and then those of the other. What lies outside the range is not believed; checkpoints that lie wholly
+        outside are left out.
+        """
+        tree = Tree(streams, data_stream, epoch, options, cache=cache, low=low, high=high)
+        readers = []
+        for checkpoint in checkpoints:
+            own_low, own_high = checkpoint.clipped(low, high)
+            if own_high is None or own_low < own_high:
+                readers.append(await CheckpointReader.open(streams, tree.cache, checkpoint, low, high))
+            tree.sequence = max(tree.sequence, checkpoint.sequence)
+        tree._readers = tuple(readers)
+        return tree
+
+    # ------------------------------------------------------------------------------------------------ rows
+
+    def apply(self, sequence: int, changes: Sequence[Change]) -> None:
+        """Takes the changes of a log record into the memory table; changes outside the range are passed over.
+
+        A key stands once in ``changes``. Sequence numbers of a key never fall. While a cursor is open, they are above
+        its own.
+        """
+        if self._bounded:
+            low, high = self.low, self.high
+            changes = [change for change in changes if change[0] >= low and (high is None or change[0] < high)]
+        self._active.apply(sequence, changes)
+        if sequence > self.sequence:
+            self.sequence = sequence
+
+    async def get(self, key: bytes) -> Row | None:
+        """The row as last applied when the call began."""
+        row: Version | None = self._active.rows.get(key)
+        if row is None:
+            for table in self._frozen:
+                row = table.rows.get(key)
+                if row is not None:
+                    break
+            else:
+                row = await self._find(key)
+        return row if row is not None and row[1] is not None else None  # type: ignore[return-value]
+
+    async def _find(self, key: bytes) -> Version | None:
+        """The newest version in the checkpoints."""
+        if self._bounded and (key < self.low or (self.high is not None and key >= self.high)):
+            return None
+        hashed = digest(key)
+        while True:
+            readers = self._readers
+            try:
+                for reader in readers:
+                    row = await reader.find(key, hashed)
+                    if row is not None:
+                        return row
+                return None
+            except NotThere:
+                # Combined away, and the extent is gone, while this read waited: the combined checkpoint has it.
+                if readers is self._readers:
+                    raise
+
+    def cursor(self, low: bytes, high: bytes | None, sequence: int) -> TreeCursor:
+        """Rows with ``low <= key < high`` as they are now; later changes, checkpoints and combines are not seen.
+
+        ``sequence`` is the newest change committed and must not be older than what is applied. The cursor holds memory
+        and extents until it is read to its end or closed.
+        """
+        assert sequence >= self.sequence, "a snapshot of the past: its rows may be gone"
+        low = max(low, self.low)
+        if high is None or (self.high is not None and self.high < high):
+            high = self.high
+        if high is not None and low >= high:
+            return TreeCursor([], lambda: None)
+        sequence = self.sequence
+        table, readers = self._active, self._readers
+        tables = [found for found in (table, *self._frozen) if found.rows]
+        sources: list[Source] = [MemorySource(found, low, high, sequence) for found in tables]
+        for reader in readers:
+            own_low, own_high = reader.checkpoint.clipped(low, high)
+            if own_high is None or own_low < own_high:
+                sources.append(CheckpointSource(reader, low, high))
+        table.open_snapshot(sequence)
+        extents = [extent for reader in readers for extent in reader.checkpoint.extents]
+        for extent in extents:
+            self._pins[extent] = self._pins.get(extent, 0) + 1
+
+        def close() -> None:
+            table.close_snapshot(sequence)
+            for extent in extents:
+                self._pins[extent] -= 1
+                if not self._pins[extent]:
+                    del self._pins[extent]
+
+        return TreeCursor(sources, close)
+
+    # ------------------------------------------------------------------------------------------------ checkpoints
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Descriptors of the checkpoints in use, newest first."""
+        return tuple(reader.checkpoint for reader in self._readers)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the memory table which takes changes needs; compare with ``options.memory_table_bytes``."""
+        return self._active.memory_bytes
+
+    @property
+    def frozen_bytes(self) -> int:
+        """Bytes that frozen tables need until their checkpoints are installed."""
+        return sum(table.memory_bytes for table in self._frozen)
+
+    def freeze(self) -> bool:
+        """Sets the memory table aside for a checkpoint and begins a new one; whether anything waits to be written.
+
+        A checkpoint holds exactly the changes applied before the freeze: the log position of this moment is what the
+        checkpoint covers. Several frozen tables may wait; they are written oldest first.
+        """
+        if self._active.rows:
+            self._active.freeze()
+            self._frozen = (self._active, *self._frozen)
+            self._active = MemoryTable()
+        return bool(self._frozen)
+
+    async def write_checkpoint(self) -> Checkpoint | None:
+        """Writes the oldest frozen table to the row-data stream; None where none waits.
+
+        Errors of the streams (Fenced …) are raised, and the table waits on. It is read from memory until ``install``.
+        """
+        if not self._frozen:
+            return None
+        table = self._frozen[-1]
+        bottom = not self._readers
+        writer = self._writer(len(table.rows), table.row_bytes)
+        try:
+            keys = list(table.keys())
+            for start in range(0, len(keys), CHECKPOINT_ROWS):
+                part = keys[start : start + CHECKPOINT_ROWS]
+                versions = [table.rows[key] for key in part]
+                if bottom:
+                    alive = [i for i, version in enumerate(versions) if version[1] is not None]
+                    if len(alive) < len(part):
+                        part, versions = [part[i] for i in alive], [versions[i] for i in alive]
+                await writer.add(part, [version[0] for version in versions], [version[1] for version in versions])
+            return await self._finish(writer, table.sequence)
+        finally:
+            self._writers.remove(writer)
+
+    def with_installed(self, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:
+        """``checkpoints`` as they will be after ``install``, for the metadata record that comes before it."""
+        return (checkpoint, *self.checkpoints)
+
+    def install(self, checkpoint: Checkpoint) -> None:
+        """Reads go to the checkpoint from now on, and the oldest frozen table is let go; its descriptor is durable."""
+        reader = self._written.pop(checkpoint.root)
+        assert self._frozen, "no frozen table stands behind this checkpoint"
+        assert checkpoint.sequence == self._frozen[-1].sequence, "not the checkpoint of the oldest frozen table"
+        self._frozen = self._frozen[:-1]
+        self._readers = (reader, *self._readers)
+
+    def combine_task(self) -> CombineTask | None:
+        """What should be combined now, or None."""
+        return choose(self.checkpoints, self._options.combine_fan_in, self._options.memory_table_bytes)
+
+    async def combine(self, task: CombineTask) -> Checkpoint:
+        """Writes one checkpoint in place of those of the task; reads go to the old ones until ``install_combined``."""
+        start = self._position(task)
+        readers = self._readers[start : start + len(task.checkpoints)]
+        rows = sum(checkpoint.rows for checkpoint in task.checkpoints)
+        writer = self._writer(rows, sum(checkpoint.own_bytes for checkpoint in task.checkpoints))
+        try:
+            await combine(readers, writer, bottom=task.bottom)
+            return await self._finish(writer, max(checkpoint.sequence for checkpoint in task.checkpoints))
+        finally:
+            self._writers.remove(writer)
+
+    def with_combined(self, task: CombineTask, checkpoint: Checkpoint) -> tuple[Checkpoint, ...]:
+        """``checkpoints`` as they will be after ``install_combined``, for the metadata record that comes before it."""
+        start, found = self._position(task), self.checkpoints
+        return (*found[:start], checkpoint, *found[start + len(task.checkpoints) :])
+
+    def install_combined(self, task: CombineTask, checkpoint: Checkpoint) -> None:
+        """Reads go to the combined checkpoint from now on; its descriptor is durable."""
+        start, reader = self._position(task), self._written.pop(checkpoint.root)
+        self._readers = (*self._readers[:start], reader, *self._readers[start + len(task.checkpoints) :])
+
+    def _position(self, task: CombineTask) -> int:
+        # After a merge of two children of one parent the same blocks stand twice, each believed in its own half.
+        roots = [(reader.checkpoint.root, reader.low) for reader in self._readers]
+        wanted = [(checkpoint.root, checkpoint.low) for checkpoint in task.checkpoints]
+        start = roots.index(wanted[0])
+        assert roots[start : start + len(wanted)] == wanted, "the checkpoints of the task no longer stand together"
+        return start
+
+    def _writer(self, rows: int, row_bytes: int) -> CheckpointWriter:
+        writer = CheckpointWriter(self._streams, self._data_stream, self._epoch, self._options, rows, row_bytes)
+        self._writers.append(writer)
+        return writer
+
+    async def _finish(self, writer: CheckpointWriter, sequence: int) -> Checkpoint:
+        checkpoint, reader = await writer.finish(self.cache, self.low, self.high, sequence)
+        self._written[checkpoint.root] = reader
+        return checkpoint
+
+    # ------------------------------------------------------------------------------------------------ sizes
+
+    def extents(self) -> tuple[int, ...]:
+        """Extents of the row-data stream that are in use, by checkpoints, ones being written, and open cursors."""
+        found = dict.fromkeys(self._pins)
+        for reader in (*self._readers, *self._written.values()):
+            found.update(dict.fromkeys(reader.checkpoint.extents))
+        for writer in self._writers:
+            found.update(writer.extents)
+        return tuple(sorted(found))
+
+    def bytes_in(self, low: bytes, high: bytes | None) -> int:
+        """Bytes of keys and values in [low, high), own range only. Rows that a newer version hides still count until
+        they are combined away, and a checkpoint's part is known to 1/512 of it."""
+        whole = low <= self.low and (high is None or (self.high is not None and self.high <= high))
+        found = sum(reader.bytes_in(max(low, self.low), high) for reader in self._readers)
+        for table in (self._active, *self._frozen):
+            found += table.row_bytes if whole else sum(weight for _, weight in table.samples(low, high))
+        return found
+
+    def halving_key(self, low: bytes, high: bytes | None) -> bytes | None:
+        """A key that about halves the bytes in [low, high), with rows on both sides; None where one key holds all."""
+        weights: dict[bytes, int] = {}
+        for reader in self._readers:
+            for key, weight in reader.samples(low, high):
+                weights[key] = weights.get(key, 0) + weight
+        for table in (self._active, *self._frozen):
+            for key, weight in table.samples(low, high):
+                weights[key] = weights.get(key, 0) + weight
+        keys = sorted(weights)
+        half, before = sum(weights.values()), 0
+        for key in keys:
+            if 2 * before >= half and key != keys[0]:
+                return key
+            before += weights[key]
+        return keys[-1] if len(keys) > 1 else None
+
+    # ------------------------------------------------------------------------------------------------ check
+
+    async def check(self) -> None:
+        """Everything that must hold, in memory and in all blocks: P7, order of versions, accounts, bounds."""
+        newest: dict[bytes, int] = {}
+        tables = (self._active, *self._frozen)
+        assert not self._active.frozen
+        assert all(table.frozen for table in self._frozen)
+        for table in tables:
+            table.check()
+            assert table.sequence <= self.sequence
+            for key, (sequence, _) in table.rows.items():
+                assert key >= self.low, "a row below the range"
+                assert self.high is None or key < self.high, "a row above the range"
+                assert sequence <= newest.setdefault(key, sequence), "a frozen row is newer than one after it"
+        for reader in self._readers:
+            await reader.check()
+            assert reader.low >= self.low
+            assert self.high is None or (reader.high is not None and reader.high <= self.high)
+            assert reader.checkpoint.sequence <= self.sequence
+            source = CheckpointSource(reader, self.low, self.high, keep=False)
+            while (chunk := await source.next()) is not None:
+                for key, sequence in zip(chunk.keys[chunk.start :], chunk.sequences[chunk.start :], strict=True):
+                    assert sequence <= newest.setdefault(key, sequence), "an older checkpoint has a newer row"
+        self.cache.check()

@@ -1,0 +1,104 @@
+"""The partition map as a stream: a snapshot, then changes; the leader's epoch owns it.
+
+The paper keeps it in the PartitionMap table (SOSP 2011, 5.2). Here it is a stream of its own [H], so that the stream
+layer fences a deposed leader: it can append nothing any more.
+
+    acquire ──► read all ──► write a snapshot ──► change, change, … ──every n changes──► write a snapshot
+                                                     │ an append fails
+                                                     ▼ lead no longer: what the stream holds is read anew
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from pkadvisor.engine.errors_partition import NotLeader
+from pkadvisor.engine.mutex import Mutex
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition_map import Change, PartitionMap, Routes, apply, first_map
+from pkadvisor.engine.stream.access import Streams
+from pkadvisor.engine.world import DataCorrupt, EngineError
+
+STREAM: Final = "partitions/map"
+
+
+class _Record(msgspec.Struct, frozen=True, array_like=True):
+    whole: PartitionMap | None = None
+    change: Change | None = None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Record).decode
+
+
+class MapStore:
+    """The map of one leadership. After an error it takes no more changes."""
+
+    def __init__(self, streams: Streams, epoch: int, options: EngineOptions, found: PartitionMap) -> None:
+        self._streams, self._epoch, self._options = streams, epoch, options
+        self._mutex = Mutex()
+        self._since_snapshot = 0
+        self.failed = False
+        self.routes = Routes(found)
+
+    @classmethod
+    async def open(
+        cls, streams: Streams, epoch: int, options: EngineOptions, boundaries: tuple[bytes, ...]
+    ) -> MapStore:
+        """Takes the map over; makes the first one where there is none. Fenced: a later leader has it."""
+        if await streams.exists(STREAM):
+            await streams.acquire(STREAM, epoch)
+        else:
+            await streams.create(STREAM, epoch)
+        found: PartitionMap | None = None
+        async for _, block in streams.records(STREAM):
+            found = _follow(found, _decode(block))
+        store = cls(streams, epoch, options, found or first_map(boundaries))
+        await store._snapshot()
+        return store
+
+    async def change(self, build: Callable[[PartitionMap], Change]) -> PartitionMap:
+        """Makes a change durable, then visible. ``build`` sees the map as it is when its turn comes.
+
+        NotLeader where this leadership is over. Where an append fails nobody knows whether the change holds: the
+        leadership ends.
+        """
+        async with self._mutex:
+            if self.failed:
+                raise NotLeader("this leadership is over")
+            change = build(self.routes.map)
+            after = apply(self.routes.map, change)
+            try:
+                await self._streams.append(STREAM, [_encode(_Record(change=change))], self._epoch)
+            except EngineError:
+                self.failed = True
+                raise
+            self.routes = Routes(after)
+            self._since_snapshot += 1
+            if self._since_snapshot >= self._options.map_snapshot_changes:
+                await self._snapshot()
+            return after
+
+    async def _snapshot(self) -> None:
+        try:
+            (location,) = await self._streams.append(STREAM, [_encode(_Record(whole=self.routes.map))], self._epoch)
+            self._since_snapshot = 0
+            await self._streams.drop_before(STREAM, location)
+        except EngineError:
+            self.failed = True
+            raise
+
+
+def _follow(found: PartitionMap | None, record: _Record) -> PartitionMap | None:
+    """The map after one more record; a record that lies there twice changes nothing. DataCorrupt: one is missing."""
+    if record.whole is not None:
+        return record.whole if found is None or record.whole.version >= found.version else found
+    change = record.change
+    if change is None or (found is not None and change.version <= found.version):
+        return found
+    if found is None or change.version != found.version + 1:
+        raise DataCorrupt("the partition map misses a change")
+    return apply(found, change)

@@ -1,0 +1,128 @@
+"""Which server owns which range of keys: an immutable map that tiles the key space, and what changes it.
+
+[ "" … m )  range 3, server ps-1, epoch 7        a change replaces neighbours by ranges of the same extent,
+[ m … None) range 4, server ps-2, epoch 9        so there is never a hole or an overlap
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import msgspec
+
+
+class RangeEntry(msgspec.Struct, frozen=True, array_like=True):
+    """A range [low, high), its owner, and the owner's life (``session``, the epoch of its server lease).
+
+    ``server`` is empty while nobody owns it. ``epoch`` grows with every owner; ``fresh`` marks a range whose streams
+    may not have been made yet.
+    """
+
+    number: int
+    low: bytes
+    high: bytes | None
+    server: str = ""
+    session: int = 0
+    epoch: int = 0
+    fresh: bool = False
+
+    def holds(self, key: bytes) -> bool:
+        """Whether the key lies in the range."""
+        return self.low <= key and (self.high is None or key < self.high)
+
+
+class Pending(msgspec.Struct, frozen=True, array_like=True):
+    """A split or merge that was begun: the ranges ``old`` become the ranges ``new`` at ``epoch``, or stay."""
+
+    id: int
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+    epoch: int
+
+
+class PartitionMap(msgspec.Struct, frozen=True, array_like=True):
+    """The whole map at one version: entries by ``low``, what is pending, and the counters for numbers and epochs."""
+
+    version: int
+    entries: tuple[RangeEntry, ...]
+    pending: tuple[Pending, ...] = ()
+    next_number: int = 1
+    next_epoch: int = 1
+
+    def check(self) -> None:
+        """P1: the ranges tile the key space; numbers are unique; counters are ahead."""
+        assert self.entries, "an empty map"
+        assert self.entries[0].low == b"", "a hole at the beginning"
+        assert self.entries[-1].high is None, "a hole at the end"
+        for left, right in zip(self.entries, self.entries[1:], strict=False):
+            assert left.high == right.low, f"a hole or an overlap at {right.low!r}"
+            assert left.low < right.low, "an empty range"
+        numbers = [entry.number for entry in self.entries]
+        assert len(set(numbers)) == len(numbers), "a number twice"
+        assert max(numbers) < self.next_number, "a number from the future"
+        assert max(entry.epoch for entry in self.entries) < self.next_epoch, "an epoch from the future"
+        olds = [number for pending in self.pending for number in pending.old]
+        assert len(set(olds)) == len(olds), "a range in two changes"
+        assert set(olds) <= set(numbers), "a pending change of a range that is gone"
+
+
+def first_map(boundaries: tuple[bytes, ...] = ()) -> PartitionMap:
+    """The map of a new stamp: one range, or one more for each boundary."""
+    lows: list[bytes] = [b"", *boundaries]
+    highs: list[bytes | None] = [*boundaries, None]
+    entries = tuple(
+        RangeEntry(number, low, high, fresh=True)
+        for number, (low, high) in enumerate(zip(lows, highs, strict=True), start=1)
+    )
+    found = PartitionMap(1, entries, next_number=len(entries) + 1)
+    found.check()
+    return found
+
+
+class Change(msgspec.Struct, frozen=True, array_like=True):
+    """One durable step from a map to the next: what is put in place of which ranges, begun or ended."""
+
+    version: int
+    gone: tuple[int, ...] = ()
+    put: tuple[RangeEntry, ...] = ()
+    begun: tuple[Pending, ...] = ()
+    ended: tuple[int, ...] = ()
+    next_number: int = 0
+    next_epoch: int = 0
+
+
+def apply(before: PartitionMap, change: Change) -> PartitionMap:
+    """The map after a change; the changed ranges cover what the gone ones did."""
+    assert change.version == before.version + 1, "a change of another version"
+    entries = tuple(sorted([e for e in before.entries if e.number not in change.gone] + list(change.put), key=_low))
+    pending = tuple(p for p in before.pending if p.id not in change.ended) + change.begun
+    after = PartitionMap(
+        change.version,
+        entries,
+        pending,
+        max(before.next_number, change.next_number),
+        max(before.next_epoch, change.next_epoch),
+    )
+    after.check()
+    return after
+
+
+def _low(entry: RangeEntry) -> bytes:
+    return entry.low
+
+
+class Routes:
+    """A copy of the map for look-ups, as front ends and the manager hold it."""
+
+    def __init__(self, partition_map: PartitionMap) -> None:
+        self.map = partition_map
+        self._lows = [entry.low for entry in partition_map.entries]
+        self.by_number = {entry.number: entry for entry in partition_map.entries}
+
+    def find(self, key: bytes) -> RangeEntry:
+        """The range that holds a key; O(log n)."""
+        return self.map.entries[bisect_right(self._lows, key) - 1]
+
+    def place(self, number: int) -> int:
+        """The place of a range in key order."""
+        return bisect_right(self._lows, self.by_number[number].low) - 1

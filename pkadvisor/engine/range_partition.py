@@ -1,0 +1,488 @@
+"""A range partition: the rows of one key range, as one partition server serves them (SOSP 2011, 5.3 to 5.5).
+
+    write:  latches of its keys ──► rows as they are now ──► decide ──► commit log ──► memory table ──► answer
+    read:   memory table ──► checkpoints, newest first
+    load:   metadata stream ──► checkpoints ──► replay of the commit log into the memory table
+
+    loading ──► serving ──the log fails──► read only ──┐
+                   │ offloaded, split, merged, fenced   ▼
+                   └──────────────────────────────► stopped
+
+Streams: ``range/{number}/metadata``, ``/log``, ``/data``. Order of the durable steps of a checkpoint: pages and index
+into the row-data stream, then the root into the metadata stream, then the covered extents of the log go.
+
+A read that began before a range stopped may end after it: it answers what held while it ran. Whether this server may
+serve at all (its lease) is the partition server's to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from pkadvisor.engine.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
+from pkadvisor.engine.latches import KeyLatches
+from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.lsm.checkpoint import Checkpoint
+from pkadvisor.engine.lsm.tree import Tree
+from pkadvisor.engine.metadata import MetadataStream, Root, extents_of, read_roots, root_for
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.range_errors import KeyOutside, RangeMissing, RangeReadOnly, RangeStopped
+from pkadvisor.engine.row_keys import partition_boundary
+from pkadvisor.engine.rows import Cursor, Decide, Row
+from pkadvisor.engine.stream.access import Location, Streams
+from pkadvisor.engine.stream.errors import Fenced, StreamExists, StreamMissing
+from pkadvisor.engine.tasks import Future
+from pkadvisor.engine.world import EngineError, World
+
+SERVING: Final = "serving"
+READ_ONLY: Final = "read only"
+STOPPED: Final = "stopped"
+
+
+def stream_names(number: int) -> tuple[str, str, str]:
+    """The names of a range's metadata, log and row-data streams."""
+    return f"range/{number}/metadata", f"range/{number}/log", f"range/{number}/data"
+
+
+class RangePartition:
+    """The rows of [low, high), on one node, for one epoch of ownership. It is a ``RowStore``.
+
+    Made by :meth:`create`, :meth:`load`, ``split_merge.split`` or ``split_merge.merge``.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        node: str,
+        streams: Streams,
+        options: EngineOptions,
+        metadata: MetadataStream,
+        tree: Tree,
+        log: CommitLog,
+        cache: PageCache,
+    ) -> None:
+        self.world, self.node, self.streams, self.options, self.cache = world, node, streams, options, cache
+        self.metadata, self.tree, self.log = metadata, tree, log
+        root = metadata.root
+        self.number, self.low, self.high, self.epoch = root.number, root.low, root.high, root.epoch
+        self.state: str = SERVING
+        self.why = ""
+        """Why it serves no more, or takes no writes."""
+        self._latches = KeyLatches()
+        self._background = KeyLatches()
+        self._writers = 0
+        self._paused: Future[None] | None = None
+        self._drained: Future[None] | None = None
+        self._frozen: tuple[int, Location | None, int] | None = None
+        self._covered_bytes = 0
+        self._looks_after_itself = False
+        self._maintaining = False
+
+    # ------------------------------------------------------------------------------------------ birth and load
+
+    @classmethod
+    async def create(
+        cls,
+        world: World,
+        node: str,
+        streams: Streams,
+        options: EngineOptions,
+        number: int,
+        low: bytes,
+        high: bytes | None,
+        epoch: int,
+        cache: PageCache | None = None,
+    ) -> RangePartition:
+        """Makes a range with no rows. After a crash in the middle it may be called again, by the same or a later epoch.
+
+        Fenced where a later owner has it already.
+        """
+        assert high is None or low < high, "a range holds at least one key"
+        for name in stream_names(number):
+            try:
+                await streams.create(name, epoch)
+            except StreamExists:
+                await streams.acquire(name, epoch)
+        return await open_range(world, node, streams, options, number, epoch, cache, Root(number, epoch, 0, low, high))
+
+    @classmethod
+    async def load(
+        cls,
+        world: World,
+        node: str,
+        streams: Streams,
+        options: EngineOptions,
+        number: int,
+        epoch: int,
+        cache: PageCache | None = None,
+    ) -> RangePartition:
+        """Takes a range over and brings back its state: checkpoints, and the log since.
+
+        A split or merge that was begun and did not happen is given up; one that happened is finished. The state is that
+        of all acknowledged writes, in the order of their numbers; writes that were under way may be in it.
+        RangeMissing: none of that number. Fenced: a later owner has it.
+        """
+        try:
+            for name in stream_names(number):
+                await streams.acquire(name, epoch)
+        except StreamMissing as error:
+            raise RangeMissing(f"range {number} is not there") from error
+        return await open_range(world, node, streams, options, number, epoch, cache, None)
+
+    # ------------------------------------------------------------------------------------------ rows
+
+    def read(self, key: bytes) -> Coroutine[Any, Any, Row | None]:
+        """The row as last committed. KeyOutside, RangeStopped."""
+        if self.state is STOPPED or key < self.low or (self.high is not None and key >= self.high):
+            self._refuse(key)
+        return self.tree.get(key)
+
+    def cursor(self, low: bytes, high: bytes | None) -> Cursor:
+        """Rows with ``low <= key < high`` that lie in this range, as last committed. RangeStopped."""
+        if self.state is STOPPED:
+            self._refuse(self.low)
+        if self.high is not None:
+            high = self.high if high is None else min(high, self.high)
+        return self.tree.cursor(max(low, self.low), high, self.log.applied)
+
+    async def write(self, keys: Sequence[bytes], decide: Decide) -> int:
+        """Reads the rows of ``keys``, decides, logs the changes as one record, applies them; its sequence number.
+
+        Where nothing is changed nothing is logged, and the number is that of the last change before.
+        KeyOutside, RangeStopped, RangeReadOnly: nothing happened. WriteUncertain: it may turn out to have happened.
+        """
+        while self._paused is not None:
+            await self._paused
+        low, high = self.low, self.high
+        for key in keys:
+            if key < low or (high is not None and key >= high):
+                self._refuse(key)
+        if self.state is not SERVING:
+            self._refuse(low)
+        held = keys if len(keys) == 1 else sorted(dict.fromkeys(keys))
+        latches = self._latches
+        self._writers += 1
+        try:
+            if len(held) != 1 or not latches.take(held[0]):
+                await latches.hold(held)
+            try:
+                get = self.tree.get
+                rows = [await get(key) for key in keys]
+                if self.state is not SERVING:
+                    self._refuse(low)
+                log = self.log
+                changes = decide(rows, log.given + 1)
+                if not changes:
+                    return log.applied
+                assert {key for key, _ in changes} <= set(keys), "a change of a key that was not asked for"
+                try:
+                    return await log.append(changes)  # numbered before anybody else runs
+                except EngineError as error:
+                    self._failed(log.failed or error)
+                    raise
+            finally:
+                latches.release(held)
+        finally:
+            self._writers -= 1
+            if self._drained is not None and not self._writers:
+                self._drained.resolve(None)
+                self._drained = None
+            if self._looks_after_itself and not self._maintaining and self.wants_checkpoint():
+                self._maintaining = True
+                self.world.spawn(self._maintain_quietly(), self.node)
+
+    def _refuse(self, key: bytes) -> None:
+        if self.state is STOPPED:
+            raise RangeStopped(f"range {self.number}, epoch {self.epoch}: {self.why}")
+        if key < self.low or (self.high is not None and key >= self.high):
+            raise KeyOutside(f"range {self.number} does not hold the key {key!r}")
+        raise RangeReadOnly(f"range {self.number}, epoch {self.epoch}: {self.why}")
+
+    # ------------------------------------------------------------------------------------------ checkpoints
+
+    def wants_checkpoint(self) -> bool:
+        """Whether the memory table or the log passed its threshold."""
+        options, log = self.options, self.log
+        return (
+            self.tree.memory_bytes >= options.memory_table_bytes or log.bytes - self._covered_bytes >= options.log_bytes
+        )
+
+    def look_after_itself(self) -> None:
+        """From now on a write that passes a threshold starts :meth:`maintain` in the background."""
+        self._looks_after_itself = True
+
+    async def maintain(self) -> None:
+        """Does what the thresholds ask for: a checkpoint, then combines one after the other.
+
+        Errors of the streams are raised; what was not finished is begun again next time.
+        """
+        if self.wants_checkpoint():
+            await self.checkpoint()
+        while self.state is SERVING and self.tree.combine_task() is not None:
+            await self.combine()
+
+    async def _maintain_quietly(self) -> None:
+        try:
+            await self.maintain()
+        except EngineError as error:
+            self.world.event("maintenance failed", self.number, type(error).__name__)
+        finally:
+            self._maintaining = False
+
+    async def checkpoint(self) -> Checkpoint | None:
+        """Writes the memory table out, makes it part of the root, lets go of the log that it covers.
+
+        None where there was nothing to write. RangeStopped, RangeReadOnly; errors of the row-data stream, after which
+        everything is as before.
+        """
+        await self._background.hold((b"checkpoint",))
+        try:
+            if self.state is not SERVING:
+                self._refuse(self.low)
+            if self._frozen is None:
+                self._frozen = self.log.applied, self.log.last, self.log.bytes
+                self.tree.freeze()
+            sequence, start, log_bytes = self._frozen
+            try:
+                checkpoint = await self.tree.write_checkpoint()
+            except EngineError as error:
+                self._failed_if_fenced(error)
+                raise
+            if checkpoint is None:
+                self._frozen = None
+                return None
+            await self.change_root(
+                lambda root: replace(
+                    root,
+                    sequence=sequence,
+                    log_start=root.log_start if start is None else start,
+                    checkpoints=self.tree.with_installed(checkpoint),
+                ),
+                lambda: self.tree.install(checkpoint),
+            )
+            self._frozen = None
+            self._covered_bytes = log_bytes
+            self.world.event("checkpoint", self.number, sequence)
+        finally:
+            self._background.release((b"checkpoint",))
+        await self._let_go()
+        return checkpoint
+
+    async def combine(self) -> Checkpoint | None:
+        """Combines the checkpoints that the policy names into one; None where there is nothing to do.
+
+        Deleted rows and rows outside of the range vanish when the oldest checkpoint takes part.
+        """
+        await self._background.hold((b"combine",))
+        try:
+            if self.state is not SERVING:
+                self._refuse(self.low)
+            task = self.tree.combine_task()
+            if task is None:
+                return None
+            try:
+                checkpoint = await self.tree.combine(task)
+            except EngineError as error:
+                self._failed_if_fenced(error)
+                raise
+            await self.change_root(
+                lambda root: replace(root, checkpoints=self.tree.with_combined(task, checkpoint)),
+                lambda: self.tree.install_combined(task, checkpoint),
+            )
+            self.world.event("combine", self.number)
+        finally:
+            self._background.release((b"combine",))
+        await self._let_go()
+        return checkpoint
+
+    async def change_root(self, change: Callable[[Root], Root], installed: Callable[[], None] | None = None) -> None:
+        """Writes the next root, made from the one that holds; then ``installed`` is called before anybody else runs.
+
+        Where the root cannot be written nobody knows which one holds: the range takes no more writes.
+        """
+        await self.metadata.hold()
+        try:
+            if self.state is not SERVING:
+                self._refuse(self.low)
+            root = change(self.metadata.root)
+            used = extents_of(root)
+            root = replace(root, inherited=tuple(extent for extent in root.inherited if extent in used))
+            try:
+                await self.metadata.append(root)
+            except EngineError as error:
+                self._failed(error)
+                raise
+            if installed is not None:
+                installed()
+        finally:
+            self.metadata.release()
+
+    async def _let_go(self) -> None:
+        """Lets go of the extents that the root no longer needs. It can be done again at any time."""
+        root = self.metadata.root
+        _, log, data = stream_names(self.number)
+        try:
+            if root.log_start is not None:
+                await self.streams.drop_before(log, root.log_start)
+            # Extents written by this range itself are numbered in the order in which they lie in the stream; what it
+            # inherited lies before them.
+            used = self.tree.extents()
+            if used and not any(extent in root.inherited for extent in used):
+                await self.streams.drop_before(data, Location(used[0], 0, 0))
+        except EngineError as error:
+            self.world.event("extents not let go", self.number, type(error).__name__)
+
+    # ------------------------------------------------------------------------------------------ pause and stop
+
+    async def pause(self) -> None:
+        """Lets no new write begin, and returns when those under way have ended. Reads go on.
+
+        One at a time pauses a range, and calls :meth:`unpause` whatever happens.
+        """
+        await self._background.hold((b"pause",))
+        self._paused = Future()
+        if self._writers:
+            self._drained = Future()
+            await self._drained
+
+    def unpause(self) -> None:
+        """Lets writes go on; those of a stopped range are refused."""
+        self._background.release((b"pause",))
+        self._wake_paused()
+
+    def _wake_paused(self) -> None:
+        if self._paused is not None:
+            paused, self._paused = self._paused, None
+            paused.resolve(None)
+
+    async def prepare_offload(self) -> None:
+        """First of the two checkpoints of a hand-over, while the range serves: the second one is short.
+
+        Two of them after Bigtable (OSDI 2006, 6); the Azure paper tells of one (SOSP 2011, 5.5).
+        """
+        await self.checkpoint()
+
+    async def empty_memory(self) -> None:
+        """Checkpoints until nothing is left in memory. The range must be paused."""
+        assert not self._writers
+        while await self.checkpoint() is not None:
+            pass
+
+    async def stop(self) -> None:
+        """Stops for a hand-over: no new writes, a last checkpoint, nothing served any more.
+
+        Errors of the streams do not keep it from stopping: what is in the log is loaded by the next owner.
+        """
+        await self.pause()
+        try:
+            if self.state is SERVING:
+                await self.empty_memory()
+        except EngineError as error:
+            self.world.event("stopped without a checkpoint", self.number, type(error).__name__)
+        self.close("offloaded")
+        self.unpause()
+
+    def close(self, why: str) -> None:
+        """Serves nothing any more, at once, and writes nothing."""
+        if self.state is not STOPPED:
+            self.state, self.why = STOPPED, why
+            self.log.fail(RangeStopped(f"range {self.number}: {why}"))
+        self._wake_paused()
+
+    def _failed(self, error: EngineError) -> None:
+        if self.state is STOPPED:
+            return
+        if isinstance(error, Fenced | StreamMissing):
+            self.world.event("zombie rejected", self.number, self.epoch)
+            self.close(f"another owner has it: {error}")
+            return
+        self.state, self.why = READ_ONLY, f"{type(error).__name__}: {error}"
+        self.log.fail(error)
+        self.world.event("range read only", self.number, type(error).__name__)
+
+    def _failed_if_fenced(self, error: EngineError) -> None:
+        if isinstance(error, Fenced | StreamMissing):
+            self._failed(error)
+
+    # ------------------------------------------------------------------------------------------ what it tells
+
+    @property
+    def sequence(self) -> int:
+        """The number of the last change that is applied."""
+        return self.log.applied
+
+    def size_bytes(self) -> int:
+        """Bytes of the rows in this range, estimated."""
+        return self.tree.bytes_in(self.low, self.high)
+
+    def halving_key(self) -> bytes | None:
+        """Where a split would halve the bytes: the first key of some PartitionKey. None: there is none."""
+        middle = self.tree.halving_key(self.low, self.high)
+        if middle is None:
+            return None
+        boundary = partition_boundary(middle)
+        return boundary if boundary > self.low and (self.high is None or boundary < self.high) else None
+
+    async def check(self) -> None:
+        """Asserts what must hold between the parts, and in each of them."""
+        self.log.check()
+        self._latches.check()
+        root = self.metadata.root
+        assert (root.number, root.low, root.high) == (self.number, self.low, self.high)
+        assert root.sequence <= self.log.applied
+        assert root.checkpoints == self.tree.checkpoints, "the root names the checkpoints that are read"
+        used = extents_of(root)
+        assert all(extent in used for extent in root.inherited)
+        assert self._writers or not len(self._latches), "a latch without a writer"
+        await self.tree.check()
+
+
+async def open_range(
+    world: World,
+    node: str,
+    streams: Streams,
+    options: EngineOptions,
+    number: int,
+    epoch: int,
+    cache: PageCache | None = None,
+    first: Root | None = None,
+) -> RangePartition:
+    """Loads a range whose streams this epoch has acquired; where it has no root yet, with ``first``."""
+    metadata_name, log_name, data_name = stream_names(number)
+    cache = PageCache(options.page_cache_bytes) if cache is None else cache
+    roots = await read_roots(streams, metadata_name)
+    born = not roots and first is not None
+    root, made = (first, True) if born and first is not None else root_for(number, roots, epoch)
+    tree = await Tree.open(streams, data_name, epoch, options, root.checkpoints, root.low, root.high, cache=cache)
+    # Records before the owner's mark are older; a deposed owner's behind it are not applied (hardening of 1.5.3).
+    if made:
+        sequence, log_bytes, last = root.sequence, 0, None
+    else:
+        found = await replay(streams, log_name, root.log_start, root.sequence, tree.apply)
+        sequence, log_bytes, last = found.sequence, found.bytes, found.last
+        for name, count in (
+            ("duplicate record replayed", found.duplicates),
+            ("stale record not applied", found.stale),
+            ("log replayed", found.applied),
+        ):
+            if count:
+                world.event(name, number, count)
+    mark = encode_record(epoch, sequence, sequence, OWNER, ())
+    (marked,) = await streams.append(log_name, blocks_of([mark], sequence, options.block_bytes_max), epoch)
+    if root.intent is not None:
+        world.event("split or merge given up", number)
+    if made and not born:
+        world.event("range made of its parents", number)
+    metadata = MetadataStream(streams, metadata_name, epoch, root)
+    await metadata.hold()
+    try:
+        log_start = marked if made else root.log_start
+        await metadata.append(replace(root, intent=None, log_start=log_start, checkpoints=tree.checkpoints))
+    finally:
+        metadata.release()
+    log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply)
+    log.last, log.bytes = last or marked, log_bytes
+    return RangePartition(world, node, streams, options, metadata, tree, log, cache)

@@ -1,0 +1,171 @@
+"""A whole stamp in a world: extent nodes, stream manager, lock service, partition servers, managers, front ends.
+
+    stamp = Stamp(world, options, Layout(servers=2))
+    world.run(stamp.start())
+    answer = world.run(stamp.front_end().send(key, request))
+
+In the paper a partition server and an extent node share a machine; here each is a node, so that each can fail alone.
+The same stamp stands in a ``Simulator`` and in a ``Machine``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pkadvisor.engine.front_end import FrontEnd
+from pkadvisor.engine.lock_service import LockService
+from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.partition_manager import PartitionManager
+from pkadvisor.engine.partition_map import PartitionMap
+from pkadvisor.engine.partition_server import PartitionServer
+from pkadvisor.engine.stream.topology import lay_out
+from pkadvisor.engine.world import World
+
+LOCKS = "locks"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How many nodes of each kind; ``boundaries`` divide the key space of a new stamp into ranges."""
+
+    extent_nodes: int = 3
+    fault_domains: int | None = None
+    servers: int = 1
+    managers: int = 1
+    front_ends: int = 1
+    boundaries: tuple[bytes, ...] = ()
+
+    def server_names(self) -> tuple[str, ...]:
+        """The partition servers."""
+        return tuple(f"server-{number}" for number in range(self.servers))
+
+    def manager_names(self) -> tuple[str, ...]:
+        """The partition managers."""
+        return tuple(f"manager-{number}" for number in range(self.managers))
+
+    def front_end_names(self) -> tuple[str, ...]:
+        """The front ends."""
+        return tuple(f"front-end-{number}" for number in range(self.front_ends))
+
+
+class Stamp:
+    """The nodes of a stamp; the dictionaries hold the objects of their present lives."""
+
+    def __init__(self, world: World, options: EngineOptions, layout: Layout | None = None) -> None:
+        self.world, self.options, self.layout = world, options, layout or Layout()
+        self.streams = lay_out(
+            world,
+            options,
+            count=self.layout.extent_nodes,
+            fault_domains=self.layout.fault_domains,
+            upgrade_domains=self.layout.fault_domains,
+            manager="stream-manager",
+        )
+        self.locks: LockService | None = None
+        self.servers: dict[str, PartitionServer] = {}
+        self.managers: dict[str, PartitionManager] = {}
+        self.front_ends: dict[str, FrontEnd] = {}
+        world.add_node(LOCKS, self._boot_locks)
+        for name in self.layout.server_names():
+            self._add_server(name)
+        for name in self.layout.manager_names():
+            self._add_manager(name)
+        for name in self.layout.front_end_names():
+            self._add_front_end(name)
+
+    async def _boot_locks(self) -> None:
+        self.locks = LockService(self.world, LOCKS, self.options)
+        await self.locks.boot()
+
+    def _add_server(self, name: str) -> None:
+        async def boot() -> None:
+            server = PartitionServer(self.world, name, LOCKS, self.streams.client(name), self.options)
+            self.servers[name] = server
+            await server.boot()
+
+        self.world.add_node(name, boot)
+
+    def _add_manager(self, name: str) -> None:
+        async def boot() -> None:
+            manager = PartitionManager(
+                self.world, name, LOCKS, self.streams.client(name), self.options, self.layout.boundaries
+            )
+            self.managers[name] = manager
+            await manager.boot()
+
+        self.world.add_node(name, boot)
+
+    def _add_front_end(self, name: str) -> None:
+        async def boot() -> None:
+            self.front_ends[name] = FrontEnd(self.world, name, self.layout.manager_names(), self.options)
+
+        self.world.add_node(name, boot)
+
+    # ------------------------------------------------------------------------------------------ life
+
+    async def start(self) -> None:
+        """Starts every node, and returns when every range is served."""
+        await self.streams.start()
+        await self.world.start(LOCKS)
+        for name in self.layout.server_names():
+            await self.world.start(name)
+        await self._until_leased()
+        for name in (*self.layout.manager_names(), *self.layout.front_end_names()):
+            await self.world.start(name)
+        await self.until_settled()
+
+    async def _until_leased(self) -> None:
+        while not all(server.leased for server in self.servers.values()):
+            await self.world.sleep(MS)
+
+    async def until_settled(self) -> None:
+        """Returns when somebody leads, every range is served by its owner, and no split or merge is under way."""
+        while not self.settled():
+            await self.world.sleep(self._poll_ns())
+
+    def _poll_ns(self) -> int:
+        return max(MS, self.options.heartbeat_ns // 256)
+
+    def settled(self) -> bool:
+        """Whether somebody leads, every range is served by its owner, and no split or merge is under way."""
+        found = self.map()
+        if found is None or found.pending:
+            return False
+        served = {(name, *each) for name, server in self.servers.items() for each in server.serves()}
+        return all((entry.server, entry.number, entry.epoch) in served for entry in found.entries)
+
+    def map(self) -> PartitionMap | None:
+        """The map of the manager that leads; None while nobody does."""
+        for manager in self.managers.values():
+            if manager.leads:
+                return manager.present_map()
+        return None
+
+    def leader(self) -> PartitionManager | None:
+        """The manager that leads."""
+        return next((manager for manager in self.managers.values() if manager.leads), None)
+
+    def front_end(self, number: int = 0) -> FrontEnd:
+        """A front end, through which requests go."""
+        return self.front_ends[f"front-end-{number}"]
+
+    # ------------------------------------------------------------------------------------------ checks
+
+    def check(self) -> None:
+        """What must hold at every instant: P1 of every map, P2 between all servers, and each structure's own."""
+        self.streams.check()
+        if self.locks is not None:
+            self.locks.check()
+        for manager in self.managers.values():
+            manager.check()
+        owners: dict[int, str] = {}
+        for name, server in self.servers.items():
+            for number, _ in server.serves():
+                assert number not in owners, f"range {number} is served by {owners[number]} and by {name} (P2)"
+                owners[number] = name
+
+    async def check_all(self) -> None:
+        """``check``, and whatever takes reading: for quiet moments."""
+        self.check()
+        for server in self.servers.values():
+            await server.check()

@@ -1,0 +1,290 @@
+"""The Table service of one account: operations in, outcomes out; what it asks of ranges goes through a router.
+
+    operation ──check──► request ──Router.send──► answer ──► outcome
+                 └──────────── refused: status, code, the service's sentence
+
+A front end holds no state but what it may forget: which tables it has seen, and which deleted ones it still has to
+clear. So several front ends may serve one account (invariant T8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from pkadvisor.engine import row_keys
+from pkadvisor.engine.compiled_filter import compiled, key_range
+from pkadvisor.engine.continuation import decode_token, encode_token
+from pkadvisor.engine.entity_codec import Body
+from pkadvisor.engine.errors_partition import OwnershipError
+from pkadvisor.engine.table_messages import (
+    Answer,
+    ListTablesRequest,
+    PageRequest,
+    ReadRequest,
+    RowWrite,
+    WriteKind,
+    WriteRequest,
+)
+from pkadvisor.engine.table_rules import MESSAGES, PUBLISHED, TableError, TableLimits, check_key, checked_body
+from pkadvisor.engine.tables import Router, Tables
+from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.table.odata import FilterLimitError, FilterSyntaxError
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    Group,
+    Insert,
+    InsertOrMerge,
+    InsertOrReplace,
+    Key,
+    ListTables,
+    Merge,
+    Operation,
+    Outcome,
+    Query,
+    Update,
+    Write,
+)
+
+__all__ = ["Router", "TableService"]
+
+
+class TableService:
+    """The Table service of one account, as one front end offers it.
+
+    ``sole``: no other front end serves the account, so that this one may remember which tables there are. ``ids``
+    number the requests; two front ends, and one before and after a crash, must not use the same ones.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        account: str = "devstoreaccount1",
+        *,
+        limits: TableLimits = PUBLISHED,
+        sole: bool = False,
+        ids: Iterator[int] | None = None,
+    ) -> None:
+        self._router = router
+        self._account = account
+        self._limits = limits
+        self._ids = count(1) if ids is None else ids
+        self.tables = Tables(router, account, limits, self._ids, sole)
+
+    async def execute(self, operation: Operation) -> Outcome:
+        """Carries out an operation. What goes wrong inside is 500 or 503, never an exception.
+
+        500 OperationTimedOut and InternalError: a write may have been carried out. 503 ServerBusy: it was not.
+        """
+        try:
+            return await self._execute(operation)
+        except TableError as error:
+            return _refused(error.status, error.code, error.index)
+        except (FilterSyntaxError, FilterLimitError):
+            return _refused(400, "InvalidInput")
+        except OwnershipError:
+            return _refused(503, "ServerBusy")
+        except Unreachable:
+            return _refused(500, "OperationTimedOut")
+        except EngineError:
+            return _refused(500, "InternalError")
+
+    async def maintain(self) -> None:
+        """Removes the rows of deleted tables; an EngineError leaves them for the next time."""
+        await self.tables.clear_deleted()
+
+    def check(self) -> None:
+        """Asserts what must be true of what is remembered."""
+        self.tables.check()
+
+    async def _execute(self, operation: Operation) -> Outcome:
+        match operation:
+            case Insert() | Update() | Merge() | InsertOrReplace() | InsertOrMerge() | Delete():
+                return await self._write((operation,), 204)
+            case Get():
+                return await self._get(operation)
+            case Query():
+                return await self._query(operation)
+            case Group():
+                return await self._group(operation)
+            case CreateTable():
+                return _outcome(await self.tables.create(operation.table), 204)
+            case DeleteTable():
+                return _outcome(await self.tables.delete(operation.table), 204)
+            case ListTables():
+                return await self._list_tables(operation)
+
+    # ------------------------------------------------------------------------------------------------ writes
+
+    async def _write(self, writes: Sequence[Write], status: int) -> Outcome:
+        table = writes[0].table
+        self.tables.check_name(table)
+        prefix = row_keys.table_prefix(self._account, table)
+        group = status == 202
+        rows: list[RowWrite] = []
+        partition_key, partition = None, b""
+        for index, write in enumerate(writes):
+            try:
+                kind, key, body, if_match = self._checked(write)
+            except TableError as error:
+                error.index = index if group else None
+                raise
+            if key.partition_key is not partition_key:
+                partition_key = key.partition_key
+                partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
+            rows.append(RowWrite(kind, partition + row_keys.encode_part(key.row_key), body, if_match))
+        if group and sum(row.body.size_bytes for row in rows if row.body) > self._limits.group_bytes:
+            raise TableError(413, "RequestBodyTooLarge")
+        generation, _ = await self.tables.find(table)
+        request = WriteRequest(generation, tuple(rows), next(self._ids))
+        answer = await self._router.send(rows[0].key, request)
+        if not answer.ok:
+            self.tables.doubt(table, answer)
+            return _outcome(answer, status) if group else _refused(answer.status, answer.code, None, answer)
+        return Outcome(status, etags=answer.etags, examined=answer.examined, latency_ns=answer.latency_ns)
+
+    def _checked(self, write: Write) -> tuple[WriteKind, Key, Body | None, str]:
+        kind = _KINDS[type(write)]
+        limits = self._limits
+        if isinstance(write, Delete):
+            key, body, if_match = write.key, None, write.if_match
+            check_key(key, limits)
+        else:
+            key = write.entity.key
+            check_key(key, limits)
+            body = checked_body(write.entity, limits)
+            if_match = write.if_match if isinstance(write, _CONDITIONAL) else "*"
+        if not if_match:
+            raise TableError(400, "MissingRequiredHeader")
+        return kind, key, body, if_match
+
+    async def _group(self, group: Group) -> Outcome:
+        """Checks what a group is, then writes it (Performing Entity Group Transactions)."""
+        writes = group.writes
+        if not writes or len(writes) > self._limits.group_entities:
+            raise TableError(400, "InvalidInput")
+        seen: set[str] = set()
+        first = writes[0]
+        table, partition_key = first.table.lower(), _key(first).partition_key
+        for index, write in enumerate(writes):
+            if write.table != first.table and write.table.lower() != table:
+                raise TableError(400, "InvalidInput", index)
+            key = _key(write)
+            if key.partition_key != partition_key:
+                raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
+            row_key = key.row_key
+            if row_key in seen:
+                raise TableError(400, "InvalidDuplicateRow", index)
+            seen.add(row_key)
+        return await self._write(writes, 202)
+
+    # ------------------------------------------------------------------------------------------------ reads
+
+    async def _get(self, get: Get) -> Outcome:
+        generation, prefix = await self.tables.find(get.table)
+        try:
+            check_key(get.key, self._limits)
+        except TableError:
+            raise TableError(404, "ResourceNotFound") from None  # no entity has such a key
+        key = b"%b%b\0%b" % (prefix, *map(row_keys.encode_part, get.key))
+        answer = await self._router.send(key, ReadRequest(generation, key, self._select(get.select), next(self._ids)))
+        self.tables.doubt(get.table, answer)
+        return _outcome(answer, 200)
+
+    async def _query(self, query: Query) -> Outcome:
+        self.tables.check_name(query.table)
+        compiled(query.filter)  # refused here rather than far away
+        low, high = key_range(self._account, query.table, query.filter)
+        prefix = row_keys.table_prefix(self._account, query.table)
+        if query.continuation:
+            low = max(low, decode_token(prefix, query.continuation))
+        top = self._top(query.top)
+        select = self._select(query.select)
+        generation, _ = await self.tables.find(query.table)
+        if low >= high:
+            return Outcome(200)
+        limits = self._limits
+        request = PageRequest(
+            generation,
+            low,
+            high,
+            query.filter,
+            select,
+            top,
+            limits.page_bytes,
+            limits.page_ns,
+            limits.page_examined,
+            next(self._ids),
+        )
+        answer = await self._router.send(low, request)
+        next_key = answer.next_key
+        return _outcome(answer, 200, "" if next_key is None else encode_token(prefix, next_key))
+
+    async def _list_tables(self, listing: ListTables) -> Outcome:
+        prefix = row_keys.table_prefix(self._account, row_keys.SCHEMA_TABLE)
+        low = decode_token(prefix, listing.continuation) if listing.continuation else prefix
+        high = row_keys.prefix_end(prefix)
+        assert high is not None, "a prefix ends with its separator"
+        request = ListTablesRequest(low, high, self._top(listing.top), id=next(self._ids))
+        answer = await self._router.send(low, request)
+        next_key = answer.next_key
+        return _outcome(answer, 200, "" if next_key is None else encode_token(prefix, next_key))
+
+    def _top(self, top: int | None) -> int:
+        """``$top`` lies between 1 and 1,000 (Writing LINQ queries against the Table service)."""
+        if top is None:
+            return self._limits.page_entities
+        if type(top) is not int or not 1 <= top <= self._limits.page_entities:
+            raise TableError(400, "InvalidInput")
+        return top
+
+    def _select(self, select: tuple[str, ...]) -> tuple[str, ...]:
+        if len(select) > self._limits.select_properties:
+            raise TableError(400, "InvalidInput")
+        return () if "*" in select else select
+
+
+_CONDITIONAL = (Update, Merge)
+_KINDS: dict[type, WriteKind] = {
+    Insert: WriteKind.INSERT,
+    Update: WriteKind.UPDATE,
+    Merge: WriteKind.MERGE,
+    InsertOrReplace: WriteKind.INSERT_OR_REPLACE,
+    InsertOrMerge: WriteKind.INSERT_OR_MERGE,
+    Delete: WriteKind.DELETE,
+}
+
+
+def _key(write: Write) -> Key:
+    return write.key if isinstance(write, Delete) else write.entity.key
+
+
+def _outcome(answer: Answer, status: int, continuation: str = "") -> Outcome:
+    """What an answer says to the client; ``status`` where it is a success."""
+    if not answer.ok:
+        return _refused(answer.status, answer.code, answer.failed_index, answer)
+    return Outcome(
+        status,
+        entities=answer.entities,
+        tables=tuple(table.name for table in answer.tables),
+        continuation=continuation,
+        etags=answer.etags,
+        examined=answer.examined,
+        returned_bytes=answer.size_bytes,
+        latency_ns=answer.latency_ns,
+    )
+
+
+def _refused(status: int, code: str, index: int | None = None, answer: Answer | None = None) -> Outcome:
+    message = MESSAGES.get(code, "")
+    return Outcome(
+        status,
+        code,
+        message if index is None else f"{index}:{message}",
+        failed_index=index,
+        examined=0 if answer is None else answer.examined,
+        latency_ns=0 if answer is None else answer.latency_ns,
+    )

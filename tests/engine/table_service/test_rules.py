@@ -1,0 +1,194 @@
+"""Limits and their error codes, one after the other."""
+
+from __future__ import annotations
+
+import pytest
+
+from pkadvisor.limits import load_limits
+from pkadvisor.table.edm import EdmType, parse_datetime_ticks
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Entity,
+    Get,
+    Group,
+    Insert,
+    InsertOrMerge,
+    InsertOrReplace,
+    Key,
+    ListTables,
+    Merge,
+    Operation,
+    Property,
+    Query,
+    Update,
+)
+from tests.engine.table_service.support import do, entity, made
+
+TEXT, INT32, INT64 = EdmType.STRING, EdmType.INT32, EdmType.INT64
+
+
+def big(name: str = "x", bytes_: int = 64 << 10) -> dict[str, Property]:
+    return {name: Property(TEXT, "x" * (bytes_ // 2))}
+
+
+LONG = {f"p{i}": Property(EdmType.BINARY, bytes(64 << 10)) for i in range(17)}
+GOOD: tuple[Operation, ...] = (
+    Insert("Tab", entity("", "")),
+    Insert("tab", entity("o'clock", "100% + & = é \U0001f600 \uffff")),
+    Insert("TAB", entity("k" * 1024, "r")),
+    Insert("Tab", entity("p", "\U0001f600" * 512)),
+    Insert("Tab", entity("p", "d", d=Property(EdmType.DATETIME, parse_datetime_ticks("1601-01-01")))),
+    Insert("Tab", Entity(Key("p", "64k"), big() | {"b": Property(EdmType.BINARY, bytes(64 << 10))})),
+    Insert("Tab", Entity(Key("p", "many"), {f"p{i}": Property(INT32, i) for i in range(252)})),
+    Insert("Tab", entity("p", "name", **{"n" * 255: 1, "_a": 1, "é1": 2, "Δ": 3})),
+    Insert("Tab", Entity(Key("p", "null"), {"n": Property(TEXT, None), "m": Property(INT32, 1)})),  # type: ignore[arg-type]
+    Insert("Tab", entity("p", "surrogates", s="a\ud800b", t="\udc00")),
+    Insert("Tab", entity("p", "n", n=float("nan"), i=float("inf"), l=Property(INT64, -(2**63)))),
+    Query("Tab", " or ".join(["a eq 1"] * 15), tuple(f"p{i}" for i in range(255)), 1000),
+    Query("Tab", "RowKey gt '\0' and PartitionKey ge 'a\0b'"),
+    ListTables(top=1),
+    Group(tuple(Insert("Tab", entity("group", f"{i:03}")) for i in range(100))),
+)
+REFUSED: tuple[tuple[Operation, int, str], ...] = (
+    *(
+        (CreateTable(name), 400, "InvalidResourceName")
+        for name in ("ab", "1abc", "a-b-c", "a" * 64, "tables", "Tables", "", "abc\n")
+    ),
+    (CreateTable("TAB"), 409, "TableAlreadyExists"),
+    (DeleteTable("missing"), 404, "TableNotFound"),
+    (DeleteTable("$x"), 400, "InvalidResourceName"),
+    *((Insert("Tab", entity(f"a{c}", "r")), 400, "OutOfRangeInput") for c in "/\\#?\0\t\n\r\x1f\x7f\x9f"),
+    (Insert("Tab", entity("p", "r/r")), 400, "OutOfRangeInput"),
+    (Insert("Tab", entity("k" * 1025)), 400, "InvalidInput"),
+    (Insert("Tab", entity("p", "\U0001f600" * 513)), 400, "InvalidInput"),
+    (Insert("Tab", Entity(Key(None, "r"), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(Key("p", None), {})), 400, "PropertiesNeedValue"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(Key("p", 5), {})), 400, "InvalidInput"),  # type: ignore[arg-type]
+    (Insert("Tab", Entity(Key("p", "r"), big(bytes_=(64 << 10) + 2))), 400, "PropertyValueTooLarge"),
+    (Insert("Tab", entity(s="\U0001f600" * 16_385)), 400, "PropertyValueTooLarge"),
+    (Insert("Tab", entity(b=bytes((64 << 10) + 1))), 400, "PropertyValueTooLarge"),
+    (Insert("Tab", Entity(Key("p", "r"), LONG)), 400, "EntityTooLarge"),
+    (
+        Insert("Tab", Entity(Key("p", "r"), {f"p{i}": Property(INT32, i) for i in range(253)})),
+        400,
+        "TooManyProperties",
+    ),
+    (Insert("Tab", entity(**{"n" * 256: 1})), 400, "PropertyNameTooLong"),
+    *((Insert("Tab", entity(**{name: 1})), 400, "PropertyNameInvalid") for name in ("a-b", "1a", "", "a b", "a\n")),
+    (Insert("Tab", entity(PartitionKey="x")), 400, "DuplicatePropertiesSpecified"),
+    (Insert("Tab", entity(Timestamp="x")), 400, "DuplicatePropertiesSpecified"),
+    *(
+        (Insert("Tab", entity(x=Property(edm, value))), 400, "InvalidInput")  # type: ignore[arg-type]
+        for edm, value in (
+            (INT32, 2**31), (INT32, True), (INT32, "5"), (INT64, 2**63), (EdmType.DOUBLE, 5), (EdmType.BOOLEAN, 1),
+            (EdmType.GUID, "x"), (EdmType.GUID, "A455C695-DF98-5678-AAAA-81D3367E5A34"), (EdmType.BINARY, "x"),
+            (TEXT, b"x"), (TEXT, 5), (EdmType.DATETIME, "2020-01-01"),
+        )
+    ),
+    *((Insert("Tab", entity(x=Property(EdmType.DATETIME, t))), 400, "OutOfRangeInput") for t in (0, -1, 2**62)),
+    (Insert("none", entity()), 404, "TableNotFound"),
+    (Get("none", Key("p", "r")), 404, "TableNotFound"),
+    (Query("none"), 404, "TableNotFound"),
+    (Get("Tab", Key("p", "none")), 404, "ResourceNotFound"),
+    (Get("Tab", Key("p", "no/ne")), 404, "ResourceNotFound"),
+    (Update("Tab", entity("p", "none")), 404, "ResourceNotFound"),
+    (Merge("Tab", entity("p", "none"), 'W/"x"'), 404, "ResourceNotFound"),
+    (Delete("Tab", Key("p", "none")), 404, "ResourceNotFound"),
+    (Insert("Tab", entity("old", "1")), 409, "EntityAlreadyExists"),
+    (Update("Tab", entity("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
+    (Merge("Tab", entity("old", "1"), "x"), 412, "UpdateConditionNotSatisfied"),
+    (Delete("Tab", Key("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
+    (Update("Tab", entity("old", "1"), ""), 400, "MissingRequiredHeader"),
+    (Delete("Tab", Key("old", "1"), ""), 400, "MissingRequiredHeader"),
+    (Merge("Tab", entity("old", "1", **{f"q{i}": i for i in range(252)})), 400, "TooManyProperties"),
+    (
+        InsertOrMerge("Tab", Entity(Key("old", "1"), {f"q{i}": Property(TEXT, "x" * 32_000) for i in range(16)})),
+        400,
+        "EntityTooLarge",
+    ),
+    *((Query("Tab", text), 400, "InvalidInput") for text in ("a eq", "a like 'b'", "a eq null", "(" * 5, "a eq b")),
+    (Query("Tab", " or ".join(["a eq 1"] * 16)), 400, "InvalidInput"),
+    *((Query("Tab", top=top), 400, "InvalidInput") for top in (0, -1, 1001)),
+    *((Query("Tab", continuation=c), 400, "InvalidInput") for c in ("x", "1!4!AAA", "1!4!AA~é", "2!4!AAAA", "1!3!AAA")),
+    (ListTables("x"), 400, "InvalidInput"),
+    (ListTables(top=0), 400, "InvalidInput"),
+    (Query("Tab", select=tuple(f"p{i}" for i in range(256))), 400, "InvalidInput"),
+    (Group(()), 400, "InvalidInput"),
+    (Group(tuple(Insert("Tab", entity("g", str(i))) for i in range(101))), 400, "InvalidInput"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", GOOD, ids=lambda o: repr(o)[:60])
+def test_what_is_just_within_the_limits_is_carried_out(operation: Operation) -> None:
+    store, _ = made()
+    assert do(store, CreateTable("Tab")).ok
+    outcome = do(store, operation)
+    assert outcome.ok, outcome
+    if isinstance(operation, Insert):
+        wanted = {name: p for name, p in operation.entity.properties.items() if p.value is not None}
+        (found,) = do(store, Get("Tab", operation.entity.key)).entities
+        assert found.key == operation.entity.key
+        assert {n: (p.type, repr(p.value)) for n, p in found.properties.items()} == {
+            n: (p.type, repr(p.value)) for n, p in wanted.items()
+        }
+        assert (found.etag,) == outcome.etags
+
+
+@pytest.mark.parametrize(("operation", "status", "code"), REFUSED, ids=lambda o: repr(o)[:60])
+def test_what_is_beyond_a_limit_has_its_code_and_leaves_no_trace(operation: Operation, status: int, code: str) -> None:
+    store, ranges = made()
+    do(store, CreateTable("Tab"))
+    do(store, Insert("Tab", Entity(Key("old", "1"), big(bytes_=40_000) | {"y": Property(INT32, 1)})))
+    before = dict(ranges.ranges[0].rows)
+    outcome = do(store, operation)
+    assert (outcome.status, outcome.code) == (status, code)
+    assert dict(ranges.ranges[0].rows) == before
+
+
+PARTITIONS = "CommandsInBatchActOnDifferentPartitions"
+CONDITION = "UpdateConditionNotSatisfied"
+MANY = dict(list(LONG.items())[:15])
+GROUPS: tuple[tuple[tuple[Operation, ...], int, str, int | None], ...] = (
+    ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("q", "2"))), 400, PARTITIONS, 1),
+    ((Insert("Tab", entity("p", "1")), Insert("Other", entity("p", "2"))), 400, "InvalidInput", 1),
+    ((Insert("Tab", entity("p", "1")), InsertOrReplace("tab", entity("p", "1"))), 400, "InvalidDuplicateRow", 1),
+    ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("old", "x/"))), 400, PARTITIONS, 1),
+    ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("p", "x/"))), 400, "OutOfRangeInput", 1),
+    ((Insert("Tab", entity("old", "2")), Insert("Tab", entity("old", "1"))), 409, "EntityAlreadyExists", 1),
+    ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "3"))), 404, "ResourceNotFound", 1),
+    ((Update("Tab", entity("old", "1"), "x"), Insert("Tab", entity("old", "2"))), 412, CONDITION, 0),
+    ((Insert("Tab", entity("old", "1")),), 409, "EntityAlreadyExists", 0),
+    (tuple(Insert("Tab", Entity(Key("p", str(i)), MANY)) for i in range(5)), 413, "RequestBodyTooLarge", None),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("writes", "status", "code", "index"), GROUPS)
+def test_a_group_that_is_refused_names_the_write_and_leaves_no_trace_t2(
+    writes: tuple[Operation, ...], status: int, code: str, index: int | None
+) -> None:
+    """T2: all or none."""
+    store, ranges = made()
+    do(store, CreateTable("Tab"))
+    do(store, Insert("Tab", entity("old", "1")))
+    before = dict(ranges.ranges[0].rows)
+    outcome = do(store, Group(writes))  # type: ignore[arg-type]
+    assert (outcome.status, outcome.code, outcome.failed_index) == (status, code, index)
+    assert index is None or outcome.message.startswith(f"{index}:")
+    assert dict(ranges.ranges[0].rows) == before
+
+
+def test_limits_are_those_of_the_rules_folder() -> None:
+    from pkadvisor.engine.table_rules import PUBLISHED
+
+    limits = load_limits()
+    assert PUBLISHED.entity_bytes == limits.entity_bytes
+    assert PUBLISHED.properties == limits.properties
+    assert PUBLISHED.key_units == limits.key_units_max
+    assert PUBLISHED.group_entities == limits.group_transaction_entities
+    assert PUBLISHED.group_bytes == limits.group_transaction_bytes
+    assert PUBLISHED.page_entities == limits.page_entities
+    assert PUBLISHED.page_bytes == limits.page_bytes
+    assert PUBLISHED.page_ns == limits.query_execution_s * 1_000_000_000
+    assert PUBLISHED.filter_comparisons == limits.filter_comparisons
