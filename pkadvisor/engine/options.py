@@ -27,6 +27,12 @@ class EngineOptions:
     garbage_grace_ns: int = 10 * MINUTE
     poll_period_ns: int = 10 * SECOND
     scrub_period_ns: int = 3 * 24 * 60 * MINUTE
+    node_lost_ns: int = 10 * MINUTE
+    background_bytes: int = 256 << 20
+    fragment_piece_bytes: int = 64 << 10
+    erasure_code: str = ""
+    erasure_suffixes: tuple[str, ...] = ("/blob",)
+    erasure_after_ns: int = 10 * MINUTE
 
     # partition layer: one range
     memory_table_bytes: int = 64 << 20

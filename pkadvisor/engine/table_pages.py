@@ -15,11 +15,9 @@ from pkadvisor.engine.compiled_filter import Matches, compiled
 from pkadvisor.engine.entity_codec import entity_of, etag, head, properties_of, unpack_head
 from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.table_messages import Answer, PageRequest, ReadRequest
-from pkadvisor.engine.table_rules import TableError, entity_bytes
+from pkadvisor.engine.table_rules import TableError
+from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes
 from pkadvisor.table.store import Entity, Key
-
-ANSWER_BYTES = 64
-"""Bytes of an entity in an answer beside its properties [A]; the same as ``accounting.ANSWER_BYTES``."""
 
 
 async def read_entity(rows: RowStore, request: ReadRequest) -> Answer:
@@ -34,7 +32,7 @@ async def read_entity(rows: RowStore, request: ReadRequest) -> Answer:
         raise TableError(404, "TableNotFound" if gone else "ResourceNotFound")
     name = row_keys.decode_key(request.key)
     entity = entity_of(Key(name.partition_key, name.row_key), sequence, value, request.select)
-    size = entity_bytes(entity.key, entity.properties) if request.select else front.size_bytes
+    size = entity_bytes(entity) if request.select else front.size_bytes
     return Answer(entities=(entity,), examined=1, size_bytes=size, low=rows.low, high=rows.high)
 
 
@@ -108,7 +106,7 @@ class _Page:
                 continue
             if select:
                 properties = {chosen: properties[chosen] for chosen in select if chosen in properties}
-                size = entity_bytes(name, properties)
+                size = entity_bytes(Entity(name, properties))
             if entities and self.weight + size + ANSWER_BYTES > request.bytes_max:
                 self.examined -= 1
                 return key

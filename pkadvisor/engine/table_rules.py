@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 
 from pkadvisor.engine.entity_codec import Body, encode_properties
 from pkadvisor.engine.row_keys import SCHEMA_TABLE
+from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
 from pkadvisor.table.store import Entity, Key, Property
 
@@ -92,7 +93,6 @@ _PROPERTY_NAME = re.compile(r"[^\W\d]\w*")
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
-_ENTITY, _PROPERTY = 4, 8  # bytes of the published capacity formula
 _names: dict[str, int] = {}  # names found good, with the bytes of a property apart from its value
 _NAMES_KEPT = 10_000
 
@@ -109,6 +109,11 @@ def check_key(key: Key, limits: TableLimits = PUBLISHED) -> None:
     400 PropertiesNeedValue where one is missing, OutOfRangeInput where it holds a forbidden character, InvalidInput
     where it is too long (no code is documented; Azurite says the same).
     """
+    partition_key, row_key = key
+    if type(partition_key) is str and type(row_key) is str:
+        both = partition_key + row_key
+        if 2 * len(both) <= limits.key_units and not _FORBIDDEN.search(both):
+            return
     for part in key:
         if type(part) is not str:
             raise TableError(400, "PropertiesNeedValue" if part is None else "InvalidInput")
@@ -128,15 +133,12 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     properties = entity.properties
     key = entity.key
     if limits is PUBLISHED and type(properties) is dict:
-        size = _by_plan(properties)
+        size = _by_plan(key, properties)
         if size:
-            size += _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
-            if size > limits.entity_bytes:
-                raise TableError(400, "EntityTooLarge")
             return Body(*encode_properties(properties), size)
     if len(properties) + len(SYSTEM_PROPERTIES) > limits.properties:
         raise TableError(400, "TooManyProperties")
-    size = _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
+    size = ENTITY_BYTES + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
     nulls = False
     for name, (edm, value) in properties.items():
         size += _names.get(name) or _checked_name(name, limits)
@@ -161,23 +163,10 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     return Body(*encode_properties(properties), size)
 
 
-def entity_bytes(key: Key, properties: Mapping[str, Property]) -> int:
-    """What properties that are known to be right weigh by the published formula, in bytes."""
-    size = _ENTITY + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
-    for name, (edm, value) in properties.items():
-        size += _names.get(name) or _checked_name(name, PUBLISHED)
-        if isinstance(value, str) and edm is EdmType.STRING:
-            size += 4 + 2 * utf16_units(value)
-        elif isinstance(value, bytes):
-            size += 4 + len(value)
-        else:
-            size += STORED_BYTES[edm]
-    return size
-
-
 class _Plan(NamedTuple):
     """What to check of properties whose names and types were found good before."""
 
+    types: tuple[EdmType, ...]
     kinds: tuple[type, ...]
     fixed_bytes: int
     texts: tuple[bool, ...]
@@ -186,26 +175,23 @@ class _Plan(NamedTuple):
     guids: tuple[int, ...]
 
 
-_plans: dict[tuple[tuple[str, ...], tuple[int, ...]], _Plan] = {}
+_plans: dict[tuple[str, ...], _Plan] = {}
 _PLANS_KEPT = 1_000
 _PLAN_NAMES_MAX = 64
 
 
-def _by_plan(properties: Mapping[str, Property]) -> int:
-    """The bytes of properties that are right beyond doubt; 0 where they must be looked at one by one.
+def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
+    """The bytes of an entity that is right beyond doubt; 0 where its properties must be looked at one by one.
 
     Rows of one table have few sets of names and types, so most of the work is done once for each of them.
     """
-    if not properties:
+    plan = _plans.get(tuple(properties))
+    if plan is None:
         return 0
-    try:
-        types, values = zip(*properties.values(), strict=True)
-    except ValueError:
+    types, values = zip(*properties.values(), strict=True)
+    if types != plan.types or plan.kinds != tuple(map(type, values)):
         return 0
-    plan = _plans.get((tuple(properties), tuple(map(id, types))))
-    if plan is None or plan.kinds != tuple(map(type, values)):
-        return 0
-    joined = "".join(compress(values, plan.texts))
+    joined = "".join((*key, *compress(values, plan.texts)))
     units = len(joined)
     if not joined.isascii() or 2 * units > PUBLISHED.value_bytes:
         return 0
@@ -221,7 +207,7 @@ def _by_plan(properties: Mapping[str, Property]) -> int:
     for place in plan.guids:
         if not _GUID.fullmatch(values[place]):
             return 0
-    return size
+    return size if size <= PUBLISHED.entity_bytes else 0
 
 
 def _remember_plan(properties: Mapping[str, Property]) -> None:
@@ -233,20 +219,17 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         return
     if len(_plans) >= _PLANS_KEPT:
         _plans.clear()
-    _plans[tuple(properties), tuple(map(id, types))] = _Plan(
+    _plans[tuple(properties)] = _Plan(
+        types,
         tuple(map(type, values)),
-        sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
+        ENTITY_BYTES
+        + sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
         + sum(STORED_BYTES[edm] for edm in types),
         tuple(edm is EdmType.STRING for edm in types),
         tuple(edm is EdmType.BINARY for edm in types) if EdmType.BINARY in types else None,
         tuple((place, *_RANGES[edm]) for place, edm in enumerate(types) if edm in _RANGES),
         tuple(place for place, edm in enumerate(types) if edm is EdmType.GUID),
     )
-
-
-def utf16_units(text: str) -> int:
-    """The UTF-16 code units of a text."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _checked_name(name: str, limits: TableLimits) -> int:
@@ -259,7 +242,7 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         raise TableError(400, "DuplicatePropertiesSpecified")
     if len(_names) >= _NAMES_KEPT:
         _names.clear()
-    _names[name] = found = _PROPERTY + 2 * units
+    _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
     return found
 
 

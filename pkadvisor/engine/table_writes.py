@@ -22,8 +22,9 @@ from pkadvisor.engine.entity_codec import (
 )
 from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.table_messages import Answer, RowWrite, WriteKind, WriteRequest
-from pkadvisor.engine.table_rules import PUBLISHED, SYSTEM_PROPERTIES, TableError, entity_bytes
-from pkadvisor.table.store import Key
+from pkadvisor.engine.table_rules import PUBLISHED, SYSTEM_PROPERTIES, TableError
+from pkadvisor.table.accounting import entity_bytes
+from pkadvisor.table.store import Entity, Key
 
 _NEEDS_ENTITY = (WriteKind.UPDATE, WriteKind.MERGE, WriteKind.DELETE)
 _MERGES = (WriteKind.MERGE, WriteKind.INSERT_OR_MERGE)
@@ -98,7 +99,7 @@ def _merged(key: bytes, old: bytes, new: Body) -> Body:
     if len(properties) + len(SYSTEM_PROPERTIES) > PUBLISHED.properties:
         raise TableError(400, "TooManyProperties")
     name = row_keys.decode_key(key)
-    size = entity_bytes(Key(name.partition_key, name.row_key), properties)
+    size = entity_bytes(Entity(Key(name.partition_key, name.row_key), properties))
     if size > PUBLISHED.entity_bytes:
         raise TableError(400, "EntityTooLarge")
     return Body(*encode_properties(properties), size)

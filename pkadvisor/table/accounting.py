@@ -35,7 +35,7 @@ def utf16_units(text: str) -> int:
     """The length of a text as the service and .NET count it: characters beyond U+FFFF are two."""
     if text.isascii():
         return len(text)
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def key_bytes(units: N) -> N:

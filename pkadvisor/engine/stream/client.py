@@ -16,8 +16,10 @@ from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify
-from pkadvisor.engine.stream.blocks import scan
+from pkadvisor.engine.stream.blocks import decode, scan
+from pkadvisor.engine.stream.coding import CodedReader, Coding
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamError
+from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
 from pkadvisor.engine.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
@@ -105,25 +107,32 @@ class StreamClient:
 
     async def read(self, location: Location) -> bytes:
         """The block at a location, from any replica that answers. NotThere, DataCorrupt, Unreachable."""
-        extent, offset, length = location
+        extent = location.extent
         view = self._extents.get(extent)
         if view is None:
             view = await self._locate(extent)
-        failed: EngineError = NotThere(str(location))
-        for deadline_ns in (self._options.read_deadline_ns, 0):
-            if not deadline_ns:
-                view = await self._locate(extent)
-            for replica in view.replicas:
-                try:
-                    found: bytes = await self._world.call(
-                        self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns
-                    )
-                    return found
-                except EngineError as error:
-                    if isinstance(error, DataCorrupt):
-                        self._world.event("damaged block", replica, extent, offset)
-                    failed = error
-        raise failed
+        try:
+            return await self._block(view, location, self._options.read_deadline_ns)
+        except EngineError:
+            return await self._block(await self._locate(extent), location, 0)
+
+    async def _block(self, view: ExtentView, location: Location, deadline_ns: int) -> bytes:
+        """A block, from the first replica that has it undamaged, or from the fragments of a coded extent."""
+        extent, offset, length = location
+        if view.coded:
+            return decode(extent, offset, await self._coded(view, offset, length))
+        return await first_good(
+            self._world,
+            self._node,
+            view.replicas,
+            lambda replica: self._world.call(self._node, replica, EXTENTS, "read", extent, offset, length, deadline_ns),
+            hedge_ns=self._options.read_deadline_ns,
+        )
+
+    async def _coded(self, view: ExtentView, offset: int, length: int) -> bytes:
+        assert view.sealed is not None, "only a sealed extent is coded"
+        coding = Coding(view.extent, view.attempt, view.coded, view.piece_bytes, view.sealed, view.replicas)
+        return await CodedReader(self._world, self._node, self._options.read_deadline_ns).read(coding, offset, length)
 
     async def _locate(self, extent: int) -> ExtentView:
         view: ExtentView = await self._ask("locate", extent)
@@ -193,8 +202,12 @@ class StreamClient:
                 try:
                     size = want
                     while True:
-                        piece = await self._world.call(
-                            self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
+                        piece = (
+                            await self._coded(view, begin, size)
+                            if view.coded
+                            else await self._world.call(
+                                self._node, replica, EXTENTS, "read_bytes", extent, begin, size, sealed_only
+                            )
                         )
                         blocks, whole = scan(extent, begin, piece)
                         if whole:

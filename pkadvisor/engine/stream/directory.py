@@ -25,14 +25,29 @@ class StreamInfo(msgspec.Struct, array_like=True):
     extents: list[int]
 
 
+class Planned(msgspec.Struct, frozen=True, array_like=True):
+    """A coding that is under way: its code, a number of its own, and the nodes of the fragments in order.
+
+    Fragments are written, and checked, in pieces of so many bytes.
+    """
+
+    code: str
+    attempt: int
+    piece_bytes: int
+    nodes: tuple[str, ...]
+
+
 class ExtentInfo(msgspec.Struct, array_like=True):
     """An extent; the first of ``replicas`` is its primary while it is open. ``coded`` names a code once that is valid,
-    and then ``replicas`` holds the nodes of the fragments in order."""
+    and then ``replicas`` holds the nodes of the fragments in order. ``planned`` is a coding that is under way."""
 
     replicas: tuple[str, ...]
     sealed: int | None = None
     references: int = 0
     coded: str = ""
+    attempt: int = 0
+    piece_bytes: int = 0
+    planned: Planned | None = None
 
 
 class ReserveNumbers(msgspec.Struct, frozen=True, array_like=True, tag="reserve"):
@@ -105,6 +120,15 @@ class PlaceExtent(msgspec.Struct, frozen=True, array_like=True, tag="place"):
     extent: int
     replicas: tuple[str, ...]
     coded: str = ""
+    attempt: int = 0
+    piece_bytes: int = 0
+
+
+class PlanCoding(msgspec.Struct, frozen=True, array_like=True, tag="code"):
+    """A coding of a sealed extent begins, or is given up."""
+
+    extent: int
+    planned: Planned | None
 
 
 class CollectExtent(msgspec.Struct, frozen=True, array_like=True, tag="collect"):
@@ -124,6 +148,7 @@ Command: TypeAlias = (
     | ModifyStreams
     | DeleteStream
     | PlaceExtent
+    | PlanCoding
     | CollectExtent
 )
 
@@ -172,7 +197,13 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
             self._mark(command.id)
         elif isinstance(command, PlaceExtent):
             info = self.extents[command.extent]
+            assert info.sealed is not None, "only a sealed extent moves"
             info.replicas, info.coded = command.replicas, command.coded
+            info.attempt, info.piece_bytes = command.attempt, command.piece_bytes
+            if command.coded:
+                info.planned = None
+        elif isinstance(command, PlanCoding):
+            self.extents[command.extent].planned = command.planned
         else:
             assert not self.extents[command.extent].references, "what a stream holds is not collected"
             del self.extents[command.extent]

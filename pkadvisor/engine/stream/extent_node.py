@@ -51,6 +51,7 @@ class ExtentNode:
         self._rotate_wanted = True
         self._rotate_at = options.journal_segment_bytes
         self.replicas: dict[int, Replica] = {}
+        self.damaged: dict[int, None] = {}
 
     # ------------------------------------------------------------------------------------------------ start
 
@@ -133,19 +134,22 @@ class ExtentNode:
 
     async def create(self, extent: int, replicas: tuple[str, ...]) -> None:
         """Opens an empty replica; the first of ``replicas`` is the primary. Doing it again does nothing."""
-        if extent in self.replicas:
+        known = self.replicas.get(extent)
+        if known is None:
+            file = await self._data.open(file_name(extent))
+            known = self.replicas.get(extent)
+        if known is not None:
+            async with known.lock:  # the same request came twice: it is made when it is durable
+                self._still_here(known)
             return
-        replica = Replica(extent, replicas, await self._data.open(file_name(extent)))
-        if extent in self.replicas:
-            return
+        replica = self.replicas[extent] = Replica(extent, replicas, file)
         replica.closed = "not yet made"
-        self.replicas[extent] = replica
-        try:
-            await self._catalog.note(Created(extent, replicas))
-        except DiskError:
-            self.replicas.pop(extent, None)
-            raise
-        if replica.closed == "not yet made":
+        async with replica.lock:
+            try:
+                await self._catalog.note(Created(extent, replicas))
+            except DiskError:
+                del self.replicas[extent]
+                raise
             replica.closed = ""
 
     async def append(self, extent: int, blocks: tuple[bytes, ...]) -> tuple[tuple[int, int], ...]:
@@ -427,6 +431,7 @@ class ExtentNode:
             if self.replicas.get(extent) is replica:
                 await self._catalog.note(Deleted(extent))
                 del self.replicas[extent]
+                self.damaged.pop(extent, None)
                 await self._data.delete(file_name(extent))
 
     # ------------------------------------------------------------------------------------------------ reads
@@ -442,7 +447,12 @@ class ExtentNode:
             if offset + length > replica.length:
                 raise NotThere(f"extent {extent}: {offset} + {length} is beyond its end {replica.length}")
             data = await self.device.read(replica.file, offset, length, deadline_ns)
-        return decode(extent, offset, data)
+        try:
+            return decode(extent, offset, data)
+        except DataCorrupt:
+            if replica.sealed is not None:
+                self.damaged[extent] = None
+            raise
 
     async def read_bytes(self, extent: int, offset: int, length: int, sealed_only: bool) -> bytes:
         """Durable bytes of a replica as they are, for loads and copies; whoever reads them checks them."""

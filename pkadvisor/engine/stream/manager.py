@@ -56,6 +56,8 @@ class ExtentView(NamedTuple):
     replicas: tuple[str, ...]
     sealed: int | None
     coded: str = ""
+    attempt: int = 0
+    piece_bytes: int = 0
 
 
 class StreamManager:
@@ -126,7 +128,7 @@ class StreamManager:
         info = self.directory.extents.get(extent)
         if info is None:
             raise NotThere(f"there is no extent {extent}")
-        return ExtentView(extent, info.replicas, info.sealed, info.coded)
+        return ExtentView(extent, info.replicas, info.sealed, info.coded, info.attempt, info.piece_bytes)
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
@@ -265,7 +267,7 @@ class StreamManager:
             replicas = place(self.usable(), self.room, count, random) or place(self._nodes, self.room, count, random)
             if replicas is None:
                 raise Unreachable(f"there are no {count} nodes in distinct fault and upgrade domains")
-            extent = await self._number()
+            extent = await self.new_number()
             self.making[extent] = None
             answers = await self._ask_all(replicas, "create", extent, replicas)
             if any(isinstance(answer, EngineError) for answer in answers):
@@ -279,7 +281,8 @@ class StreamManager:
             raise full
         raise Unreachable(f"no {count} nodes took an extent of {name}")
 
-    async def _number(self) -> int:
+    async def new_number(self) -> int:
+        """A number that no extent and no coding has."""
         async with self._numbering:
             number = self._next_number
             if number >= self.directory.reserved_below:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.background import Background
+from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.manager import StreamManager
@@ -22,6 +24,7 @@ class StreamLayer:
     nodes: tuple[NodeInfo, ...]
     manager: StreamManager | None
     extent_nodes: dict[str, ExtentNode]
+    caretaker: Caretaker | None = None
 
     async def start(self) -> None:
         """Starts every node, and returns when all of them serve."""
@@ -66,10 +69,12 @@ def lay_out(
         layer.manager = await StreamManager.boot(world, manager, nodes, options)
         if poll:
             world.spawn(layer.manager.poll_for_ever(), manager)
+        layer.caretaker = await Caretaker.boot(world, layer.manager, options, for_ever=poll)
 
     def add(name: str) -> None:
         async def boot() -> None:
-            layer.extent_nodes[name] = await ExtentNode.boot(world, name, options)
+            layer.extent_nodes[name] = node = await ExtentNode.boot(world, name, options)
+            await Background.boot(world, node, options, for_ever=poll)
 
         world.add_node(name, boot)
 

@@ -161,6 +161,19 @@ def test_m1_accounts_together_stay_within_the_rate_and_their_bursts(
             assert total <= 3 * bucket.burst + debts + bucket.rate * (moment - passed[first][0])
 
 
+def test_what_cannot_be_divided_is_kept_for_the_next_division() -> None:
+    """Three accounts in debt at 1 milli-entity per second and ns: nothing of 1,000 steps of 1 ns is lost."""
+    bucket = FairBucket(1, 100)
+    for name in "abc":
+        bucket.has(name, 0, 0)
+        bucket.take(name, 1)
+    before = sum(bucket.levels.values())
+    for moment in range(1, 1001):
+        bucket.advance(moment)
+        bucket.check()
+    assert sum(bucket.levels.values()) + bucket.odd == before + 1000
+
+
 # ------------------------------------------------------------------------------------------------ queues
 
 

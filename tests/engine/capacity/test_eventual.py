@@ -229,6 +229,43 @@ def test_no_interleaving_of_clients_and_workers_makes_a_look_up_wrong(
     assert len(bench.index.inner.rows) == sum(row.value is not None for row in bench.truth().values())
 
 
+def test_a_worker_that_wakes_up_late_at_any_step_changes_nothing() -> None:
+    """It was paused in a change from red to blue; meanwhile another did the work, and the row became green, or red."""
+    for then in ("green", "red"):
+        for pause in range(12):
+            bench = Bench()
+            run(bench.change("x", "red"))
+            bench.drain()
+            zombie = Stepper(bench.change("x", "blue"))
+            for _ in range(pause):
+                zombie.step()
+            bench.drain()
+            run(bench.change("x", then))
+            bench.drain()
+            bench.index_is_exact()
+            while zombie.step():
+                bench.look_ups_are_right()
+            if zombie.value is Outcome.DONE and pause < 3:
+                continue  # it had not asked yet, so its change was a new one
+            bench.look_ups_are_right()
+            bench.index_is_exact()
+
+
+def test_a_sweep_that_was_overtaken_takes_no_index_row_of_another_version() -> None:
+    bench = Bench()
+    run(bench.change("x", "red"))
+    run(bench.change("x", "blue"))
+    bench.drain()
+    sweeper = Stepper(bench.indexed.sweep("red"))
+    sweeper.step()  # it has seen the mark of a row that is blue, and asks the row
+    sweeper.step()  # it has the row's answer and is about to take the mark away
+    run(bench.change("x", "red"))
+    while sweeper.step():
+        pass
+    bench.look_ups_are_right()
+    bench.index_is_exact()
+
+
 def test_a_sweep_beside_a_change_takes_nothing_that_is_needed() -> None:
     """All places of a change at which a sweep of the new and the old value may fall, and of the sweep at which it may
     be overtaken."""

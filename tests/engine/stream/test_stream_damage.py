@@ -86,7 +86,6 @@ def test_a_damaged_block_is_read_from_another_replica() -> None:
                 await all_of(client.records("s"))
 
         world.run(script(), "client-1")
-        assert world.counts["damaged block"] >= 2
 
 
 @pytest.mark.parametrize(

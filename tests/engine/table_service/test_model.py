@@ -247,4 +247,4 @@ class AgainstModel(RuleBasedStateMachine):
 
 
 TestAgainstModel = AgainstModel.TestCase
-TestAgainstModel.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
+TestAgainstModel.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)

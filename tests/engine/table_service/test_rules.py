@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+from types import MappingProxyType
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.engine.entity_codec import Body
+from pkadvisor.engine.table_rules import TableError, checked_body
 from pkadvisor.limits import load_limits
+from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType, parse_datetime_ticks
 from pkadvisor.table.store import (
     CreateTable,
@@ -192,3 +199,52 @@ def test_limits_are_those_of_the_rules_folder() -> None:
     assert PUBLISHED.page_bytes == limits.page_bytes
     assert PUBLISHED.page_ns == limits.query_execution_s * 1_000_000_000
     assert PUBLISHED.filter_comparisons == limits.filter_comparisons
+
+
+SOME_VALUES = st.sampled_from(
+    [
+        Property(TEXT, ""), Property(TEXT, "abc"), Property(TEXT, "é\U0001f600"), Property(TEXT, "x" * 32_768),
+        Property(TEXT, "x" * 32_769), Property(TEXT, b"x"), Property(TEXT, None), Property(TEXT, "\ud800"),  # type: ignore[arg-type]
+        Property(INT32, 5), Property(INT32, 2**31), Property(INT32, True),
+        Property(INT64, 2**31), Property(INT64, 2**63),
+        Property(EdmType.DOUBLE, 1.5), Property(EdmType.DOUBLE, 1), Property(EdmType.BOOLEAN, False),
+        Property(EdmType.DATETIME, 638_000_000_000_000_000), Property(EdmType.DATETIME, 5),
+        Property(EdmType.BINARY, b"\0"), Property(EdmType.BINARY, bytes(65_537)),
+        Property(EdmType.BINARY, bytes(65_536)),
+        Property(EdmType.GUID, "a455c695-df98-5678-aaaa-81d3367e5a34"), Property(EdmType.GUID, "A" * 36),
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "ä"]), SOME_VALUES, max_size=3), min_size=2, max_size=6))
+def test_what_was_seen_before_is_judged_as_if_it_came_first(rows: list[dict[str, Property]]) -> None:
+    """Properties with known names and types are checked in fewer passes: the same codes, sizes and bytes."""
+    for properties in rows:
+        for given_as in (properties, MappingProxyType(properties)):  # only a dict is compared with what came before
+            first = judged(Entity(Key("p", "ä"), given_as))
+            assert first == judged(Entity(Key("p", "ä"), MappingProxyType(properties)))
+            if isinstance(first, Body):
+                kept = {name: p for name, p in properties.items() if p.value is not None}
+                assert first.size_bytes == accounting.entity_bytes(Entity(Key("p", "ä"), kept))
+
+
+def judged(entity: Entity) -> Body | str:
+    try:
+        return checked_body(entity)
+    except TableError as error:
+        return error.code
+
+
+def test_the_timestamp_of_an_entity_rises_whatever_clocks_do_t4() -> None:
+    """T4: every change gives a new tag, and a later Timestamp, also on a server whose clock is behind."""
+    store, ranges = made()
+    do(store, CreateTable("Tab"))
+    do(store, Insert("Tab", entity()))
+    ticks, tags = [], []
+    for step in (0, 5, -100, -100, 1000):
+        ranges.ticks += step
+        do(store, Update("Tab", entity()))
+        (found,) = do(store, Get("Tab", Key("p", "r"))).entities
+        ticks.append(found.timestamp_ticks)
+        tags.append(found.etag)
+    assert ticks == sorted(set(ticks)) and len(set(tags)) == len(tags)

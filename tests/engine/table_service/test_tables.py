@@ -4,11 +4,32 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.table_messages import RowWrite, WriteKind, WriteRequest
+from pkadvisor.engine import row_keys
+from pkadvisor.engine.table_messages import (
+    Answer,
+    CreateTableRequest,
+    Request,
+    RowWrite,
+    TableRequest,
+    WriteKind,
+    WriteRequest,
+)
 from pkadvisor.engine.table_requests import carry_out
 from pkadvisor.engine.table_rules import TableLimits, checked_body
 from pkadvisor.engine.table_service import TableService
-from pkadvisor.table.store import CreateTable, DeleteTable, Get, Insert, Key, ListTables, Query, Update
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Key,
+    ListTables,
+    Query,
+    Update,
+)
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, Ranges, do, entity, keys, made, pages, run
 
 
@@ -96,6 +117,8 @@ def test_a_deletion_under_way_is_a_conflict() -> None:
     for operation in (Get("tab", Key("p", "r")), Insert("tab", entity()), Query("tab"), DeleteTable("tab")):
         assert run(service.execute(operation)).code == "TableBeingDeleted"
     assert run(service.execute(ListTables())).tables == ()
+    create = CreateTableRequest(row_keys.schema_key(ACCOUNT, "tab"), "tab", 0)
+    assert run(carry_out(ranges.ranges[0], create, ranges.ticks)).code == "TableBeingDeleted"
 
 
 def test_a_write_that_comes_after_its_table_is_never_seen() -> None:
@@ -156,3 +179,65 @@ def test_a_request_for_another_range_is_sent_back() -> None:
     write = WriteRequest(1, (RowWrite(WriteKind.INSERT, b"a\0t\0p\0r", checked_body(entity())),))
     with pytest.raises(NotServing):
         run(carry_out(ranges.ranges[1], write, 1))
+
+
+@pytest.mark.parametrize("again", ["insert", "upsert", "delete", "group"])
+def test_a_retry_after_a_lost_answer_ends_as_one_execution_t9(again: str) -> None:
+    """T9: 500, then 409, 404 or success; the state is that of one execution."""
+    operation = {
+        "insert": Insert("tab", entity("p", "new", v=1)),
+        "upsert": InsertOrReplace("tab", entity("p", "new", v=1)),
+        "delete": Delete("tab", Key("p", "old")),
+        "group": Group((Insert("tab", entity("p", "new", v=1)), Delete("tab", Key("p", "old")))),
+    }[again]
+    states = []
+    for lost in (0, 1, 2):
+        store, ranges = made()
+        do(store, CreateTable("tab"))
+        do(store, Insert("tab", entity("p", "old")))
+        ranges.lose_answers = lost
+        outcomes = [do(store, operation) for _ in range(lost + 1)]
+        assert [o.uncertain for o in outcomes] == [True] * lost + [False]
+        assert outcomes[-1].ok == (lost == 0 or again == "upsert")
+        assert outcomes[-1].status in (202, 204, 404, 409)
+        found = pages(store, Query("tab"))[0].entities
+        states.append([(e.key, e.properties) for e in found])
+    assert states[0] == states[1] == states[2]
+
+
+def test_an_entity_that_comes_again_within_a_tick_has_another_tag_t4() -> None:
+    """T4: who read the entity before it was deleted and inserted anew must not change the new one."""
+    store, _ = made()
+    do(store, CreateTable("tab"))
+    (old,) = do(store, Insert("tab", entity())).etags
+    do(store, Delete("tab", Key("p", "r"), old))
+    (new,) = do(store, Insert("tab", entity())).etags
+    assert new != old
+    assert do(store, Update("tab", entity(), old)).code == "UpdateConditionNotSatisfied"
+    assert do(store, Delete("tab", Key("p", "r"), new)).ok
+
+
+class Racing(Ranges):
+    """Has an operation carried out while the answer about a table is on its way."""
+
+    service: TableService
+    meanwhile: DeleteTable | None = None
+
+    async def send(self, key: bytes, request: Request) -> Answer:
+        answer = await super().send(key, request)
+        if isinstance(request, TableRequest) and self.meanwhile is not None:
+            operation, self.meanwhile = self.meanwhile, None
+            assert (await self.service.execute(operation)).ok
+        return answer
+
+
+def test_what_was_true_of_a_table_when_it_was_asked_is_not_remembered_if_it_changed_since_t8() -> None:
+    ranges = Racing()
+    ranges.service = TableService(ranges, ACCOUNT, limits=NO_WAIT, sole=True)
+    run(ranges.service.execute(CreateTable("tab")))
+    ranges.meanwhile = DeleteTable("tab")
+    run(ranges.service.execute(Get("tab", Key("p", "r"))))
+    assert run(ranges.service.execute(Insert("tab", entity()))).code == "TableBeingDeleted"
+    run(ranges.service.maintain())
+    assert run(ranges.service.execute(Insert("tab", entity()))).code == "TableNotFound"
+    ranges.service.check()

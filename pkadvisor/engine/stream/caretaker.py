@@ -1,0 +1,344 @@
+"""The stream manager's lazy work: garbage, repair, coding; one turn each poll period, on the manager's node.
+
+    reports of all nodes ─► garbage: extents that no stream holds, after their grace; copies that belong nowhere
+                         ─► repair:  sealed extents below their count, damaged copies and fragments
+                         ─► coding:  sealed extents of coded streams: plan, encode, validate, place, drop full copies
+
+Every decision is a command of the manager's log before any copy goes: a crash between two steps leaves a copy too many,
+never one too few. A copy goes only when the report of the same turn shows every copy or fragment that belongs to its
+extent whole [H].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.background import Report
+from pkadvisor.engine.stream.coding import Coding
+from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent, PlanCoding, Planned
+from pkadvisor.engine.stream.erasure import code_named
+from pkadvisor.engine.stream.errors import CodingFailed
+from pkadvisor.engine.stream.fragments import FragmentKey
+from pkadvisor.engine.stream.garbage import Graces
+from pkadvisor.engine.stream.manager import StreamManager
+from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
+from pkadvisor.engine.world import EngineError, World
+
+
+class Caretaker:
+    """Background work of one life of the stream manager. What it remembers itself may be forgotten at any time."""
+
+    def __init__(self, world: World, manager: StreamManager, options: EngineOptions) -> None:
+        self._world, self._manager, self._options = world, manager, options
+        self._node = manager.name
+        self._graces = Graces(options.garbage_grace_ns)
+        self._answered_ns: dict[str, int] = {}
+        self._sealed_ns: dict[int, int] = {}
+        self._validated: dict[int, int] = {}
+        self._reports: dict[str, Report] = {}
+        self._turns = 0
+
+    @classmethod
+    async def boot(cls, world: World, manager: StreamManager, options: EngineOptions, *, for_ever: bool) -> Caretaker:
+        """Makes it, and starts its turns where told."""
+        caretaker = cls(world, manager, options)
+        if for_ever:
+            world.spawn(caretaker.run(), manager.name)
+        return caretaker
+
+    async def run(self) -> None:
+        """Takes a turn each period."""
+        while True:
+            await self._world.sleep(self._options.poll_period_ns)
+            await self.turn()
+
+    async def turn(self) -> None:
+        """Everything once. What fails is tried again in a later turn."""
+        self._turns += 1
+        await self._ask_nodes()
+        await self._collect()
+        await self._delete_strays()
+        await self._repair()
+        await self._code()
+
+    # ------------------------------------------------------------------------------------------------ what is known
+
+    async def _ask_nodes(self) -> None:
+        names = [node.name for node in self._manager.nodes]
+        answers = await self._world.gather([self._call(name, "background", "report") for name in names], self._node)
+        now = self._now()
+        self._reports = {}
+        for name, answer in zip(names, answers, strict=True):
+            self._answered_ns.setdefault(name, now)
+            if not isinstance(answer, EngineError):
+                self._reports[name] = answer
+                self._answered_ns[name] = now
+
+    def _condition(self, node: str, whole: bool, here: bool) -> Condition:
+        if node not in self._reports:
+            lost = self._now() - self._answered_ns.get(node, self._now()) >= self._options.node_lost_ns
+            return Condition.LOST if lost else Condition.SILENT
+        if whole:
+            return Condition.WHOLE
+        return Condition.SILENT if here else Condition.DAMAGED
+
+    def _copies(self, extent: int, info: ExtentInfo) -> list[tuple[str, Condition]]:
+        """The condition of each copy, or of each fragment, that belongs to a sealed extent."""
+        if info.coded:
+            coding = self._coding(extent, info)
+            return [
+                (node, self._condition(node, self._fragment_whole(node, coding, number), here=False))
+                for number, node in enumerate(info.replicas)
+            ]
+        found = []
+        for node in info.replicas:
+            report = self._reports.get(node)
+            lengths = {number: (length, sealed) for number, length, sealed in report.replicas} if report else {}
+            held = lengths.get(extent)
+            damaged = report is not None and extent in report.damaged
+            whole = held == (info.sealed, True) and not damaged
+            found.append((node, self._condition(node, whole, here=held is not None and not held[1])))
+        return found
+
+    def _fragment_whole(self, node: str, coding: Coding, number: int) -> bool:
+        report = self._reports.get(node)
+        key = coding.key(number)
+        return (
+            report is not None
+            and (key, coding.fragment_bytes) in report.fragments
+            and (key not in report.damaged_fragments)
+        )
+
+    def _coding(self, extent: int, info: ExtentInfo) -> Coding:
+        return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
+
+    def _places(self) -> dict[str, Place]:
+        most = max((report.free_bytes for report in self._reports.values()), default=0)
+        return {
+            node.name: Place(node.fault_domain, node.upgrade_domain, most - self._reports[node.name].free_bytes)
+            for node in self._manager.nodes
+            if node.name in self._reports
+        }
+
+    def _sealed(self) -> Iterator[tuple[int, ExtentInfo]]:
+        for extent, info in list(self._manager.directory.extents.items()):
+            if info.sealed is not None and info.references and extent in self._manager.directory.extents:
+                yield extent, info
+
+    # ------------------------------------------------------------------------------------------------ garbage
+
+    async def _collect(self) -> None:
+        directory = self._manager.directory
+        for extent in self._graces.due(directory.unreferenced(), self._now()):
+            info = directory.extents.get(extent)
+            if info is not None and not info.references:
+                self._world.event("collected", extent)
+                try:
+                    await self._manager.commit(CollectExtent(extent))
+                except EngineError:
+                    return
+
+    async def _delete_strays(self) -> None:
+        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll."""
+        directory = self._manager.directory
+        good: dict[int, bool] = {}
+        for node, report in self._reports.items():
+            for extent, _, _ in report.replicas:
+                info = directory.extents.get(extent)
+                if info is None or info.sealed is None or (node in info.replicas and not info.coded):
+                    continue
+                if extent not in good:
+                    good[extent] = all(condition is Condition.WHOLE for _, condition in self._copies(extent, info))
+                if good[extent]:
+                    self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
+                    await self._try(node, "extents", "delete", extent)
+            for key, _ in report.fragments:
+                if not self._belongs(node, FragmentKey(*key)):
+                    self._world.event("fragment dropped", node, *key)
+                    await self._try(node, "fragments", "delete", key)
+
+    def _belongs(self, node: str, key: FragmentKey) -> bool:
+        info = self._manager.directory.extents.get(key.extent)
+        if info is None:
+            return False
+        if info.coded and info.attempt == key.attempt:
+            if info.replicas[key.number] == node:
+                return True
+            # rebuilt elsewhere: this one goes when all that belong are whole
+            return any(condition is not Condition.WHOLE for _, condition in self._copies(key.extent, info))
+        planned = info.planned
+        return planned is not None and planned.attempt == key.attempt and planned.nodes[key.number] == node
+
+    # ------------------------------------------------------------------------------------------------ repair
+
+    async def _repair(self) -> None:
+        budget = self._options.background_bytes
+        for extent, info in self._sealed():
+            if budget <= 0:
+                return
+            conditions = self._copies(extent, info)
+            for repair in repairs(conditions, self._places(), self._world.random("repair")):
+                try:
+                    if await (self._restore if info.coded else self._copy)(extent, repair, conditions):
+                        budget -= info.sealed or 0
+                except EngineError as error:
+                    self._world.event("repair failed", extent, type(error).__name__)
+
+    async def _copy(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
+        """A copy of a sealed extent, mended in place or made elsewhere; whether it is good now."""
+        info = self._manager.directory.extents.get(extent)
+        if info is None or info.sealed is None or info.coded:
+            return False
+        whole = tuple(node for node, condition in conditions if condition is Condition.WHOLE)
+        target, in_place = repair.target, repair.target == repair.replaced
+        if in_place and extent in self._reports[target].damaged:
+            others = tuple(node for node, condition in conditions if condition is Condition.DAMAGED and node != target)
+            await self._call(target, "scrub", "mend", extent, (*whole, *others))
+        elif not whole:
+            return False
+        else:
+            replicas = _with(info.replicas, repair)
+            await self._call(target, "extents", "delete", extent)  # of no use: not of the sealed length, or lost
+            await self._call(target, "extents", "fetch", extent, info.sealed, replicas, whole)
+        return await self._place(extent, info, repair)
+
+    async def _restore(self, extent: int, repair: Repair, conditions: list[tuple[str, Condition]]) -> bool:
+        """A fragment of a coded extent, mended in place or rebuilt elsewhere; whether it is whole now."""
+        info = self._manager.directory.extents.get(extent)
+        if info is None or not info.coded:
+            return False
+        coding, budget = self._coding(extent, info), self._options.background_bytes
+        if await self._call(repair.target, "coordinator", "restore", coding, repair.number, repair.target, budget):
+            return await self._place(extent, info, repair)
+        return True
+
+    async def _place(self, extent: int, before: ExtentInfo, repair: Repair) -> bool:
+        """Records that a copy or fragment lies elsewhere, unless the extent has changed meanwhile."""
+        info = self._manager.directory.extents.get(extent)
+        if info is None or (info.coded, info.attempt) != (before.coded, before.attempt):
+            return False
+        if info.replicas[repair.number] != repair.replaced:
+            return False
+        if repair.target == repair.replaced:
+            self._world.event("fragment repaired" if info.coded else "copy repaired", extent, repair.target)
+            return True
+        self._world.event("fragment rebuilt" if info.coded else "re-replicated", extent, repair.target)
+        replicas = _with(info.replicas, repair)
+        await self._manager.commit(PlaceExtent(extent, replicas, info.coded, info.attempt, info.piece_bytes))
+        return True
+
+    # ------------------------------------------------------------------------------------------------ coding
+
+    async def _code(self) -> None:
+        if not self._options.erasure_code:
+            return
+        now = self._now()
+        wanted = self._to_code()
+        self._sealed_ns = {extent: self._sealed_ns.get(extent, now) for extent in wanted}
+        for extent in wanted:
+            if now - self._sealed_ns[extent] < self._options.erasure_after_ns:
+                continue
+            info = self._manager.directory.extents.get(extent)
+            if info is None or info.coded:
+                continue
+            conditions = self._copies(extent, info)
+            if any(condition is not Condition.WHOLE for _, condition in conditions):
+                continue
+            try:
+                if await self._code_one(extent, info):
+                    return  # one extent in a turn: coding is never urgent
+            except CodingFailed:
+                await self._give_up(extent)
+            except EngineError as error:
+                self._world.event("coding waits", extent, type(error).__name__)
+                if info.planned is not None and any(
+                    self._condition(node, True, here=True) is Condition.LOST for node in info.planned.nodes
+                ):
+                    await self._give_up(extent)
+
+    def _to_code(self) -> list[int]:
+        """Sealed, not empty, and held by streams of coded kinds only."""
+        directory, suffixes = self._manager.directory, self._options.erasure_suffixes
+        others: dict[int, None] = {}
+        for name, stream in directory.streams.items():
+            if not name.endswith(suffixes):
+                others.update(dict.fromkeys(stream.extents))
+        return [extent for extent, info in self._sealed() if not info.coded and info.sealed and extent not in others]
+
+    async def _code_one(self, extent: int, info: ExtentInfo) -> bool:
+        """Goes on with the coding of an extent; whether something was done."""
+        planned = info.planned
+        if planned is None:
+            planned = await self._plan(extent, info)
+            if planned is None:
+                return False
+        sources = info.replicas
+        length = info.sealed or 0
+        coding = Coding(extent, planned.attempt, planned.code, planned.piece_bytes, length, planned.nodes)
+        coordinator = sources[self._turns % len(sources)]
+        budget = self._options.background_bytes
+        if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
+            return True
+        position = self._validated.get(planned.attempt, 0)
+        turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
+        position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
+        self._validated[planned.attempt] = position
+        if position < coding.fragment_bytes:
+            return True
+        del self._validated[planned.attempt]
+        now = self._manager.directory.extents.get(extent)
+        if now is info and now.planned == planned:
+            await self._manager.commit(
+                PlaceExtent(extent, planned.nodes, planned.code, planned.attempt, planned.piece_bytes)
+            )
+            self._world.event("coded", extent)
+        return True
+
+    async def _plan(self, extent: int, info: ExtentInfo) -> Planned | None:
+        """Chooses nodes when every full copy was read whole; None where there are too few nodes, or a copy is not."""
+        code, places = self._options.erasure_code, self._places()
+        nodes: list[str] = []
+        for _ in range(code_named(code).total_count):
+            node = choose_node(nodes, places, self._world.random("fragments"))
+            if node is None:
+                return None
+            nodes.append(node)
+        for source in info.replicas:
+            if not await self._call(source, "scrub", "verify", extent):
+                return None
+        planned = Planned(code, await self._manager.new_number(), self._options.fragment_piece_bytes, tuple(nodes))
+        if extent not in self._manager.directory.extents:
+            return None
+        await self._manager.commit(PlanCoding(extent, planned))
+        return planned
+
+    async def _give_up(self, extent: int) -> None:
+        """The full copies stay; another attempt may follow."""
+        if extent in self._manager.directory.extents:
+            self._world.event("coding given up", extent)
+            self._sealed_ns.pop(extent, None)
+            await self._manager.commit(PlanCoding(extent, None))
+
+    # ------------------------------------------------------------------------------------------------ helpers
+
+    def _now(self) -> int:
+        return self._world.clock_ns(self._node)
+
+    async def _call(self, node: str, service: str, method: str, *arguments: Any) -> Any:
+        return await self._world.call(self._node, node, service, method, *arguments)
+
+    async def _try(self, node: str, service: str, method: str, *arguments: Any) -> None:
+        try:
+            await self._call(node, service, method, *arguments)
+        except EngineError:
+            self._world.event("left for a later turn", node)
+
+    def conditions(self) -> Mapping[int, list[tuple[str, Condition]]]:
+        """Of each sealed extent how its copies are, as of the last turn; for checkers (S8)."""
+        return {extent: self._copies(extent, info) for extent, info in self._sealed()}
+
+
+def _with(replicas: tuple[str, ...], repair: Repair) -> tuple[str, ...]:
+    return tuple(repair.target if number == repair.number else node for number, node in enumerate(replicas))

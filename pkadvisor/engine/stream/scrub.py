@@ -1,0 +1,135 @@
+"""Scrub: every few days each sealed replica and fragment is read whole, and what does not match is made good.
+
+    sealed replica ──read, every checksum──► whole ──► the next one
+                             │ a block does not match
+                             ▼
+                          damaged ──► its appends that do not match come from other replicas ──► file replaced ──► whole
+                                               │ nobody has them: reported, and the file stays as it is
+
+Checksums are verified by every read, and every few days by a scrub (SOSP 2011, 4.1). What is mended is mended append by
+append: of three replicas each of which has a bad block somewhere else, all three come out whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.blocks import scan
+from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.extent_node import SERVICE, ExtentNode, file_name
+from pkadvisor.engine.stream.fragments import FragmentStore
+from pkadvisor.engine.stream.replica import Replica
+from pkadvisor.engine.world import DataCorrupt, Disk, EngineError, ReadFailed, World
+
+PIECE_BYTES = 1 << 20
+PAUSE_NS = 1_000_000  # between pieces: others come first [H]
+APPEND_BYTES_MAX = 64 << 20  # a longer append that does not match is taken as bad [H]
+
+
+class Scrubber:
+    """The service ``scrub`` of an extent node."""
+
+    def __init__(
+        self, world: World, node: ExtentNode, fragments: FragmentStore, disk: Disk, options: EngineOptions
+    ) -> None:
+        self._world, self._node, self._fragments, self._options = world, node, fragments, options
+        self._data = disk
+
+    async def run(self) -> None:
+        """Reads everything once in each scrub period, evenly spread."""
+        while True:
+            names: list[int] = [extent for extent, replica in sorted(self._node.replicas.items()) if replica.sealed]
+            kept = [key for key, _ in await self._fragments.held()]
+            pause = self._options.scrub_period_ns // (len(names) + len(kept) + 1)
+            for extent in names:
+                await self._world.sleep(pause)
+                with suppress(NotThere):  # deleted meanwhile
+                    await self.verify(extent)
+            for key in kept:
+                await self._world.sleep(pause)
+                await self._fragments.verify(key)
+            await self._world.sleep(pause)
+
+    async def verify(self, extent: int) -> bool:
+        """Reads a sealed replica whole; whether it is as it was written. NotThere: it is not here, or open."""
+        replica = self._sealed(extent)
+        whole = await self._first_bad(replica, 0) is None
+        if not whole and extent not in self._node.damaged:
+            self._world.event("corrupt replica", self._node.name, extent)
+            self._node.damaged[extent] = None
+        return whole
+
+    async def damaged(self) -> tuple[int, ...]:
+        """The replicas in which a read or the scrub found wrong bytes, in order."""
+        return tuple(sorted(self._node.damaged))
+
+    async def mend(self, extent: int, sources: Sequence[str]) -> None:
+        """Makes a damaged sealed replica whole from others. DataCorrupt: some bytes are good nowhere; all stays."""
+        replica = self._sealed(extent)
+        length = replica.sealed or 0
+        parts: list[bytes] = []
+        position = 0
+        async with replica.lock:
+            while (bad := await self._first_bad(replica, position)) is not None:
+                if bad > position:
+                    parts.append(await replica.bytes_at(position, bad - position))
+                parts.append(await self._good_append(extent, bad, length, sources))
+                position = bad + len(parts[-1])
+            if parts:
+                if position < length:
+                    parts.append(await replica.bytes_at(position, length - position))
+                await self._data.replace(file_name(extent), b"".join(parts))
+                replica.file = await self._data.open(file_name(extent))
+                self._world.event("replica mended", self._node.name, extent)
+        self._node.damaged.pop(extent, None)
+
+    def _sealed(self, extent: int) -> Replica:
+        replica = self._node.replicas.get(extent)
+        if replica is None or replica.sealed is None or replica.lost:
+            raise NotThere(f"{self._node.name} has no sealed replica of extent {extent}")
+        return replica
+
+    async def _first_bad(self, replica: Replica, position: int) -> int | None:
+        """Where the first append begins that is not whole; None where all are."""
+        length = replica.sealed or 0
+        piece = PIECE_BYTES
+        while position < length:
+            try:
+                data = await replica.bytes_at(position, min(piece, length - position))
+            except (NotThere, ReadFailed):
+                return position
+            _, whole = scan(replica.extent, position, data)
+            if whole:
+                position += whole
+                piece = PIECE_BYTES
+                if position < length:
+                    await self._world.sleep(PAUSE_NS)
+            elif position + piece >= length or piece >= APPEND_BYTES_MAX:
+                return position
+            else:
+                piece *= 4  # an append that is longer than a piece, or not whole
+        return None
+
+    async def _good_append(self, extent: int, position: int, length: int, sources: Sequence[str]) -> bytes:
+        """The appends from there on that some other replica has whole; at least one."""
+        for source in sources:
+            if source == self._node.name:
+                continue
+            piece = PIECE_BYTES
+            try:
+                while True:
+                    size = min(piece, length - position)
+                    data = await self._world.call(
+                        self._node.name, source, SERVICE, "read_bytes", extent, position, size, True
+                    )
+                    _, whole = scan(extent, position, data)
+                    if whole:
+                        return bytes(data[:whole])
+                    if position + piece >= length or piece >= APPEND_BYTES_MAX:
+                        break
+                    piece *= 4
+            except EngineError:
+                continue
+        raise DataCorrupt(f"extent {extent}: no replica has what lies at {position}")
