@@ -72,6 +72,8 @@ class DiskFaults:
     capacity_bytes: int = 1 << 40
     full_per_million: int = 0
     write_error_per_million: int = 0
+    sync_error_per_million: int = 0
+    """What was not durable may be lost, and the file takes no more writes until its node starts again."""
     read_error_per_million: int = 0
     sticky_read_errors: bool = True
     """A read error stays: those bytes are never read again."""

@@ -11,69 +11,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import Protocol
 
-from pkadvisor.engine.faults import Atlas, CrashPoint, DiskFaults, draw_ns, happens
+from pkadvisor.engine.faults import CrashPoint, DiskFaults, draw_ns, happens
+from pkadvisor.engine.simulated_disk_host import DiskHost, QuietHost
 from pkadvisor.engine.world import DiskError, DiskFull, ReadFailed
 
 SECTOR = 512
-
-
-class DiskHost(Protocol):
-    """What a simulated disk needs of its world."""
-
-    atlas: Atlas | None
-
-    def now_ns(self) -> int:
-        """Virtual time."""
-
-    def random(self, purpose: str) -> Random:
-        """A stream of chance."""
-
-    async def sleep(self, duration_ns: int) -> None:
-        """Waits."""
-
-    def event(self, name: str, *facts: object) -> None:
-        """Notes."""
-
-    async def alive(self, node: str) -> None:
-        """Never returns to a task whose node has crashed."""
-
-    def durable_write(self, node: str, device: str, kind: str, name: str) -> CrashPoint | None:
-        """Numbers a durable write; the crash point that it hits."""
-
-    async def crash_here(self, node: str, point: CrashPoint) -> None:
-        """Carries out a crash point; never returns to a task of that node."""
-
-
-class QuietHost:
-    """No world: nothing fails."""
-
-    atlas: Atlas | None = None
-
-    def now_ns(self) -> int:
-        """No time passes."""
-        return 0
-
-    def random(self, purpose: str) -> Random:
-        """Chance that is the same each time."""
-        return Random(purpose)
-
-    async def sleep(self, duration_ns: int) -> None:
-        """Does not wait."""
-
-    def event(self, name: str, *facts: object) -> None:
-        """Forgets."""
-
-    async def alive(self, node: str) -> None:
-        """Is."""
-
-    def durable_write(self, node: str, device: str, kind: str, name: str) -> CrashPoint | None:
-        """Never a crash."""
-        return None
-
-    async def crash_here(self, node: str, point: CrashPoint) -> None:
-        """Never happens."""
 
 
 class SimulatedFile:
@@ -84,6 +27,7 @@ class SimulatedFile:
         self.content = bytearray()
         self.durable_bytes = 0
         self.gone = False
+        self.sync_failed = False
         self._bad: list[tuple[int, int]] = []
         self._disk = disk or SimulatedDisk()
 
@@ -94,7 +38,7 @@ class SimulatedFile:
     async def append(self, data: bytes) -> int:
         """Writes at the end. DiskFull: nothing was written; DiskError: the device is lost or refuses."""
         disk = self._disk
-        await disk.begin(self)
+        await disk.begin(self, writing=True)
         if disk.faults.write_error_per_million and happens(disk.chance, disk.faults.write_error_per_million):
             disk.host.event("write error", disk.node, disk.device)
             raise DiskError(f"{self.name}: the device refuses the write")
@@ -115,9 +59,12 @@ class SimulatedFile:
         return start
 
     async def sync(self) -> None:
-        """Makes everything durable that was written when it was called."""
+        """Makes everything durable that was written when it was called.
+
+        DiskError: what was written may be lost, and the file takes no more writes in this life of its node.
+        """
         disk = self._disk
-        await disk.begin(self)
+        await disk.begin(self, writing=True)
         size = len(self.content)
         point = disk.host.durable_write(disk.node, disk.device, "sync", self.name)
         if point is not None:
@@ -126,6 +73,10 @@ class SimulatedFile:
             await disk.serve(0)
         if self.gone or disk.failed:
             raise DiskError(f"{self.name}: the device failed before the bytes were durable")
+        if disk.faults.sync_error_per_million and happens(disk.chance, disk.faults.sync_error_per_million):
+            self.sync_failed = True
+            disk.host.event("sync error", disk.node, disk.device)
+            raise DiskError(f"{self.name}: a sync failed, and what it lost is not known")
         self.durable_bytes = max(self.durable_bytes, min(size, len(self.content)))
 
     async def read(self, offset: int, length: int) -> bytes:
@@ -146,6 +97,7 @@ class SimulatedFile:
 
     async def truncate(self, size: int) -> None:
         """Cuts the file; durable on return."""
+        await self._disk.begin(self, writing=True)
         await self._disk.take_effect(self, "truncate", self.name)
         self._cut(size)
         await self._disk.took_effect()
@@ -210,6 +162,7 @@ class SimulatedFile:
                     if start < end and chance.getrandbits(2) == 0:
                         self.content[start:end] = bytes(end - start)
         self.durable_bytes = len(self.content)
+        self.sync_failed = False
 
 
 def torn(data: bytes, tear: str) -> bytes:
@@ -290,8 +243,8 @@ class SimulatedDisk:
 
     def fill(self) -> None:
         """Lets no byte fit any more, until ``set_faults`` or ``make_room``."""
-        used = self.faults.capacity_bytes - self.free_bytes()
-        self.faults = replace(self.faults, capacity_bytes=used)
+        used = sum(len(file.content) for file in self._files.values())
+        self.faults = replace(self.faults, capacity_bytes=min(used, self.faults.capacity_bytes))
 
     def make_room(self, capacity_bytes: int = 1 << 40) -> None:
         """Lets bytes fit again."""
@@ -334,9 +287,11 @@ class SimulatedDisk:
 
     # ------------------------------------------------------------------------------------------------ one operation
 
-    async def begin(self, file: SimulatedFile | None, reading: bool = False) -> None:
-        """Refuses what a dead task, a lost device or a file that is gone asks."""
+    async def begin(self, file: SimulatedFile | None, reading: bool = False, writing: bool = False) -> None:
+        """Refuses what a dead task, a lost device or a file that is gone asks, and writes after a failed sync."""
         await self.host.alive(self.node)
+        if writing and file is not None and file.sync_failed:
+            raise DiskError(f"{file.name}: a sync failed before")
         if self.failed or (file is not None and file.gone):
             what = f"{self.node}/{self.device} is lost" if self.failed else f"{file and file.name} is gone"
             raise ReadFailed(what) if reading else DiskError(what)

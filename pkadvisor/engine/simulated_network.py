@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from random import Random
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import msgspec
@@ -226,20 +227,23 @@ class SimulatedNetwork:
         return list(dict.fromkeys(forth + [(target, source) for source, target in forth] if both_ways else forth))
 
 
-def assert_immutable(value: object, what: str) -> None:
-    """Fails where a value that crosses the network could be changed by one side under the hands of the other."""
+def assert_immutable(value: object, what: str, inside: bool = False) -> None:
+    """Fails where a value that crosses the network could be changed by one side under the hands of the other.
+
+    A dictionary inside a frozen value passes: whoever freezes a value promises not to touch it.
+    """
     if value is None or isinstance(value, bool | int | float | str | bytes | Enum | BaseException):
         return
-    if isinstance(value, tuple | frozenset):
-        for part in value:
-            assert_immutable(part, what)
+    if isinstance(value, tuple | frozenset | MappingProxyType) or (inside and isinstance(value, dict)):
+        for part in value.values() if isinstance(value, Mapping) else value:
+            assert_immutable(part, what, inside)
         return
     if is_dataclass(value) and getattr(value, "__dataclass_params__").frozen:  # noqa: B009
         for field in fields(value):
-            assert_immutable(getattr(value, field.name), what)
+            assert_immutable(getattr(value, field.name), what, inside=True)
         return
     if isinstance(value, msgspec.Struct) and value.__struct_config__.frozen:
         for name in value.__struct_fields__:
-            assert_immutable(getattr(value, name), what)
+            assert_immutable(getattr(value, name), what, inside=True)
         return
     raise AssertionError(f"{what} can be changed: {type(value).__name__}")

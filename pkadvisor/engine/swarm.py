@@ -62,7 +62,7 @@ class SwarmOptions:
         """The world of a seed; the same wherever this version runs."""
         chance = Random(int.from_bytes(blake2b(f"swarm/{seed}".encode(), digest_size=8).digest(), "big"))
         timeout_ns = _between(chance, 100 * MS, 2 * SECOND)
-        return SwarmOptions(
+        drawn = SwarmOptions(
             seed,
             _network(chance),
             _disks(chance),
@@ -74,6 +74,8 @@ class SwarmOptions:
             extent_nodes=chance.choice((3, 3, 4, 5, 6, 8)),
             partition_servers=chance.choice((1, 2, 2, 3, 5)),
         )
+        # drawn last: what came before is drawn as ever
+        return replace(drawn, disks=replace(drawn.disks, sync_error_per_million=_some(chance, 100, 10_000, odds=15)))
 
     def without(self, *plagues: str) -> SwarmOptions:
         """The same without some plagues ("wipe", "damage", …), for a test whose world cannot bear them."""

@@ -134,7 +134,7 @@ class CheckpointReader:
         i = bisect_left(keys, key)
         if i == len(keys) or keys[i] != key:
             return None
-        return page.sequences[i], page.values[i]  # type: ignore[attr-defined]
+        return page.sequences[i], page.value(i)  # type: ignore[attr-defined]
 
     async def page_of(self, key: bytes) -> int:
         """The number of the page where a row of this key would lie."""
@@ -204,11 +204,13 @@ class CheckpointReader:
             page = await self.page(number, keep=False)
             assert all(a < b for a, b in zip(page.keys, page.keys[1:], strict=False)), "keys of a page out of order"
             assert last is None or last < page.keys[0], "pages out of order"
-            assert page.values.count(None) == page.tombstones, "tombstones are not what was counted"
+            values = page.values(0, len(page.keys))
+            assert values.count(None) == page.tombstones, "tombstones are not what was counted"
             assert all(map(self._filter.maybe, map(digest, page.keys))), "the Bloom filter denies a row that is there"
             assert await self.page_of(page.keys[0]) == await self.page_of(page.keys[-1]) == number, "index is wrong"
             rows, tombstones, last = rows + len(page.keys), tombstones + page.tombstones, page.keys[-1]
-            row_bytes += sum(map(len, page.keys)) + sum(len(value or b"") for value in page.values)
+            row_bytes += sum(map(len, page.keys)) + sum(len(value or b"") for value in values)
+            assert values == [page.value(row) for row in range(len(values))]
             newest = max(newest, *page.sequences)
         found = self.checkpoint
         assert (rows, tombstones, row_bytes) == (found.rows, found.tombstones, found.row_bytes), "accounts are wrong"

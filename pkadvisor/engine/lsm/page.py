@@ -6,6 +6,8 @@ zstandard. The stream layer holds the checksum; here it is checked that a block 
 
 from __future__ import annotations
 
+import struct
+from itertools import accumulate, pairwise
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,23 +27,49 @@ ENTRY_OVERHEAD = 130
 
 T = TypeVar("T")
 
+_HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()
-_decode_page = msgspec.msgpack.Decoder(tuple[list[bytes], list[int], list[bytes | None], int])
+_decode_page = msgspec.msgpack.Decoder(tuple[list[bytes], list[int], list[int], list[int]])
 _decode_node = msgspec.msgpack.Decoder(tuple[list[bytes], list[tuple[int, int, int]]])
 _compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=False).compress
 _decompress = zstandard.ZstdDecompressor().decompress
 
 
 class Page:
-    """Rows in key order, as columns. A value that is None is a tombstone."""
+    """Rows in key order. Keys are objects; values lie as one run of bytes and are cut out when they are asked for, so
+    that reading one row of a page does not cost all of its values."""
 
-    __slots__ = ("keys", "memory_bytes", "sequences", "tombstones", "values")
+    __slots__ = ("_deleted", "_ends", "_raw", "_start", "keys", "memory_bytes", "sequences")
 
     def __init__(
-        self, keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int, raw_bytes: int
+        self, keys: list[bytes], sequences: list[int], ends: list[int], deleted: list[int], raw: bytes, start: int
     ) -> None:
-        self.keys, self.sequences, self.values, self.tombstones = keys, sequences, values, tombstones
-        self.memory_bytes = raw_bytes + ENTRY_OVERHEAD * len(keys)
+        """``ends``: 0, then where each value ends, counted from ``start`` in ``raw``; ``deleted``: tombstones."""
+        self.keys, self.sequences = keys, sequences
+        self._ends, self._deleted, self._raw, self._start = ends, deleted, raw, start
+        self.memory_bytes = len(raw) + ENTRY_OVERHEAD * len(keys)
+
+    @property
+    def tombstones(self) -> int:
+        """How many rows are tombstones."""
+        return len(self._deleted)
+
+    def value(self, row: int) -> bytes | None:
+        """The value of a row; None is a tombstone."""
+        if self._deleted and row in self._deleted:
+            return None
+        start, ends = self._start, self._ends
+        return self._raw[start + ends[row] : start + ends[row + 1]]
+
+    def values(self, first: int, end: int) -> list[bytes | None]:
+        """The values of rows ``first`` to before ``end``."""
+        raw, start = self._raw, self._start
+        bounds = [start + at for at in self._ends[first : end + 1]]
+        found: list[bytes | None] = [raw[a:b] for a, b in pairwise(bounds)]
+        for row in self._deleted:
+            if first <= row < end:
+                found[row - first] = None
+        return found
 
 
 class IndexNode:
@@ -85,20 +113,27 @@ def unpack(kind: bytes, block: bytes, decoder: msgspec.msgpack.Decoder[T]) -> T:
 
 
 def pack_page(keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int) -> bytes:
-    """A page as a block."""
-    return pack(PAGE, (keys, sequences, values, tombstones))
+    """A page as a block: length of the head, head (keys, sequence numbers, ends of values, tombstones), values."""
+    deleted = [row for row, value in enumerate(values) if value is None] if tombstones else []
+    present: list[bytes] = [value or b"" for value in values] if tombstones else values  # type: ignore[assignment]
+    ends = list(accumulate(map(len, present), initial=0))
+    head = _encoder.encode((keys, sequences, ends, deleted))
+    return pack_bytes(PAGE, b"".join((_HEAD.pack(len(head)), head, *present)))
 
 
 def unpack_page(block: bytes, first: bytes) -> Page:
     """The page of a block; DataCorrupt where it does not begin with the key that the index says."""
     raw = unpack_bytes(PAGE, block)
     try:
-        keys, sequences, values, tombstones = _decode_page.decode(raw)
-    except msgspec.DecodeError as error:
+        start = _HEAD.size + _HEAD.unpack_from(raw)[0]
+        keys, sequences, ends, deleted = _decode_page.decode(memoryview(raw)[_HEAD.size : start])
+    except (msgspec.DecodeError, struct.error) as error:
         raise DataCorrupt(f"a page cannot be decoded: {error}") from error
-    if not keys or keys[0] != first or not len(keys) == len(sequences) == len(values):
+    if not keys or keys[0] != first:
         raise DataCorrupt(f"a page begins with {keys[:1]!r}, the index says {first!r}")
-    return Page(keys, sequences, values, tombstones, len(raw))
+    if not len(keys) == len(sequences) == len(ends) - 1 or start + ends[-1] != len(raw):
+        raise DataCorrupt("the head of a page does not fit its values")
+    return Page(keys, sequences, ends, deleted, raw, start)
 
 
 def pack_node(keys: list[bytes], places: list[Place]) -> bytes:

@@ -14,7 +14,7 @@ from typing import Protocol
 from pkadvisor.engine.lsm.checkpoint import CheckpointReader
 from pkadvisor.engine.lsm.memory_table import MemoryTable
 
-MEMORY_ROWS = 64
+MEMORY_ROWS = 32
 """Rows of a memory table in a chunk."""
 
 
@@ -81,17 +81,18 @@ class CheckpointSource:
         while self._page < reader.root.pages:
             page = await reader.page(self._page, keep=self._keep)
             self._page += 1
-            keys, sequences, values = page.keys, page.sequences, page.values
-            start = 0
-            if self._low is not None:
-                start = bisect_left(keys, self._low)
+            keys = page.keys
+            start = 0 if self._low is None else bisect_left(keys, self._low)
+            end = len(keys)
             if self._high is not None and keys[-1] >= self._high:
                 end = bisect_left(keys, self._high)
-                keys, sequences, values = keys[:end], sequences[:end], values[:end]
                 self._page = reader.root.pages
-            if start < len(keys):
+            if start < end:
                 self._low = None
-                return Chunk(keys, sequences, values, page.tombstones > 0, start)
+                tombstones, values = page.tombstones > 0, page.values(start, end)
+                if end - start == len(keys):
+                    return Chunk(keys, page.sequences, values, tombstones)
+                return Chunk(keys[start:end], page.sequences[start:end], values, tombstones)
         return None
 
 

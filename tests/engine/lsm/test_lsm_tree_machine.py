@@ -1,4 +1,4 @@
-"""The tree against a plain sorted dictionary, with snapshots held over all that happens meanwhile: P6, P7."""
+"""The tree against a plain sorted dictionary, with snapshots held over everything that may happen (P6, P7)."""
 
 from __future__ import annotations
 

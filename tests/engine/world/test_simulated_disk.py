@@ -176,6 +176,28 @@ def test_a_lost_device_refuses_everything_until_it_is_changed() -> None:
             world.run(file.append(b"x"))
 
 
+def test_a_failed_sync_proves_nothing_and_ends_the_writing_until_the_node_starts_again() -> None:
+    lengths = set()
+    for seed in range(20):
+        with simulated(seed) as world:
+            world.run(write_both(world))
+            disk = world.disk("n", "d")
+            disk.set_faults(DiskFaults(sync_error_per_million=1_000_000))
+            file = world.run(disk.open("f"))
+            with pytest.raises(DiskError, match="what it lost is not known"):
+                world.run(file.sync())
+            disk.set_faults(DiskFaults())
+            for refused in (file.sync(), file.append(b"x"), file.truncate(0)):
+                with pytest.raises(DiskError, match="failed before"):
+                    world.run(refused)
+            assert world.run(whole(world)) == SYNCED + UNSYNCED
+            world.crash("n")
+            lengths.add(file.size())
+            world.run(file.append(b"x"))
+            world.run(file.sync())
+    assert min(lengths) == 1_000 and max(lengths) == 4_000
+
+
 def test_damage_is_done_only_where_the_atlas_allows_it_and_lasts() -> None:
     faults = DiskFaults(flip_per_million=1_000_000)
     for allowed in (False, True):

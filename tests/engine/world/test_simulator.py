@@ -149,7 +149,7 @@ def test_what_crosses_the_network_can_be_held_to_be_immutable() -> None:
     with simulated() as world:
         world.network.check_values = True
         world.register("b", "echo", Echo())
-        for right in (1, "a", b"b", None, (1, (2, Frozen((3,)))), frozenset((1,)), Frozen((1, 2))):
+        for right in (1, "a", b"b", None, (1, (2, Frozen((3,)))), frozenset((1,)), Frozen((1, 2)), Frozen({1: 2})):
             assert world.run(world.call("a", "b", "echo", "give", right)) == right
         for wrong in ([1], {}, bytearray(1), (1, [2]), Frozen([1]), Loose(1)):
             with pytest.raises(AssertionError, match=r"an argument of echo\.give can be changed"):
