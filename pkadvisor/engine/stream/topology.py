@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.stream.background import Background
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.placement import NodeInfo
-from pkadvisor.engine.world import World
+from pkadvisor.engine.world import DiskError, World
+
+T = TypeVar("T")
+STARTS = 5
+START_PAUSE_NS = 200 * MS
 
 
 @dataclass(slots=True)
@@ -65,15 +71,25 @@ def lay_out(
     )
     layer = StreamLayer(world, options, manager, nodes, None, {})
 
+    async def again(start: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """A start that a device refuses is tried again, a few times."""
+        for _ in range(STARTS - 1):
+            try:
+                return await start()
+            except DiskError as error:
+                world.event("start refused by a device", repr(error))
+                await world.sleep(START_PAUSE_NS)
+        return await start()
+
     async def boot_manager() -> None:
-        layer.manager = await StreamManager.boot(world, manager, nodes, options)
+        layer.manager = await again(lambda: StreamManager.boot(world, manager, nodes, options))
         if poll:
             world.spawn(layer.manager.poll_for_ever(), manager)
         layer.caretaker = await Caretaker.boot(world, layer.manager, options, for_ever=poll)
 
     def add(name: str) -> None:
         async def boot() -> None:
-            layer.extent_nodes[name] = node = await ExtentNode.boot(world, name, options)
+            layer.extent_nodes[name] = node = await again(lambda: ExtentNode.boot(world, name, options))
             await Background.boot(world, node, options, for_ever=poll)
 
         world.add_node(name, boot)

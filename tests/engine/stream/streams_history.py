@@ -195,6 +195,8 @@ class Stage:
                 continue
             contents = []
             for node in info.replicas:
+                if self.world.atlas is not None and node == "extent-node-1":
+                    continue  # its devices are bad, and it may say so
                 replica = self.layer.extent_nodes[node].replicas.get(extent)
                 if replica is not None and not replica.lost:
                     assert replica.sealed == info.sealed, f"{node} has extent {extent} at {replica.sealed} (S3)"
