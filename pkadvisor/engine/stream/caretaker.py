@@ -26,6 +26,21 @@ from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
 from pkadvisor.engine.world import EngineError, World
 
+CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
+
+
+class _Known:
+    """A report, to look things up in."""
+
+    __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "replicas")
+
+    def __init__(self, report: Report) -> None:
+        self.replicas = {extent: (length, sealed) for extent, length, sealed in report.replicas}
+        self.damaged = dict.fromkeys(report.damaged)
+        self.fragments = {FragmentKey(*key): size for key, size in report.fragments}
+        self.damaged_fragments = dict.fromkeys(FragmentKey(*key) for key in report.damaged_fragments)
+        self.free_bytes = report.free_bytes
+
 
 class Caretaker:
     """Background work of one life of the stream manager. What it remembers itself may be forgotten at any time."""
@@ -37,8 +52,11 @@ class Caretaker:
         self._answered_ns: dict[str, int] = {}
         self._sealed_ns: dict[int, int] = {}
         self._validated: dict[int, int] = {}
-        self._reports: dict[str, Report] = {}
+        self._waited: dict[int, int] = {}
+        self._lacking: dict[int, int] = {}
+        self._reports: dict[str, _Known] = {}
         self._turns = 0
+        self._asked_ns = 0
 
     @classmethod
     async def boot(cls, world: World, manager: StreamManager, options: EngineOptions, *, for_ever: bool) -> Caretaker:
@@ -60,12 +78,14 @@ class Caretaker:
         await self._ask_nodes()
         await self._collect()
         await self._delete_strays()
+        await self._seal_what_lacks()
         await self._repair()
         await self._code()
 
     # ------------------------------------------------------------------------------------------------ what is known
 
     async def _ask_nodes(self) -> None:
+        self._asked_ns = self._now()
         names = [node.name for node in self._manager.nodes]
         answers = await self._world.gather([self._call(name, "background", "report") for name in names], self._node)
         now = self._now()
@@ -73,7 +93,7 @@ class Caretaker:
         for name, answer in zip(names, answers, strict=True):
             self._answered_ns.setdefault(name, now)
             if not isinstance(answer, EngineError):
-                self._reports[name] = answer
+                self._reports[name] = _Known(answer)
                 self._answered_ns[name] = now
 
     def _condition(self, node: str, whole: bool, here: bool) -> Condition:
@@ -95,21 +115,17 @@ class Caretaker:
         found = []
         for node in info.replicas:
             report = self._reports.get(node)
-            lengths = {number: (length, sealed) for number, length, sealed in report.replicas} if report else {}
-            held = lengths.get(extent)
+            held = report.replicas.get(extent) if report is not None else None
             damaged = report is not None and extent in report.damaged
             whole = held == (info.sealed, True) and not damaged
             found.append((node, self._condition(node, whole, here=held is not None and not held[1])))
         return found
 
     def _fragment_whole(self, node: str, coding: Coding, number: int) -> bool:
-        report = self._reports.get(node)
-        key = coding.key(number)
-        return (
-            report is not None
-            and (key, coding.fragment_bytes) in report.fragments
-            and (key not in report.damaged_fragments)
-        )
+        report, key = self._reports.get(node), coding.key(number)
+        if report is None or key in report.damaged_fragments:
+            return False
+        return report.fragments.get(key) == coding.fragment_bytes
 
     def _coding(self, extent: int, info: ExtentInfo) -> Coding:
         return Coding(extent, info.attempt, info.coded, info.piece_bytes, info.sealed or 0, info.replicas)
@@ -141,21 +157,26 @@ class Caretaker:
                     return
 
     async def _delete_strays(self) -> None:
-        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll."""
+        """Copies and fragments that belong nowhere. What the directory does not know at all goes by the poll.
+
+        Nothing goes by old reports: this node may have been paused since they came [H].
+        """
         directory = self._manager.directory
         good: dict[int, bool] = {}
         for node, report in self._reports.items():
-            for extent, _, _ in report.replicas:
+            for extent in report.replicas:
                 info = directory.extents.get(extent)
                 if info is None or info.sealed is None or (node in info.replicas and not info.coded):
                     continue
                 if extent not in good:
                     good[extent] = all(condition is Condition.WHOLE for _, condition in self._copies(extent, info))
+                if self._now() - self._asked_ns > self._options.node_lost_ns // 2:
+                    return
                 if good[extent]:
                     self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
                     await self._try(node, "extents", "delete", extent)
-            for key, _ in report.fragments:
-                if not self._belongs(node, FragmentKey(*key)):
+            for key in report.fragments:
+                if not self._belongs(node, key):
                     self._world.event("fragment dropped", node, *key)
                     await self._try(node, "fragments", "delete", key)
 
@@ -173,12 +194,39 @@ class Caretaker:
 
     # ------------------------------------------------------------------------------------------------ repair
 
+    async def _seal_what_lacks(self) -> None:
+        """Seals open extents of which a replica is gone, so that it can be made anew: nobody may be appending to them.
+
+        Seen so in two turns: the first report may be older than the extent [H].
+        """
+        lacking = {}
+        for extent, info in self._manager.directory.extents.items():
+            if info.sealed is None and info.references and any(self._lacks(node, extent) for node in info.replicas):
+                lacking[extent] = self._lacking.get(extent, 0) + 1
+        self._lacking = lacking
+        for extent, turns in lacking.items():
+            if turns >= 2:
+                self._world.event("sealed because a replica lacks", extent)
+                try:
+                    await self._manager.seal(extent)
+                except EngineError as error:
+                    self._world.event("seal failed", extent, type(error).__name__)
+
+    def _lacks(self, node: str, extent: int) -> bool:
+        report = self._reports.get(node)
+        return self._condition(node, report is not None and extent in report.replicas, here=False) in (
+            Condition.LOST,
+            Condition.DAMAGED,
+        )
+
     async def _repair(self) -> None:
         budget = self._options.background_bytes
         for extent, info in self._sealed():
             if budget <= 0:
                 return
             conditions = self._copies(extent, info)
+            if all(condition is Condition.WHOLE for _, condition in conditions):
+                continue
             for repair in repairs(conditions, self._places(), self._world.random("repair")):
                 try:
                     if await (self._restore if info.coded else self._copy)(extent, repair, conditions):
@@ -237,6 +285,8 @@ class Caretaker:
         now = self._now()
         wanted = self._to_code()
         self._sealed_ns = {extent: self._sealed_ns.get(extent, now) for extent in wanted}
+        self._waited = {extent: self._waited[extent] for extent in wanted if extent in self._waited}
+        budget = self._options.background_bytes
         for extent in wanted:
             if now - self._sealed_ns[extent] < self._options.erasure_after_ns:
                 continue
@@ -248,14 +298,15 @@ class Caretaker:
                 continue
             try:
                 if await self._code_one(extent, info):
-                    return  # one extent in a turn: coding is never urgent
+                    budget -= info.sealed or 0
+                if info.planned is not None or budget <= 0:
+                    return  # one after the other
             except CodingFailed:
                 await self._give_up(extent)
             except EngineError as error:
                 self._world.event("coding waits", extent, type(error).__name__)
-                if info.planned is not None and any(
-                    self._condition(node, True, here=True) is Condition.LOST for node in info.planned.nodes
-                ):
+                self._waited[extent] = self._waited.get(extent, 0) + 1
+                if info.planned is not None and self._waited[extent] >= CODING_TURNS_MAX:
                     await self._give_up(extent)
 
     def _to_code(self) -> list[int]:
@@ -268,7 +319,7 @@ class Caretaker:
         return [extent for extent, info in self._sealed() if not info.coded and info.sealed and extent not in others]
 
     async def _code_one(self, extent: int, info: ExtentInfo) -> bool:
-        """Goes on with the coding of an extent; whether something was done."""
+        """Goes on with the coding of an extent; whether it was done by that."""
         planned = info.planned
         if planned is None:
             planned = await self._plan(extent, info)
@@ -280,13 +331,14 @@ class Caretaker:
         coordinator = sources[self._turns % len(sources)]
         budget = self._options.background_bytes
         if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
-            return True
+            return False
+        self._waited.pop(extent, None)
         position = self._validated.get(planned.attempt, 0)
         turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
         position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
         self._validated[planned.attempt] = position
         if position < coding.fragment_bytes:
-            return True
+            return False
         del self._validated[planned.attempt]
         now = self._manager.directory.extents.get(extent)
         if now is info and now.planned == planned:
@@ -319,6 +371,7 @@ class Caretaker:
         if extent in self._manager.directory.extents:
             self._world.event("coding given up", extent)
             self._sealed_ns.pop(extent, None)
+            self._waited.pop(extent, None)
             await self._manager.commit(PlanCoding(extent, None))
 
     # ------------------------------------------------------------------------------------------------ helpers

@@ -452,6 +452,7 @@ class ExtentNode:
         try:
             return decode(extent, offset, data)
         except DataCorrupt:
+            self._world.event("damaged block", self.name, extent, offset)
             if replica.sealed is not None:
                 self.damaged[extent] = None
             raise

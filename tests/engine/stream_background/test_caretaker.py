@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -18,6 +19,7 @@ from pkadvisor.engine.stream.fragments import HEADER_BYTES
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.world import DataCorrupt
+from tests.engine.worlds import machine
 
 OPTIONS = EngineOptions(
     extent_bytes_target=2000,
@@ -339,4 +341,87 @@ def test_s8_a_full_copy_that_turns_bad_while_it_is_coded_stays_uncoded_until_it_
     layer.until(lambda: bool(layer.info(first).coded))
     assert layer.world.counts["replica mended"] == 1, "first whole, then coded"
     layer.everything_reads("x/blob")
+    layer.check()
+
+
+def test_s8_full_copies_stay_until_every_fragment_is_seen_whole() -> None:
+    layer = Layer(8, CODED_RS)
+    layer.fill("x/blob", 2500)
+    first = layer.extents("x/blob")[0]
+    crashed: list[str] = []
+
+    def lose_a_fragment(now_ns: int, name: str, facts: tuple[object, ...]) -> None:
+        if name == "coded" and not crashed:
+            info = layer.info(facts[0])
+            crashed.append(next(node for node in info.replicas if node not in layer.holders(first)))
+            layer.world.at(now_ns, lambda: layer.world.crash(crashed[0], lose_disks=True))
+
+    layer.world.on_event(lose_a_fragment)
+    layer.until(lambda: bool(layer.info(first).coded))
+    layer.pass_seconds(3)
+    assert crashed and len(layer.holders(first)) == 3, "the fragments of four nodes are no reason to let them go"
+    layer.until(lambda: not layer.holders(first))
+    assert layer.world.counts["fragment rebuilt"] > 0
+    layer.everything_reads("x/blob")
+    layer.check()
+
+
+def test_s9_a_copy_too_many_stays_while_another_is_not_whole() -> None:
+    layer = Layer(count=5)
+    layer.fill("a", 2500)
+    layer.pass_seconds(2)
+    first = layer.extents("a")[0]
+    before = layer.info(first).replicas
+    layer.world.crash(before[0])
+    layer.until(lambda: before[0] not in layer.info(first).replicas)
+    others = layer.info(first).replicas
+    layer.world.crash(others[1])
+    layer.world.start(before[0])
+    layer.pass_seconds(3)
+    assert before[0] in layer.holders(first), "one of the three is silent: the fourth copy may be needed"
+    layer.world.start(others[1])
+    layer.until(lambda: before[0] not in layer.holders(first))
+    layer.everything_reads("a")
+    layer.check()
+
+
+def test_on_real_files_an_extent_is_coded_and_read_after_a_restart(tmp_path: Path) -> None:
+    options = replace(CODED_RS, erasure_after_ns=0, garbage_grace_ns=0, background_bytes=1 << 20)
+    blocks = [Random(7).randbytes(300) for _ in range(20)]
+    with machine(tmp_path, sync=False) as world:
+        layer = lay_out(world, options, count=6, poll=False)
+        world.run(layer.start())
+        client = layer.client("client")
+        world.run(client.create("blob", 1))
+        places = [world.run(client.append("blob", [block], 1))[0] for block in blocks]
+        world.run(client.acquire("blob", 2))
+        for _ in range(3):
+            world.run(layer.caretaker.turn())
+        assert world.counts["coded"] > 1 and world.counts["full copy dropped"] == 3 * world.counts["coded"]
+    with machine(tmp_path, sync=False) as world:
+        layer = lay_out(world, options, count=6, poll=False)
+        world.run(layer.start())
+        for place, block in zip(places, blocks, strict=True):
+            assert world.run(layer.client("client").read(place)) == block
+        world.run(layer.caretaker.turn())
+        assert all(x is Condition.WHOLE for found in layer.caretaker.conditions().values() for _, x in found)
+        layer.check()
+
+
+def test_s8_an_open_extent_that_nobody_appends_to_is_sealed_when_a_replica_is_gone() -> None:
+    layer = Layer(5)
+    layer.fill("a", 300)
+    last = layer.extents("a")[-1]
+    gone = layer.info(last).replicas[1]
+    layer.world.crash(gone)
+    layer.pass_seconds(2)
+    layer.world.start(gone)
+    layer.pass_seconds(4)
+    assert layer.info(last).sealed is None, "a short absence changes nothing"
+    layer.world.crash(gone, lose_disks=True)
+    layer.until(lambda: layer.info(last).sealed is not None and layer.all_whole())
+    assert layer.world.counts["sealed because a replica lacks"] == 1
+    assert gone not in layer.info(last).replicas and len(layer.info(last).replicas) == 3
+    layer.fill("a", 300)
+    layer.everything_reads("a")
     layer.check()
