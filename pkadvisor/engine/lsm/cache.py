@@ -53,6 +53,11 @@ class PageCache:
             _, gone = self._held.popitem(last=False)
             self.memory_bytes -= gone.memory_bytes
 
+    def clear(self) -> None:
+        """Lets everything go."""
+        self._held.clear()
+        self.memory_bytes = 0
+
     def check(self) -> None:
         """The bytes counted are those held, and within the bound."""
         assert self.memory_bytes == sum(block.memory_bytes for block in self._held.values())

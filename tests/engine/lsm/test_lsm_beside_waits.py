@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pkadvisor.engine.lsm.combine import CombineTask
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.simulator import Simulator
@@ -146,3 +147,30 @@ def test_a_checkpoint_that_fails_half_way_leaves_the_table_readable_and_can_be_w
     assert run(tree.get(b"k042")) == (1, bytes(50))
     assert tree.frozen_bytes == 0
     run(tree.check())
+
+
+def test_a_read_whose_checkpoint_is_combined_away_while_it_waits_reads_the_combined_one() -> None:
+    world = Simulator()
+    streams = SlowStreams(world)
+    run(streams.create("data", 1))
+    tree = Tree(streams, "data", 1, OPTIONS)
+
+    async def story() -> None:
+        for sequence in (1, 2):
+            tree.apply(sequence, [(b"k%d%03d" % (sequence, i), bytes(50)) for i in range(20)])
+            tree.freeze()
+            checkpoint = await tree.write_checkpoint()
+            assert checkpoint is not None
+            tree.install(checkpoint)
+        task = CombineTask(tree.checkpoints, True)
+        combined = await tree.combine(task)
+        tree.cache.clear()
+        reads = [world.spawn(tree.get(b"k1%03d" % i)) for i in range(20)]
+        await world.pass_turn()
+        assert not any(read.done for read in reads), "all of them wait for an index node of the old checkpoint"
+        tree.install_combined(task, combined)
+        assert streams.collect(tree.extents())
+        for read in reads:
+            assert await read == (1, bytes(50))
+
+    world.run(story())

@@ -297,6 +297,20 @@ def test_a_deleted_row_stays_deleted_when_halves_are_put_together_again() -> Non
         run(merged.check())
 
 
+def test_a_tombstone_stays_until_nothing_older_is_left_below_it() -> None:
+    _, tree = filled(10)
+    tree.apply(2, [(b"k00001", None)])
+    assert checkpointed(tree).tombstones == 1
+    task = CombineTask(tree.checkpoints[:1], False)
+    tree.install_combined(task, run(tree.combine(task)))
+    assert [checkpoint.tombstones for checkpoint in tree.checkpoints] == [1, 0]
+    assert run(tree.get(b"k00001")) is None
+    task = CombineTask(tree.checkpoints, True)
+    tree.install_combined(task, run(tree.combine(task)))
+    assert [(checkpoint.rows, checkpoint.tombstones) for checkpoint in tree.checkpoints] == [(9, 0)]
+    assert run(tree.get(b"k00001")) is None
+
+
 # ------------------------------------------------------------------------------------------------ sizes
 
 
@@ -332,3 +346,31 @@ def test_a_descriptor_survives_its_encoding() -> None:
     (checkpoint,) = tree.checkpoints
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(checkpoint), type=Checkpoint) == checkpoint
     assert len(msgspec.msgpack.encode(checkpoint)) < 64
+
+
+def test_several_frozen_tables_are_written_oldest_first_and_the_newest_wins() -> None:
+    streams, tree = filled(3)
+    for sequence in (2, 3):
+        tree.apply(sequence, [(b"k00001", b"%d" % sequence)])
+        assert tree.freeze()
+    tree.apply(4, [(b"k00002", b"4")])
+    for sequence in (2, 3):
+        checkpoint = run(tree.write_checkpoint())
+        assert checkpoint is not None
+        assert checkpoint.sequence == sequence
+        tree.install(checkpoint)
+        assert run(tree.get(b"k00001")) == (3, b"3")
+        run(tree.check())
+    assert run(tree.write_checkpoint()) is None
+    assert [checkpoint.sequence for checkpoint in tree.checkpoints] == [3, 2, 1]
+    assert run(reopened(streams, tree).get(b"k00002")) == (1, b"%040d" % 2), "what is not in a checkpoint is in the log"
+
+
+def test_a_child_passes_over_changes_of_the_other_half_in_a_log_that_both_replay() -> None:
+    streams, parent = filled(10)
+    left, right = reopened(streams, parent, b"", b"k00005"), reopened(streams, parent, b"k00005")
+    for child in (left, right):
+        child.apply(2, [(b"k00001", b"l"), (b"k00005", b"r")])
+        run(child.check())
+    assert (run(left.get(b"k00001")), run(left.get(b"k00005"))) == ((2, b"l"), None)
+    assert (run(right.get(b"k00001")), run(right.get(b"k00005"))) == (None, (2, b"r"))

@@ -20,9 +20,9 @@ from tests.engine.lsm.straight import run
 OPTIONS = replace(
     EngineOptions(), memory_table_bytes=400, page_bytes=40, index_fan_out=3, page_cache_bytes=2_000, combine_fan_in=2
 )
-KEYS = st.binary(min_size=1, max_size=2).map(lambda key: bytes(byte % 12 + 97 for byte in key))
+KEYS = st.binary(min_size=1, max_size=2).map(lambda key: bytes(byte % 4 + 97 for byte in key))
 VALUES = st.none() | st.binary(max_size=30)
-CHANGES = st.dictionaries(KEYS, VALUES, min_size=1, max_size=12)
+CHANGES = st.dictionaries(KEYS, VALUES, min_size=1, max_size=8)
 
 Rows = dict[bytes, tuple[int, bytes]]
 
@@ -85,6 +85,14 @@ class TreeMachine(RuleBasedStateMachine):
     @rule()
     def drop_snapshot(self) -> None:
         self.cursors.pop(0)[0].close()
+
+    @rule(changes=CHANGES)
+    def apply_and_checkpoint(self, changes: dict[bytes, bytes | None]) -> None:
+        """Several checkpoints soon, so that there is something to combine."""
+        self.apply(changes)
+        self.freeze()
+        while self.frozen:
+            self.checkpoint(None)
 
     @rule()
     def freeze(self) -> None:
@@ -179,4 +187,4 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTreeMachine = TreeMachine.TestCase
-TestTreeMachine.settings = settings(max_examples=60, stateful_step_count=40)
+TestTreeMachine.settings = settings(max_examples=50, stateful_step_count=30)
