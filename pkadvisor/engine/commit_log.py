@@ -122,8 +122,23 @@ class CommitLog:
         self.given = sequence
         if not self._led:
             self._led = True
-            await self._carry([data], [(sequence, changes)])
-            self._pass_lead()
+            if len(data) < self._block_bytes:  # the short way of one record in one block
+                try:
+                    (location,) = await self._streams.append(self._name, (b"\x91" + data,), self._epoch)
+                except EngineError as error:
+                    self._fail(error, ())
+                    raise WriteUncertain(f"{self._name}: {error}") from error
+                assert sequence == self.applied + 1, "records are applied in the order of their numbers"
+                self._apply(sequence, changes)
+                self.applied, self.last = sequence, location
+                self.appends += 1
+                self.bytes += location.length
+            else:
+                await self._carry([data], [(sequence, changes)])
+            if self._queue:
+                self._pass_lead()
+            else:
+                self._led = False
             return sequence
         turn: Future[bool] = Future()
         self._queue.append(_Waiting(sequence, changes, data, turn))

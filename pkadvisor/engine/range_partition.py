@@ -4,42 +4,30 @@
     read:   memory table ──► checkpoints, newest first
     load:   metadata stream ──► checkpoints ──► replay of the commit log into the memory table
 
-    loading ──► serving ──the log fails──► read only ──┐
-                   │ offloaded, split, merged, fenced   ▼
-                   └──────────────────────────────► stopped
-
 Streams: ``range/{number}/metadata``, ``/log``, ``/data``. Order of the durable steps of a checkpoint: pages and index
 into the row-data stream, then the root into the metadata stream, then the covered extents of the log go.
-
-A read that began before a range stopped may end after it: it answers what held while it ran. Whether this server may
-serve at all (its lease) is the partition server's to know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from pkadvisor.engine.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
-from pkadvisor.engine.latches import KeyLatches
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.metadata import MetadataStream, Root, extents_of, read_roots, root_for
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.range_errors import KeyOutside, RangeMissing, RangeReadOnly, RangeStopped
+from pkadvisor.engine.range_errors import RangeMissing
+from pkadvisor.engine.range_rows import READ_ONLY, SERVING, STOPPED, RangeRows
 from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.rows import Cursor, Decide, Row
 from pkadvisor.engine.stream.access import Location, Streams
-from pkadvisor.engine.stream.errors import Fenced, StreamExists, StreamMissing
-from pkadvisor.engine.tasks import Future
+from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
 from pkadvisor.engine.world import EngineError, World
 
-SERVING: Final = "serving"
-READ_ONLY: Final = "read only"
-STOPPED: Final = "stopped"
+__all__ = ["READ_ONLY", "SERVING", "STOPPED", "RangePartition", "open_range", "stream_names"]
 
 
 def stream_names(number: int) -> tuple[str, str, str]:
@@ -47,39 +35,11 @@ def stream_names(number: int) -> tuple[str, str, str]:
     return f"range/{number}/metadata", f"range/{number}/log", f"range/{number}/data"
 
 
-class RangePartition:
+class RangePartition(RangeRows):
     """The rows of [low, high), on one node, for one epoch of ownership. It is a ``RowStore``.
 
     Made by :meth:`create`, :meth:`load`, ``split_merge.split`` or ``split_merge.merge``.
     """
-
-    def __init__(
-        self,
-        world: World,
-        node: str,
-        streams: Streams,
-        options: EngineOptions,
-        metadata: MetadataStream,
-        tree: Tree,
-        log: CommitLog,
-        cache: PageCache,
-    ) -> None:
-        self.world, self.node, self.streams, self.options, self.cache = world, node, streams, options, cache
-        self.metadata, self.tree, self.log = metadata, tree, log
-        root = metadata.root
-        self.number, self.low, self.high, self.epoch = root.number, root.low, root.high, root.epoch
-        self.state: str = SERVING
-        self.why = ""
-        """Why it serves no more, or takes no writes."""
-        self._latches = KeyLatches()
-        self._background = KeyLatches()
-        self._writers = 0
-        self._paused: Future[None] | None = None
-        self._drained: Future[None] | None = None
-        self._frozen: tuple[int, Location | None, int] | None = None
-        self._covered_bytes = 0
-        self._looks_after_itself = False
-        self._maintaining = False
 
     # ------------------------------------------------------------------------------------------ birth and load
 
@@ -132,87 +92,7 @@ class RangePartition:
             raise RangeMissing(f"range {number} is not there") from error
         return await open_range(world, node, streams, options, number, epoch, cache, None)
 
-    # ------------------------------------------------------------------------------------------ rows
-
-    def read(self, key: bytes) -> Coroutine[Any, Any, Row | None]:
-        """The row as last committed. KeyOutside, RangeStopped."""
-        if self.state is STOPPED or key < self.low or (self.high is not None and key >= self.high):
-            self._refuse(key)
-        return self.tree.get(key)
-
-    def cursor(self, low: bytes, high: bytes | None) -> Cursor:
-        """Rows with ``low <= key < high`` that lie in this range, as last committed. RangeStopped."""
-        if self.state is STOPPED:
-            self._refuse(self.low)
-        if self.high is not None:
-            high = self.high if high is None else min(high, self.high)
-        return self.tree.cursor(max(low, self.low), high, self.log.applied)
-
-    async def write(self, keys: Sequence[bytes], decide: Decide) -> int:
-        """Reads the rows of ``keys``, decides, logs the changes as one record, applies them; its sequence number.
-
-        Where nothing is changed nothing is logged, and the number is that of the last change before.
-        KeyOutside, RangeStopped, RangeReadOnly: nothing happened. WriteUncertain: it may turn out to have happened.
-        """
-        while self._paused is not None:
-            await self._paused
-        low, high = self.low, self.high
-        for key in keys:
-            if key < low or (high is not None and key >= high):
-                self._refuse(key)
-        if self.state is not SERVING:
-            self._refuse(low)
-        held = keys if len(keys) == 1 else sorted(dict.fromkeys(keys))
-        latches = self._latches
-        self._writers += 1
-        try:
-            if len(held) != 1 or not latches.take(held[0]):
-                await latches.hold(held)
-            try:
-                get = self.tree.get
-                rows = [await get(key) for key in keys]
-                if self.state is not SERVING:
-                    self._refuse(low)
-                log = self.log
-                changes = decide(rows, log.given + 1)
-                if not changes:
-                    return log.applied
-                assert {key for key, _ in changes} <= set(keys), "a change of a key that was not asked for"
-                try:
-                    return await log.append(changes)  # numbered before anybody else runs
-                except EngineError as error:
-                    self._failed(log.failed or error)
-                    raise
-            finally:
-                latches.release(held)
-        finally:
-            self._writers -= 1
-            if self._drained is not None and not self._writers:
-                self._drained.resolve(None)
-                self._drained = None
-            if self._looks_after_itself and not self._maintaining and self.wants_checkpoint():
-                self._maintaining = True
-                self.world.spawn(self._maintain_quietly(), self.node)
-
-    def _refuse(self, key: bytes) -> None:
-        if self.state is STOPPED:
-            raise RangeStopped(f"range {self.number}, epoch {self.epoch}: {self.why}")
-        if key < self.low or (self.high is not None and key >= self.high):
-            raise KeyOutside(f"range {self.number} does not hold the key {key!r}")
-        raise RangeReadOnly(f"range {self.number}, epoch {self.epoch}: {self.why}")
-
     # ------------------------------------------------------------------------------------------ checkpoints
-
-    def wants_checkpoint(self) -> bool:
-        """Whether the memory table or the log passed its threshold."""
-        options, log = self.options, self.log
-        return (
-            self.tree.memory_bytes >= options.memory_table_bytes or log.bytes - self._covered_bytes >= options.log_bytes
-        )
-
-    def look_after_itself(self) -> None:
-        """From now on a write that passes a threshold starts :meth:`maintain` in the background."""
-        self._looks_after_itself = True
 
     async def maintain(self) -> None:
         """Does what the thresholds ask for: a checkpoint, then combines one after the other.
@@ -229,8 +109,8 @@ class RangePartition:
             await self.maintain()
         except EngineError as error:
             self.world.event("maintenance failed", self.number, type(error).__name__)
-        finally:
-            self._maintaining = False
+        self._maintaining = False
+        self._relieve()
 
     async def checkpoint(self) -> Checkpoint | None:
         """Writes the memory table out, makes it part of the root, lets go of the log that it covers.
@@ -265,6 +145,7 @@ class RangePartition:
             )
             self._frozen = None
             self._covered_bytes = log_bytes
+            self._relieve()
             self.world.event("checkpoint", self.number, sequence)
         finally:
             self._background.release((b"checkpoint",))
@@ -335,27 +216,6 @@ class RangePartition:
 
     # ------------------------------------------------------------------------------------------ pause and stop
 
-    async def pause(self) -> None:
-        """Lets no new write begin, and returns when those under way have ended. Reads go on.
-
-        One at a time pauses a range, and calls :meth:`unpause` whatever happens.
-        """
-        await self._background.hold((b"pause",))
-        self._paused = Future()
-        if self._writers:
-            self._drained = Future()
-            await self._drained
-
-    def unpause(self) -> None:
-        """Lets writes go on; those of a stopped range are refused."""
-        self._background.release((b"pause",))
-        self._wake_paused()
-
-    def _wake_paused(self) -> None:
-        if self._paused is not None:
-            paused, self._paused = self._paused, None
-            paused.resolve(None)
-
     async def prepare_offload(self) -> None:
         """First of the two checkpoints of a hand-over, while the range serves: the second one is short.
 
@@ -383,34 +243,7 @@ class RangePartition:
         self.close("offloaded")
         self.unpause()
 
-    def close(self, why: str) -> None:
-        """Serves nothing any more, at once, and writes nothing."""
-        if self.state is not STOPPED:
-            self.state, self.why = STOPPED, why
-            self.log.fail(RangeStopped(f"range {self.number}: {why}"))
-        self._wake_paused()
-
-    def _failed(self, error: EngineError) -> None:
-        if self.state is STOPPED:
-            return
-        if isinstance(error, Fenced | StreamMissing):
-            self.world.event("zombie rejected", self.number, self.epoch)
-            self.close(f"another owner has it: {error}")
-            return
-        self.state, self.why = READ_ONLY, f"{type(error).__name__}: {error}"
-        self.log.fail(error)
-        self.world.event("range read only", self.number, type(error).__name__)
-
-    def _failed_if_fenced(self, error: EngineError) -> None:
-        if isinstance(error, Fenced | StreamMissing):
-            self._failed(error)
-
     # ------------------------------------------------------------------------------------------ what it tells
-
-    @property
-    def sequence(self) -> int:
-        """The number of the last change that is applied."""
-        return self.log.applied
 
     def size_bytes(self) -> int:
         """Bytes of the rows in this range, estimated."""

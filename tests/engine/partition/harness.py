@@ -13,6 +13,7 @@ from pkadvisor.engine.rows import Change, Cursor, Row
 from pkadvisor.engine.simulator import Simulator
 from pkadvisor.engine.split_merge import merge, resume, split
 from pkadvisor.engine.stream.access import Location, MultiModify
+from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.tasks import Future
 from pkadvisor.engine.world import EngineError
 from tests.engine.fakes import MemoryStreams
@@ -32,7 +33,7 @@ class CrashingStreams:
     At step ``crash_at`` the process ends: before the step is carried out, or after it with ``after``; ``fail`` answers
     with that error instead, ``intrude`` does something there and goes on. ``repeat_appends``: each append lies there
     twice, as after a lost answer. With a ``world`` every step takes time before and after, and a crash ends all tasks
-    of the node.
+    of the node. ``strict``: what no stream holds is collected at once.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class CrashingStreams:
         self.fail: EngineError | None = None
         self.fail_once = False
         self.dead = False
+        self.strict = False
         self.intrude: Callable[[], Awaitable[None]] | None = None
 
     async def _delay(self) -> None:
@@ -94,6 +96,8 @@ class CrashingStreams:
 
     async def read(self, location: Location) -> bytes:
         await self._delay()
+        if self.strict and not any(location.extent in held for held in self.inner.streams.values()):
+            raise NotThere(f"{location} is in no stream")
         return await self.inner.read(location)
 
     def records(self, name: str, start: Location | None = None) -> AsyncIterator[tuple[Location, bytes]]:
@@ -310,3 +314,4 @@ class Land:
         for part in self.parts:
             assert await rows_of(part) == self.histories[part.number].all_rows()
             await part.check()
+            assert part.metadata.root.intent is None, "a change that was given up is still intended"

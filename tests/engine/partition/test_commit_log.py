@@ -88,6 +88,16 @@ def test_a_record_larger_than_a_block_comes_back_whole_whatever_was_left_of_an_e
     assert applied == [(1, [(b"key", value)])]
 
 
+def test_pieces_whose_beginning_is_missing_are_no_record():
+    found, applied = replaying()
+    blocks = blocks_of([record(1, 1, (b"key", b"v" * 200))], 1, 80)
+    assert len(blocks) > 2
+    feed(found, *blocks[1:])
+    assert applied == []
+    feed(found, *blocks)
+    assert len(applied) == 1
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(1, 8))
 def test_concurrent_writers_share_appends_and_replay_gives_what_was_applied(seed: int, sizes: list[int], group: int):

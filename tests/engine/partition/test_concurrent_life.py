@@ -136,3 +136,31 @@ def test_writers_of_one_key_take_turns_and_none_is_lost():
     world.run_until(10_000 * MS)
     assert len(done) == 30 and done == sorted(done)
     assert world.run(part.read(key(1, 1))) == (30, b"30")
+
+
+def test_writers_wait_where_checkpoints_do_not_keep_up_and_memory_stays_bounded():
+    land = Land(options=replace(OPTIONS, memory_table_bytes=10_000, group_commit_records=4))
+    land.world = Simulator(3)
+    land.world.run(land.create())
+    part = land.parts[0]
+    part.look_after_itself()
+    slow = CrashingStreams(land.memory, world=land.world)
+    part.tree._streams = slow  # type: ignore[attr-defined]
+    most = 0
+    done: list[int] = []
+
+    async def write(number: int) -> None:
+        nonlocal most
+        for turn in range(40):
+            await part.write([key(number, turn)], lambda rows, _, turn=turn: [(key(number, turn), b"v" * 100)])
+            most = max(most, part.tree.memory_bytes)
+            await land.world.sleep(1_000)
+        done.append(number)
+
+    for number in range(8):
+        land.world.spawn(write(number), NODE)
+    land.world.run_until(60_000 * MS)
+    assert sorted(done) == list(range(8)), "somebody waits for ever"
+    assert land.world.counts["writers wait for a checkpoint"] > 3
+    assert 20_000 <= most < 28_000
+    assert len(land.world.run(walk(part.cursor(b"", None)))) == 320
