@@ -20,7 +20,12 @@ from pkadvisor.resources import resource
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted((ROOT / "pkadvisor").rglob("*.py"))
 # The dependency that brings a module, where it is not called like the module.
-DISTRIBUTIONS = {"ruamel": "ruamel.yaml", "pydantic_core": "pydantic", "cel_expr_python": "cel-expr-python"}
+DISTRIBUTIONS = {
+    "ruamel": "ruamel.yaml",
+    "pydantic_core": "pydantic",
+    "cel_expr_python": "cel-expr-python",
+    "google_crc32c": "google-crc32c",
+}
 
 
 @pytest.fixture(scope="module")

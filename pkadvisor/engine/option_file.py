@@ -1,4 +1,7 @@
-"""The engine's options with their origins, read from ``rules/limits/engine.toml`` and files put over it."""
+"""The engine's options with their origins, read from ``rules/limits/engine.toml`` and files put over it.
+
+Options that are numbers, that is; a choice such as ``erasure_code`` has no unit, and the program makes it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.resources import resource
 from pkadvisor.toml_file import TomlFile
 
-NAMES: tuple[str, ...] = tuple(f.name for f in fields(EngineOptions))
+NAMES: tuple[str, ...] = tuple(f.name for f in fields(EngineOptions) if f.type in ("int", "float"))
 WHOLE = frozenset(f.name for f in fields(EngineOptions) if f.type == "int")
 MAY_BE_ZERO = frozenset(
     {
