@@ -325,6 +325,8 @@ class Term:
         put = tuple(RangeEntry(each.number, each.low, each.high, server, session, each.epoch) for each in placed)
         await self.store.change(lambda before: Change(before.version + 1, change.old, put, ended=(change.id,)))
         self.balancer.replaced(self._world.clock_ns(self._node), change.old, change.new)
+        for number in change.old:
+            self._shunned.pop(number, None)
 
     # ------------------------------------------------------------------------------------------ balancing
 

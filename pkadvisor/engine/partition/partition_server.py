@@ -108,18 +108,17 @@ class PartitionServer:
         return answer
 
     async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
-        earlier = hosted.answers.find(sender, count)
-        if earlier is not None:
+        message = (sender, count)
+        if hosted.answers.begin(message):
             self._world.event("request arrived twice")
-            return await earlier
-        future = hosted.answers.begin(sender, count)
+            return await hosted.answers.earlier(message)
         hosted.begun(request.key)
         try:
             answer = await carry_out(hosted.partition, request, self._world.ticks(self._node))
         except EngineError as error:
-            future.fail(error)
+            hosted.answers.done(message, error)
             raise
-        future.resolve(answer)
+        hosted.answers.done(message, answer)
         return answer
 
     async def _regain(self) -> None:
