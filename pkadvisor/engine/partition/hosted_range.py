@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.row_keys import partition_boundary
-from pkadvisor.engine.table_messages import Answer
-from pkadvisor.engine.tasks import Future
-from pkadvisor.engine.traffic import TrafficProfile
-from pkadvisor.engine.world import EngineError, Unreachable, World
+from pkadvisor.engine.partition.traffic import TrafficProfile
+from pkadvisor.engine.tables.row_keys import partition_boundary
+from pkadvisor.engine.tables.table_messages import Answer
+from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
 
 if TYPE_CHECKING:
     from pkadvisor.engine.partition.range_partition import RangePartition

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.balancer import Move
-from pkadvisor.engine.errors_partition import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.hosted_range import ANSWERS_KEPT, Answers
-from pkadvisor.engine.lock_service import Lease
 from pkadvisor.engine.options import SECOND
-from pkadvisor.engine.partition_manager import Term
-from pkadvisor.engine.partition_map import RangeEntry
-from pkadvisor.engine.server_messages import SERVICE, Command
-from pkadvisor.engine.simulator import Simulator
+from pkadvisor.engine.partition.balancer import Move
+from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
+from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
+from pkadvisor.engine.partition.partition_manager import Term
+from pkadvisor.engine.partition.partition_map import RangeEntry
+from pkadvisor.engine.partition.server_messages import SERVICE, Command
 from pkadvisor.engine.stamp import Stamp
-from pkadvisor.engine.table_messages import Answer, ReadRequest
-from pkadvisor.engine.world import EngineError, Unreachable
+from pkadvisor.engine.tables.table_messages import Answer, ReadRequest
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from tests.engine.stamp import swarm
 from tests.engine.stamp.stamps import built, get, key_of, put, write_of
 from tests.engine.worlds import simulated
