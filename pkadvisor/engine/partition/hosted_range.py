@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition.balancer import PPM, RangeLoad
 from pkadvisor.engine.partition.traffic import TrafficProfile
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.tables.table_messages import Answer

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from pkadvisor.engine.tables.known_tables import row_keys
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
 from pkadvisor.table.store import Key, Property

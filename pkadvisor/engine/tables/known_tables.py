@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from pkadvisor.engine.options import SECOND
-from pkadvisor.engine.tables.known_tables import row_keys
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     ClearRequest,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.engine.rows import RowStore
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import Matches, compiled
 from pkadvisor.engine.tables.entity_codec import entity_of, etag, head, properties_of, unpack_head
-from pkadvisor.engine.tables.known_tables import row_keys
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, ReadRequest
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes

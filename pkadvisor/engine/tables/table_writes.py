@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pkadvisor.engine.rows import Change, Row, RowStore
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.entity_codec import (
     Body,
     StoredProperty,
@@ -20,7 +21,6 @@ from pkadvisor.engine.tables.entity_codec import (
     head,
     properties_of,
 )
-from pkadvisor.engine.tables.known_tables import row_keys
 from pkadvisor.engine.tables.table_messages import Answer, RowWrite, WriteKind, WriteRequest
 from pkadvisor.engine.tables.table_rules import PUBLISHED, SYSTEM_PROPERTIES, TableError
 from pkadvisor.table.accounting import entity_bytes

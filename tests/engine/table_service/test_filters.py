@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compile_filter, key_range
-from pkadvisor.engine.tables.known_tables import row_keys
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
 from pkadvisor.table.store import CreateTable, Entity, Insert, Key, Property, Query

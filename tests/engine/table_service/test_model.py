@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pkadvisor.engine.tables.known_tables import row_keys
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import evaluate, parse_filter

@@ -10,7 +10,7 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.partition.balancer import Split
 from pkadvisor.engine.stamp import Stamp
-from pkadvisor.engine.tables.known_tables import row_keys
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator

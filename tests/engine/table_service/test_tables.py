@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pkadvisor.engine.tables.known_tables import row_keys
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     CreateTableRequest,
