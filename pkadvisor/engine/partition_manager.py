@@ -19,12 +19,12 @@ A split or merge is made known in the map before it is begun (``pending``) and e
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from pkadvisor.engine.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
+from pkadvisor.engine.balancer import Action, Balancer, Merge, Move, Policy, RangeLoad, Split
 from pkadvisor.engine.errors_partition import LeaseLost, NotLeader, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.lock_service import Lease
@@ -52,7 +52,9 @@ class PartitionManager:
         streams: Streams,
         options: EngineOptions,
         boundaries: tuple[bytes, ...] = (),
+        policy: Callable[[EngineOptions], Policy] = Balancer,
     ) -> None:
+        self._policy = policy
         self._world, self._node, self._locks, self._streams, self._options = world, node, locks, streams, options
         self._boundaries = boundaries
         self._lease = Lease(world, node, locks, LEADER, options)
@@ -94,7 +96,9 @@ class PartitionManager:
                 self._world.spawn(self._lease.keep(), self._node)
                 store = await MapStore.open(self._streams, epoch, self._options, self._boundaries)
                 self._world.event("leader elected", self._node, epoch)
-                self._term = Term(self._world, self._node, self._locks, self._lease, store, self._options)
+                self._term = Term(
+                    self._world, self._node, self._locks, self._lease, store, self._options, self._policy(self._options)
+                )
                 await self._term.lead()
             except EngineError as error:
                 self._world.event("not leading", self._node, type(error).__name__)
@@ -115,12 +119,19 @@ class Term:
     """One leadership: it ends with the lease, or when the map cannot be written."""
 
     def __init__(
-        self, world: World, node: str, locks: str, lease: Lease, store: MapStore, options: EngineOptions
+        self,
+        world: World,
+        node: str,
+        locks: str,
+        lease: Lease,
+        store: MapStore,
+        options: EngineOptions,
+        policy: Policy,
     ) -> None:
         self._world, self._node, self._locks, self._options = world, node, locks, options
         self._lease, self._epoch = lease, lease.epoch
         self.store = store
-        self.balancer = Balancer(options)
+        self.balancer = policy
         self._busy: dict[int, None] = {}
         self._shunned: dict[int, str] = {}
         self._reports: dict[str, tuple[int, ServerReport]] = {}
