@@ -332,11 +332,11 @@ class Caretaker:
         budget = self._options.background_bytes
         if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
             return False
-        self._waited.pop(extent, None)
         position = self._validated.get(planned.attempt, 0)
         turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
         position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
         self._validated[planned.attempt] = position
+        self._waited.pop(extent, None)
         if position < coding.fragment_bytes:
             return False
         del self._validated[planned.attempt]

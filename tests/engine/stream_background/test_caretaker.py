@@ -425,3 +425,16 @@ def test_s8_an_open_extent_that_nobody_appends_to_is_sealed_when_a_replica_is_go
     layer.fill("a", 300)
     layer.everything_reads("a")
     layer.check()
+
+
+def test_a_coding_whose_fragment_turns_bad_before_it_is_valid_is_begun_anew() -> None:
+    layer = Layer(6, replace(CODED_RS, background_bytes=600, scrub_period_ns=600 * SECOND))
+    layer.fill("x/blob", 2500)
+    first = layer.extents("x/blob")[0]
+    layer.until(lambda: layer.info(first).planned is not None)
+    planned = layer.info(first).planned
+    layer.flip(planned.nodes[4], f"fragment-{first}-{planned.attempt}-4-64", 40)
+    layer.until(lambda: bool(layer.info(first).coded))
+    assert layer.world.counts["coding given up"] == 1 and layer.info(first).attempt != planned.attempt
+    layer.everything_reads("x/blob")
+    layer.check()
