@@ -96,7 +96,9 @@ class PartitionServer:
                 answer = await self._write(hosted, sender, count, request)
             else:
                 hosted.begun(request.key)
-                answer = await carry_out(hosted.partition, request, world.ticks(node))
+                answer = await carry_out(
+                    hosted.partition, request, world.ticks(node), lambda: world.clock_ns(node) - began_ns
+                )
                 if not lease.held():  # somebody else may have written meanwhile
                     world.event("read after the lease refused", node)
                     raise NotServing(f"{node} lost its lease")
