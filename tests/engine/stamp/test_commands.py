@@ -9,9 +9,9 @@ import pytest
 from pkadvisor.engine.balancer import Move
 from pkadvisor.engine.errors_partition import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.hosted_range import ANSWERS_KEPT, Answers
+from pkadvisor.engine.leadership import Term
 from pkadvisor.engine.lock_service import Lease
 from pkadvisor.engine.options import SECOND
-from pkadvisor.engine.partition_manager import Term
 from pkadvisor.engine.partition_map import RangeEntry
 from pkadvisor.engine.server_messages import SERVICE, Command
 from pkadvisor.engine.simulator import Simulator
