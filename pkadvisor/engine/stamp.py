@@ -13,10 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.engine.partition.balancer import Balancer, Policy
-from pkadvisor.engine.partition.front_end import FrontEnd
-from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from pkadvisor.engine.partition.ownership_errors import OwnershipError
+from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compiled, key_range
 from pkadvisor.engine.tables.continuation import decode_token, encode_token
 from pkadvisor.engine.tables.entity_codec import Body
-from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.known_tables import Router, Tables
 from pkadvisor.engine.tables.table_messages import (
     Answer,

@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.partition.balancer import Move
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
-from pkadvisor.engine.leadership import Term
-from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.partition.balancer import Move
+from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
+from pkadvisor.engine.partition.leadership import Term
+from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.partition_map import RangeEntry
 from pkadvisor.engine.partition.server_messages import SERVICE, Command
-from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_messages import Answer, ReadRequest
 from pkadvisor.engine.worlds.simulator import Simulator
