@@ -332,4 +332,8 @@ class PartitionServer:
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
             if hosted.partition.state is SERVING:
-                await hosted.partition.check()
+                await hosted.partition.metadata.hold()  # not between a new root and what it names
+                try:
+                    await hosted.partition.check()
+                finally:
+                    hosted.partition.metadata.release()
