@@ -7,12 +7,10 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from pkadvisor.engine.balancer import Action, Merge, Move, Split
-from pkadvisor.engine.faults import ClockFaults, DiskFaults, NetworkFaults
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
-from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.faults import ClockFaults, DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.engine.worlds.world import EngineError
