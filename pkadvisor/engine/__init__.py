@@ -5,7 +5,7 @@ nothing that it acknowledged. Three layers, each knowing only the one below::
 
     front-end layer    tables/table_service.py    entities, ETags, group transactions, filters, continuation
                        partition/front_end.py     which server has the key: a copy of the partition map
-    partition layer    partition/                 ranges of keys, their servers, their manager; lsm/ keeps a range's rows
+    partition layer    partition/                 ranges of keys, servers, their manager; lsm/ keeps a range's rows
     stream layer       stream/                    blocks in extents in streams, three copies of each, append only
 
 **A write**, as it walks through the rooms:
@@ -40,9 +40,9 @@ under later epochs. To *load* a range is to seal its streams, to read the root f
 the log. Split, merge and hand-over each have one durable step before which nothing and after which everything happened
 (``split_merge``). Sealed extents with too few copies get new ones; those of some streams may be erasure-coded.
 
-**How it is proved.** Nothing here touches clock, chance or disk but through ``worlds/world.py``. ``worlds/simulator.py``
-is such a world in virtual time, where messages are lost, nodes die and disks rot as a seed says; ``worlds/machine.py``
-is the real one. The same code runs in both. ``tests/simulate`` is the judge.
+**How it is proved.** Nothing here touches clock, chance or disk but through ``worlds/world.py``. The ``Simulator`` is
+such a world in virtual time, where messages are lost, nodes die and disks rot as a seed says; the ``Machine`` is the
+real one. The same code runs in both. ``tests/simulate`` is the judge.
 
 What it is not: one process, so one machine's memory and disks bound it; the lock service and the stream manager are one
 durable node each where the paper has groups of them, so while one is down what needs it waits.
