@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
-from pkadvisor.engine.partition.ownership_errors import NotServing
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
