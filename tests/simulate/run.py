@@ -141,11 +141,13 @@ class _Run:
         self._run(stamp.until_settled())
         first = self._final("after the healing")
         world.power_cut("lost")
-        for node in world.nodes():
-            world.start(node).when_done(lambda: None)
+        self._run(self.nemesis.heal())  # a node that its damaged disks do not let start gets new ones, as before
         self._run(stamp.until_settled())
         second = self._final("after a power cut of everything")
-        assert first == second, "P6: what a restart from the disks shows is what was there before"
+        # A write without an answer may be carried out between the two: what it wrote is judged, not compared.
+        late = self.clients.unanswered()
+        lasting = [{row for row in rows if row[0] not in late} for rows in (first, second)]
+        assert lasting[0] == lasting[1], "P6: what a restart from the disks shows is what was there before"
         world.event("rows in the end", len(first))
 
     def _run(self, coroutine: Any) -> Any:
