@@ -343,7 +343,10 @@ def raw_sync(path: Path, batches: int, files: int) -> float:
 
 
 def group_commit(path: Path, batches: int, replicas: int) -> float:
-    """Records per second of writers that come 256 at a time; each has one row of 1 KB, and returns when it is synced."""
+    """Records per second of 512 writers, of which half wait for a sync while the others gather for the next one.
+
+    Each write has one row of 1 KB and returns when it is synced.
+    """
     from pkadvisor.engine.options import EngineOptions
 
     options = replace(EngineOptions(), replicas=replicas, group_commit_records=COMMIT)
@@ -353,14 +356,16 @@ def group_commit(path: Path, batches: int, replicas: int) -> float:
         name = b"a\0b\0c\0%020d" % number
         await partition.write((name,), lambda _rows, _sequence: ((name, VALUE),))
 
-    async def batch(first: int) -> None:
-        tasks = [world.spawn(write(first + i), "bench") for i in range(COMMIT)]
-        for task in tasks:
+    async def client(first: int) -> None:
+        for number in range(first, batches * COMMIT, 2 * COMMIT):
+            await write(number)
+
+    async def clients() -> None:
+        for task in [world.spawn(client(first), "bench") for first in range(2 * COMMIT)]:
             await task
 
     def work() -> None:
-        for number in range(batches):
-            world.run(batch(number * COMMIT))
+        world.run(clients())
 
     found = rate(batches * COMMIT, work)
     assert partition.log.applied == batches * COMMIT
@@ -368,7 +373,7 @@ def group_commit(path: Path, batches: int, replicas: int) -> float:
     return found
 
 
-def syncs(rounds: int, parent: Path | None, batches: int = 60) -> dict[str, Any]:
+def syncs(rounds: int, parent: Path | None, batches: int = 200) -> dict[str, Any]:
     """Group commit next to raw files, one for each replica."""
     out: dict[str, Any] = {}
     for replicas in (1, 3):
@@ -438,7 +443,9 @@ def memory_child(rows: int, path: Path) -> None:
     from pkadvisor.engine.options import EngineOptions
 
     with whole_path(path, replace(EngineOptions(), replicas=1)) as (world, stamp, store):
-        keys = [(f"group-{i * 7919 % (rows // GROUP):06}", f"{j:020}") for i in range(rows // GROUP) for j in range(GROUP)]
+        keys = [
+            (f"group-{i * 7919 % (rows // GROUP):06}", f"{j:020}") for i in range(rows // GROUP) for j in range(GROUP)
+        ]
         start = time.perf_counter()
         insert_groups(store, keys)
         wrote_s = time.perf_counter() - start
@@ -559,7 +566,13 @@ def main() -> None:
         "growth": lambda: growth(int(chosen.growth_rows), chosen.growth_ranges, parent),
     }
     results = {part: parts[part]() for part in chosen.only}
-    shape = {"rows": rows, "value_bytes": len(VALUE), "rounds": rounds, "cpus": os.cpu_count(), "load": os.getloadavg()[0]}
+    shape = {
+        "rows": rows,
+        "value_bytes": len(VALUE),
+        "rounds": rounds,
+        "cpus": os.cpu_count(),
+        "load": os.getloadavg()[0],
+    }
     print(json.dumps(shape | results, indent=1))
 
 
