@@ -10,9 +10,11 @@ The same stamp stands in a ``Simulator`` and in a ``Machine``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
@@ -51,7 +53,14 @@ class Layout:
 class Stamp:
     """The nodes of a stamp; the dictionaries hold the objects of their present lives."""
 
-    def __init__(self, world: World, options: EngineOptions, layout: Layout | None = None) -> None:
+    def __init__(
+        self,
+        world: World,
+        options: EngineOptions,
+        layout: Layout | None = None,
+        policy: Callable[[EngineOptions], Policy] = Balancer,
+    ) -> None:
+        self._policy = policy
         self.world, self.options, self.layout = world, options, layout or Layout()
         self.streams = lay_out(
             world,
@@ -88,7 +97,7 @@ class Stamp:
     def _add_manager(self, name: str) -> None:
         async def boot() -> None:
             manager = PartitionManager(
-                self.world, name, LOCKS, self.streams.client(name), self.options, self.layout.boundaries
+                self.world, name, LOCKS, self.streams.client(name), self.options, self.layout.boundaries, self._policy
             )
             self.managers[name] = manager
             await manager.boot()

@@ -96,7 +96,9 @@ class PartitionServer:
                 answer = await self._write(hosted, sender, count, request)
             else:
                 hosted.begun(request.key)
-                answer = await carry_out(hosted.partition, request, world.ticks(node))
+                answer = await carry_out(
+                    hosted.partition, request, world.ticks(node), lambda: world.clock_ns(node) - began_ns
+                )
                 if not lease.held():  # somebody else may have written meanwhile
                     world.event("read after the lease refused", node)
                     raise NotServing(f"{node} lost its lease")
@@ -106,18 +108,17 @@ class PartitionServer:
         return answer
 
     async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
-        earlier = hosted.answers.find(sender, count)
-        if earlier is not None:
+        message = (sender, count)
+        if hosted.answers.begin(message):
             self._world.event("request arrived twice")
-            return await earlier
-        future = hosted.answers.begin(sender, count)
+            return await hosted.answers.earlier(message)
         hosted.begun(request.key)
         try:
             answer = await carry_out(hosted.partition, request, self._world.ticks(self._node))
         except EngineError as error:
-            future.fail(error)
+            hosted.answers.done(message, error)
             raise
-        future.resolve(answer)
+        hosted.answers.done(message, answer)
         return answer
 
     async def _regain(self) -> None:
@@ -331,4 +332,8 @@ class PartitionServer:
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
             if hosted.partition.state is SERVING:
-                await hosted.partition.check()
+                await hosted.partition.metadata.hold()  # not between a new root and what it names
+                try:
+                    await hosted.partition.check()
+                finally:
+                    hosted.partition.metadata.release()

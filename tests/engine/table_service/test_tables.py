@@ -8,6 +8,7 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     CreateTableRequest,
+    PageRequest,
     Request,
     RowWrite,
     TableRequest,
@@ -179,6 +180,8 @@ def test_a_request_for_another_range_is_sent_back() -> None:
     write = WriteRequest(1, (RowWrite(WriteKind.INSERT, b"a\0t\0p\0r", checked_body(entity())),))
     with pytest.raises(NotServing):
         run(carry_out(ranges.ranges[1], write, 1))
+    with pytest.raises(NotServing):
+        run(carry_out(ranges.ranges[0], PageRequest(1, b"m", b"z"), 1))
 
 
 @pytest.mark.parametrize("again", ["insert", "upsert", "delete", "group"])
