@@ -37,6 +37,7 @@ from pkadvisor.engine.tables.table_rules import (
     checked_body,
 )
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from pkadvisor.table.edm import utf16_key
 from pkadvisor.table.odata import FilterLimitError, FilterSyntaxError
 from pkadvisor.table.store import (
     CreateTable,
@@ -178,7 +179,7 @@ class TableService:
         writes = group.writes
         if not writes or len(writes) > self._limits.group_entities:
             raise TableError(400, "InvalidInput")
-        seen: set[str] = set()
+        seen: set[str | bytes] = set()
         first = writes[0]
         table, partition_key = first.table.lower(), _key(first).partition_key
         for index, write in enumerate(writes):
@@ -187,7 +188,9 @@ class TableService:
             key = _key(write)
             if key.partition_key != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
-            row_key = key.row_key
+            row_key: str | bytes = key.row_key
+            if type(row_key) is str and not row_key.isascii():
+                row_key = utf16_key(row_key)  # two surrogates are the character that they stand for
             if row_key in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
             seen.add(row_key)
