@@ -245,7 +245,7 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
         made: list[tuple[str, StreamInfo]] = []
         for new in change.make:
             stream = StreamInfo(new.epoch, [])
-            # Halves of a stream that are joined again share extents: counted twice in every round they soon are millions.
+            # Halves of a stream that are joined again share extents: held twice they double with every round.
             shared = dict.fromkeys(extent for source in new.sources for extent in self.streams[source].extents)
             for extent in shared:
                 self._hold(stream, extent)

@@ -10,7 +10,7 @@ from typing import Any
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
-from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.faults import ClockFaults, DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.engine.worlds.world import EngineError
@@ -21,17 +21,25 @@ SLOW = ("split", "merge", "load", "load_made", "offload")
 TIMEOUTS = {"": SECOND // 2, "partitions": 2 * SECOND, **{f"partitions.{name}": 10 * SECOND for name in SLOW}}
 
 
-def run(seed: int, facts: dict[str, int] | None = None) -> None:
+DOUBLING = NetworkFaults(delay_ns_min=100_000, delay_ns_mean=30 * MS, duplicate_per_million=500_000)
+"""Every other message comes twice, the second time much later."""
+
+
+def run(seed: int, facts: dict[str, int] | None = None, faults: NetworkFaults | None = None) -> None:
     """A seed: what its clients see is checked at every read, P1 and P2 at every step, everything after healing."""
     chance = Random(seed)
-    network = NetworkFaults(
+    network = faults or NetworkFaults(
         delay_ns_min=100_000,
         delay_ns_mean=chance.choice([MS, 5 * MS, 30 * MS]),
         drop_per_million=chance.choice([0, 0, 5_000, 30_000]),
         duplicate_per_million=chance.choice([0, 10_000, 300_000]),
     )
     disks = DiskFaults(latency_ns_mean=chance.choice([0, MS, 5 * MS]))
-    with simulated(seed, network=network, disks=disks, timeouts=TIMEOUTS) as world:
+    aside = Random(f"{seed}/clocks")
+    clocks = ClockFaults(aside.choice([0, SECOND]), aside.choice([0, 20_000]))
+    with simulated(
+        seed, network=network, disks=disks, clocks=clocks, timeouts=TIMEOUTS, random_order=bool(aside.randrange(2))
+    ) as world:
         stamp = Stamp(world, _options(chance), _layout(chance))
         world.run(stamp.start(), limit_ns=300 * SECOND)
         clients = [Client(stamp, range(30 * i, 30 * i + 30), front_end=i % 2) for i in range(3)]
@@ -55,7 +63,6 @@ def _options(chance: Random) -> EngineOptions:
         SMALL,
         extent_bytes_target=chance.choice([8 << 10, 64 << 10]),
         memory_table_bytes=chance.choice([2 << 10, 8 << 10]),
-        append_timeout_ns=SECOND // 2,
     )
 
 
