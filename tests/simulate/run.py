@@ -27,6 +27,7 @@ from pkadvisor.engine.worlds.swarm import SwarmOptions
 from pkadvisor.engine.worlds.tasks import Future, Killed
 from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
+from tests.simulate.copies import until_copies_are_good
 from tests.simulate.judge import judge
 from tests.simulate.workload import TABLE, Clients, Mix
 
@@ -198,6 +199,7 @@ class _Run:
     def _final(self, when: str) -> list[tuple[Any, ...]]:
         rows = self._run(self._read_all())
         self._run(self.stamp.check_all())
+        self.world.run(until_copies_are_good(self.world, self.stamp), "judge")
         self.judged = judge(self.clients.calls, self.clients.mix)
         self.world.event("judged", when)
         return rows
