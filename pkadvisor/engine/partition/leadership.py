@@ -11,11 +11,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Policy, RangeLoad, Split
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Pending, RangeEntry
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, ServerReport

@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE
 from pkadvisor.engine.stream.access import Streams

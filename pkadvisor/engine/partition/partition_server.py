@@ -17,10 +17,9 @@ from typing import Literal
 
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import HostedRange
 from pkadvisor.engine.partition.lock_service import Lease
-from pkadvisor.engine.partition.mutex import Mutex
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
@@ -28,6 +27,7 @@ from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
@@ -45,7 +45,7 @@ class PartitionServer:
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
         self._refused: dict[int, None] = {}
-        self._mutexes: dict[int, Mutex] = {}
+        self._mutexes: dict[int, Lock] = {}
         self._cache = PageCache(options.page_cache_bytes)
 
     async def boot(self) -> None:
@@ -141,8 +141,8 @@ class PartitionServer:
             raise LeaseLost(f"{self._node} is not in session {command.session}")
         self._leader = command.leader
 
-    def _mutex(self, number: int) -> Mutex:
-        return self._mutexes.setdefault(number, Mutex())
+    def _mutex(self, number: int) -> Lock:
+        return self._mutexes.setdefault(number, Lock())
 
     async def load(
         self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool

@@ -59,7 +59,6 @@ def _options(chance: Random) -> EngineOptions:
         SMALL,
         extent_bytes_target=chance.choice([8 << 10, 64 << 10]),
         memory_table_bytes=chance.choice([2 << 10, 8 << 10]),
-        append_timeout_ns=SECOND // 2,
     )
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Move
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.partition_map import RangeEntry
 from pkadvisor.engine.partition.server_messages import SERVICE, Command
 from pkadvisor.engine.stamp import Stamp

@@ -173,7 +173,7 @@ def test_a_server_that_takes_nothing_is_busy() -> None:
 
 
 def test_a_request_for_another_range_is_sent_back() -> None:
-    from pkadvisor.engine.partition.ownership_errors import NotServing
+    from pkadvisor.engine.ownership_errors import NotServing
 
     ranges = Ranges()
     ranges.split(b"m")
