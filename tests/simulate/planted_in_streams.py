@@ -14,7 +14,6 @@ from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
 from pkadvisor.engine.stream.extent_node import ExtentNode
-from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.record_file import Recovered
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.replica import Replica
