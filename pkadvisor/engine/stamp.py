@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
@@ -49,10 +50,17 @@ class Layout:
 
 
 class Stamp:
-    """The nodes of a stamp; the dictionaries hold the objects of their present lives."""
+    """The nodes of a stamp; the dictionaries hold the objects of their present lives.
 
-    def __init__(self, world: World, options: EngineOptions, layout: Layout | None = None) -> None:
+    ``capacity``, one object for the whole stamp, judges requests: 503, 500, latency. Without it nothing is throttled
+    and nothing takes longer than the world does.
+    """
+
+    def __init__(
+        self, world: World, options: EngineOptions, layout: Layout | None = None, capacity: Capacity | None = None
+    ) -> None:
         self.world, self.options, self.layout = world, options, layout or Layout()
+        self.capacity = capacity
         self.streams = lay_out(
             world,
             options,
@@ -79,7 +87,8 @@ class Stamp:
 
     def _add_server(self, name: str) -> None:
         async def boot() -> None:
-            server = PartitionServer(self.world, name, LOCKS, self.streams.client(name), self.options)
+            streams = self.streams.client(name)
+            server = PartitionServer(self.world, name, LOCKS, streams, self.options, self.capacity)
             self.servers[name] = server
             await server.boot()
 
@@ -87,9 +96,8 @@ class Stamp:
 
     def _add_manager(self, name: str) -> None:
         async def boot() -> None:
-            manager = PartitionManager(
-                self.world, name, LOCKS, self.streams.client(name), self.options, self.layout.boundaries
-            )
+            streams, boundaries = self.streams.client(name), self.layout.boundaries
+            manager = PartitionManager(self.world, name, LOCKS, streams, self.options, boundaries, self.capacity)
             self.managers[name] = manager
             await manager.boot()
 
@@ -154,6 +162,8 @@ class Stamp:
     def check(self) -> None:
         """What must hold at every instant: P1 of every map, P2 between all servers, and each structure's own."""
         self.streams.check()
+        if self.capacity is not None:
+            self.capacity.check()
         if self.locks is not None:
             self.locks.check()
         for manager in self.managers.values():

@@ -24,6 +24,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
@@ -52,9 +53,10 @@ class PartitionManager:
         streams: Streams,
         options: EngineOptions,
         boundaries: tuple[bytes, ...] = (),
+        capacity: Capacity | None = None,
     ) -> None:
         self._world, self._node, self._locks, self._streams, self._options = world, node, locks, streams, options
-        self._boundaries = boundaries
+        self._boundaries, self._capacity = boundaries, capacity
         self._lease = Lease(world, node, locks, LEADER, options)
         self._term: Term | None = None
 
@@ -94,7 +96,9 @@ class PartitionManager:
                 self._world.spawn(self._lease.keep(), self._node)
                 store = await MapStore.open(self._streams, epoch, self._options, self._boundaries)
                 self._world.event("leader elected", self._node, epoch)
-                self._term = Term(self._world, self._node, self._locks, self._lease, store, self._options)
+                self._term = Term(
+                    self._world, self._node, self._locks, self._lease, store, self._options, self._capacity
+                )
                 await self._term.lead()
             except EngineError as error:
                 self._world.event("not leading", self._node, type(error).__name__)
@@ -115,9 +119,17 @@ class Term:
     """One leadership: it ends with the lease, or when the map cannot be written."""
 
     def __init__(
-        self, world: World, node: str, locks: str, lease: Lease, store: MapStore, options: EngineOptions
+        self,
+        world: World,
+        node: str,
+        locks: str,
+        lease: Lease,
+        store: MapStore,
+        options: EngineOptions,
+        capacity: Capacity | None = None,
     ) -> None:
         self._world, self._node, self._locks, self._options = world, node, locks, options
+        self._capacity = capacity
         self._lease, self._epoch = lease, lease.epoch
         self.store = store
         self.balancer = Balancer(options)
@@ -324,6 +336,8 @@ class Term:
     async def _put_made(self, change: Pending, placed: Sequence[Placed], server: str, session: int) -> None:
         put = tuple(RangeEntry(each.number, each.low, each.high, server, session, each.epoch) for each in placed)
         await self.store.change(lambda before: Change(before.version + 1, change.old, put, ended=(change.id,)))
+        if self._capacity is not None:
+            self._capacity.succeed(change.old, change.new)
         self.balancer.replaced(self._world.clock_ns(self._node), change.old, change.new)
 
     # ------------------------------------------------------------------------------------------ balancing
@@ -415,6 +429,8 @@ class Term:
             raise LeaseLost(server)
         (given,) = await self._assign([replace(entry, server=server, session=session)])
         self.balancer.moved(self._world.clock_ns(self._node), entry.number)
+        if self._capacity is not None:
+            self._capacity.unavailable(entry.number, self._world.now_ns() + self._options.move_ns)
         await self._load(given)
         return given
 
