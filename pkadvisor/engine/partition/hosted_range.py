@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 REQUEST_CPU_NS = 50_000  # [A] what a request and a row take of a server's processor
 ROW_CPU_NS = 2_000
 ANSWERS_KEPT = 1024
+BUSY = 503
 
 
 class Answers:
@@ -87,6 +88,8 @@ class HostedRange:
 
     def ended(self, answer: Answer, latency_ns: int) -> None:
         """A request is answered, after a time in which it really waited and one that was only counted."""
+        if answer.status == BUSY:
+            return
         self._examined += answer.examined
         self._bytes += answer.size_bytes
         self._latency_ns += latency_ns + answer.latency_ns

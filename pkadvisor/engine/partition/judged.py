@@ -1,9 +1,9 @@
 """Requests on their way through capacity: what is turned away is not carried out, what is carried out takes its time.
 
-    arrives ──admit──► carried out on the rows ──finish──► the answer, with its latency
-               │              │ its server or range stops         │ later than a client waits
-               ▼              ▼                                   ▼
-              503           abandoned                            500, although it was carried out
+arrives ──admit──► carried out on the rows ──finish──► the answer, with its latency
+           │              │ its server or range stops         │ later than a client waits
+           ▼              ▼                                   ▼
+          503           abandoned                            500, although it was carried out
 """
 
 from __future__ import annotations

@@ -144,8 +144,11 @@ class Machine(Scheduler):
         disk = self._disks.get((node, device))
         if disk is None:
             path = self._directory.path / node / device
-            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors)
+            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors, self._others)
         return disk
+
+    def _others(self) -> Awaitable[None] | None:
+        return self.pass_turn() if self._ready else None
 
     def close(self) -> None:
         """Ends every task, gives every descriptor back, lets another process in. Twice is no error."""

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NEW = ".new"
+
+Others: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Lets other tasks run that are ready now; None where there are none."""
 
 
 class Descriptors:
@@ -48,9 +52,21 @@ class Descriptors:
 class MachineFile:
     """A file of the operating system, appended to and read at positions."""
 
-    __slots__ = ("_descriptor", "_descriptors", "_dirty", "_failed", "_gone", "_path", "_size", "_sync", "name")
+    __slots__ = (
+        "_descriptor",
+        "_descriptors",
+        "_dirty",
+        "_failed",
+        "_gone",
+        "_others",
+        "_path",
+        "_size",
+        "_sync",
+        "name",
+    )
 
-    def __init__(self, path: Path, sync: bool, descriptors: Descriptors) -> None:
+    def __init__(self, path: Path, sync: bool, descriptors: Descriptors, others: Others) -> None:
+        self._others = others
         self.name = path.name
         self._path = path
         self._sync = sync
@@ -85,10 +101,18 @@ class MachineFile:
         return start
 
     async def sync(self) -> None:
-        """Makes everything durable, where the machine was asked to sync."""
+        """Makes everything durable, where the machine was asked to sync.
+
+        Whoever is ready runs first: a sync takes as long as many appends, and those that come meanwhile share the next.
+        """
         if self._failed:
             raise DiskError(self._failed)
         if self._sync and self._dirty:
+            others = self._others()
+            if others is not None:
+                await others
+                if self._failed:
+                    raise DiskError(self._failed)
             self._make_durable()
 
     async def read(self, offset: int, length: int) -> bytes:
@@ -170,8 +194,8 @@ class MachineFile:
 class MachineDisk:
     """A directory."""
 
-    def __init__(self, directory: Path, sync: bool, descriptors: Descriptors) -> None:
-        self._directory = directory
+    def __init__(self, directory: Path, sync: bool, descriptors: Descriptors, others: Others) -> None:
+        self._directory, self._others = directory, others
         self._sync = sync
         self._descriptors = descriptors
         self._files: dict[str, MachineFile] = {}
@@ -191,7 +215,7 @@ class MachineDisk:
         if file is None:
             path = self._path(name)
             is_new = not path.exists()
-            file = self._files[name] = MachineFile(path, self._sync, self._descriptors)
+            file = self._files[name] = MachineFile(path, self._sync, self._descriptors, self._others)
             if is_new:
                 sync_directory(self._directory, self._sync)
         return file
