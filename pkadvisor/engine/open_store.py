@@ -28,6 +28,8 @@ from pkadvisor.limits import Limits
 ACCOUNT = "devstoreaccount1"
 START_NS = 60 * SECOND
 """How long a stamp may take until it serves everything."""
+ON_FILES_NS = 5 * SECOND
+"""How long an operation waits for a range on files: no message is lost on its way within one process."""
 T = TypeVar("T")
 _NODE, _DEVICE, _FILE = "directory", "state", "layout"
 
@@ -63,7 +65,7 @@ def open_directory(
     FormatError: a directory of a newer version, of another number of replicas, or of something else. DirectoryInUse:
     another process has it. DiskFull, DiskError: nothing can be written. NotStarted: it cannot serve what it holds.
     """
-    options = options or EngineOptions()
+    options = options or EngineOptions(operation_timeout_ns=ON_FILES_NS)
     world = Machine(Path(path), sync=sync)
     try:
         kept = _run(world, _kept(world, Path(path), replicas))
