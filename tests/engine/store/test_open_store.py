@@ -40,7 +40,7 @@ def rows(store: EmbeddedStore) -> dict[str, object]:
 @pytest.mark.parametrize("replicas", [1, 3])
 def test_a_restart_finds_everything(tmp_path: Path, replicas: int) -> None:
     small = replace(
-        SOON, memory_table_bytes=8 << 10, log_bytes=32 << 10, page_bytes=512, operation_timeout_ns=5 * SECOND
+        SOON, memory_table_bytes=8 << 10, log_bytes=32 << 10, page_bytes=512, operation_timeout_ns=5000 * MS
     )
     etags: dict[int, str] = {}
     for turn in range(3):

@@ -1,0 +1,128 @@
+"""The process that is killed: writes to a store on real files as fast as it can, and says what was acknowledged.
+
+    python -m tests.engine.machine.killed DIRECTORY TURN
+
+It prints ``ready`` when it is loaded, waits for a line, prints ``open`` when the store serves, then the number of each
+write whose acknowledgement came. What a write of a number is follows from turn and number alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.open_store import open_directory
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.store import CreateTable, Delete, Entity, Group, Insert, InsertOrReplace, Key, Operation, Property
+
+TABLE = "killed"
+HOT_ROWS = 4
+SMALL = EngineOptions(  # so that checkpoints, new extents and new journal segments come several times a second
+    extent_bytes_target=256 << 10,
+    block_bytes_max=512 << 10,
+    memory_table_bytes=64 << 10,
+    log_bytes=192 << 10,
+    page_bytes=4 << 10,
+    journal_segment_bytes=128 << 10,
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One write: its number, what it is, and which row or how many rows it is about."""
+
+    number: int
+    kind: str
+    about: int
+
+
+def value_of(turn: int, number: int) -> int:
+    """Later writes have greater values, over all turns."""
+    return turn * 1_000_000 + number
+
+
+def entity(partition: str, row: str, value: int) -> Entity:
+    """A row whose text follows from its value."""
+    return Entity(
+        Key(partition, row), {"v": Property(EdmType.INT64, value), "t": Property(EdmType.STRING, text_of(value))}
+    )
+
+
+def text_of(value: int) -> str:
+    """Up to some thousand characters."""
+    return f"{value}," * (value * 2654435761 % 400)
+
+
+def rounds(turn: int) -> Iterator[list[Step]]:
+    """Writes without end, in rounds; those of a round are under way at once."""
+    chance = Random(f"rounds {turn}")
+    number, inserted = 0, [0]
+    while True:
+        steps = []
+        for _ in range(chance.choice((1, 1, 1, 8, 40, 200))):
+            number += 1
+            kind = chance.choice(("insert", "insert", "insert", "hot", "group", "delete"))
+            about = chance.randrange(HOT_ROWS) if kind == "hot" else chance.choice((2, 5, 30))
+            if kind == "delete":
+                if len(inserted) < 2:
+                    continue
+                about = inserted.pop(chance.randrange(1, len(inserted)))
+            steps.append(Step(number, kind, about))
+        inserted += [step.number for step in steps if step.kind == "insert"]  # acknowledged before the next round
+        yield steps
+
+
+def operation(turn: int, step: Step) -> Operation:
+    """What a step sends."""
+    value = value_of(turn, step.number)
+    match step.kind:
+        case "insert":
+            return Insert(TABLE, entity(f"p{turn}", f"{step.number:06}", value))
+        case "hot":
+            return InsertOrReplace(TABLE, entity("hot", f"{step.about}", value))
+        case "group":
+            writes = (Insert(TABLE, entity(f"g{turn}-{step.number:06}", f"{i:02}", value)) for i in range(step.about))
+            return Group(tuple(writes))
+        case _:
+            return Delete(TABLE, Key(f"p{turn}", f"{step.about:06}"))
+
+
+def say(text: str) -> None:
+    """One line, at once and in one piece."""
+    os.write(1, f"{text}\n".encode())
+
+
+def work(store: EmbeddedStore, turn: int) -> None:
+    """Writes until the end comes."""
+
+    async def one(step: Step) -> None:
+        outcome = await store.perform(operation(turn, step))
+        say(str(step.number) if outcome.ok else f"refused {step} {outcome}")
+
+    for steps in rounds(turn):
+        if len(steps) == 1:
+            outcome = store.execute(operation(turn, steps[0]))
+            say(str(steps[0].number) if outcome.ok else f"refused {steps[0]} {outcome}")
+        else:
+            store.run_all([one(step) for step in steps])
+
+
+def main(directory: Path, turn: int) -> None:
+    """See the top of this file."""
+    say("ready")
+    sys.stdin.readline()
+    store = open_directory(directory, options=SMALL)
+    if not turn:
+        store.execute(CreateTable(TABLE))
+    say("open")
+    work(store, turn)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
