@@ -1,18 +1,20 @@
-"""The process that is killed: writes to a store on real files as fast as it can, and says what was acknowledged.
+"""The processes that are killed: they write to a store on real files as fast as they can, and note what was answered.
 
-    python -m tests.engine.machine.killed DIRECTORY TURN
+    python -m tests.engine.machine.killed
 
-It prints ``ready`` when it is loaded, waits for a line, prints ``open`` when the store serves, then the number of each
-write whose acknowledgement came. What a write of a number is follows from turn and number alone.
+For each line of its input, turn, directory and notes apart by tabs, a process is forked that opens the store, and its number is printed;
+``ended`` when it is dead. The process adds a line to the file of notes, at once and in one piece: ``open`` when the
+store serves, then the number of each write whose acknowledgement came. What a write of a number is follows from turn
+and number alone.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from random import Random
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
@@ -93,12 +95,7 @@ def operation(turn: int, step: Step) -> Operation:
             return Delete(TABLE, Key(f"p{turn}", f"{step.about:06}"))
 
 
-def say(text: str) -> None:
-    """One line, at once and in one piece."""
-    os.write(1, f"{text}\n".encode())
-
-
-def work(store: EmbeddedStore, turn: int) -> None:
+def work(store: EmbeddedStore, turn: int, say: Callable[[str], None]) -> None:
     """Writes until the end comes."""
 
     async def one(step: Step) -> None:
@@ -113,16 +110,35 @@ def work(store: EmbeddedStore, turn: int) -> None:
             store.run_all([one(step) for step in steps])
 
 
-def main(directory: Path, turn: int) -> None:
+def live(turn: int, directory: str, notes: str) -> None:
+    """The life of one process."""
+    descriptor = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+
+    def say(text: str) -> None:
+        os.write(descriptor, f"{text}\n".encode())
+
+    try:
+        store = open_directory(directory, options=SMALL)
+        if not turn:
+            store.execute(CreateTable(TABLE))
+        say("open")
+        work(store, turn, say)
+    except BaseException:
+        say("refused: " + traceback.format_exc().replace("\n", " | "))
+
+
+def main() -> None:
     """See the top of this file."""
-    say("ready")
-    sys.stdin.readline()
-    store = open_directory(directory, options=SMALL)
-    if not turn:
-        store.execute(CreateTable(TABLE))
-    say("open")
-    work(store, turn)
+    for line in sys.stdin:
+        turn, directory, notes = line.split("\t")
+        process = os.fork()
+        if not process:
+            live(int(turn), directory, notes.rstrip("\n"))
+            os._exit(1)
+        os.write(1, f"{process}\n".encode())
+        os.waitpid(process, 0)
+        os.write(1, b"ended\n")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main()

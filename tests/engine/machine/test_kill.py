@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -83,8 +84,9 @@ class Told:
 
 def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     counts: Counter[str] = Counter()
-    for number in range(DIRECTORIES):
-        _kill_again_and_again(tmp_path / str(number), number, counts)
+    with _forker() as forker:
+        for seed in range(DIRECTORIES):
+            _kill_again_and_again(forker, tmp_path / str(seed), Random(f"kill {seed}"), counts)
     if FULL:
         with capsys.disabled():
             sys.stdout.write(f"\nkill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
@@ -93,23 +95,13 @@ def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, capsys: pytest
     assert counts["kills while it was opened"] and counts["kills while it wrote"]
 
 
-def _kill_again_and_again(directory: Path, seed: int, counts: Counter[str]) -> None:
-    chance = Random(f"kill {seed}")
+def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance: Random, counts: Counter[str]) -> None:
     told = Told()
-    waiting = _start(directory, 0)
     for turn in range(KILLS_OF_A_DIRECTORY):
-        child, waiting = waiting, None
-        try:
-            if turn + 1 < KILLS_OF_A_DIRECTORY:
-                waiting = _start(directory, turn + 1)  # it is loaded while this one works
-            early = turn > 0 and chance.random() < 0.25
-            lines = _killed(child, chance.uniform(0, 0.3), early)
-            counts["kills while it was opened" if "open" not in lines else "kills while it wrote"] += 1
-        except BaseException:
-            for process in (child, waiting):
-                if process is not None:
-                    process.kill()
-            raise
+        notes = directory.with_suffix(f".{turn}")
+        early = turn > 0 and chance.random() < 0.25
+        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, chance.uniform(0, 0.3), early)
+        counts["kills while it wrote" if "open" in lines else "kills while it was opened"] += 1
         assert not [line for line in lines if line.startswith("refused")], lines[-1]
         told.acked[turn] |= {int(line) for line in lines if line.isdigit()}
         counts["kills"] += 1
@@ -123,27 +115,34 @@ def _kill_again_and_again(directory: Path, seed: int, counts: Counter[str]) -> N
                 store.check()
 
 
-def _start(directory: Path, turn: int) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "tests.engine.machine.killed", str(directory), str(turn)]
-    return subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment, bufsize=1
-    )
+@contextmanager
+def _forker() -> Iterator[subprocess.Popen[str]]:
+    """What starts the processes that are killed: it has loaded everything, so that each of them is there at once."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.engine.machine.killed"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, bufsize=1) as forker:
+        yield forker
+        assert forker.stdin is not None
+        forker.stdin.close()
 
 
-def _killed(child: subprocess.Popen[str], after_s: float, early: bool) -> list[str]:
-    """Lets a process go, kills it so long after it was open (``early``: after it began to open); all that it said."""
-    with child:
-        assert child.stdin is not None and child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-        child.stdin.write("go\n")
-        child.stdin.flush()
-        lines = []
-        if not early:
-            lines.append(child.stdout.readline().rstrip())
+def _killed(forker: subprocess.Popen[str], line: str, notes: Path, after_s: float, early: bool) -> list[str]:
+    """Starts a process, kills it so long after it was open (``early``: it began to open); all that it noted."""
+    assert forker.stdin is not None and forker.stdout is not None
+    forker.stdin.write(f"{line}\n")
+    process = int(forker.stdout.readline())
+    try:
+        patience_s = time.monotonic() + 60
+        while not early and not (notes.exists() and notes.stat().st_size):
+            assert time.monotonic() < patience_s, "it does not open"
+            time.sleep(0.002)
         time.sleep(after_s)
-        child.send_signal(signal.SIGKILL)
-        return [*lines, *child.stdout.read().split("\n")[:-1]]
+    finally:
+        with suppress(ProcessLookupError):  # it has ended by itself, and noted why
+            os.kill(process, signal.SIGKILL)
+        assert forker.stdout.readline() == "ended\n"
+    return notes.read_text().split("\n")[:-1] if notes.exists() else []
 
 
 def _rows(store: EmbeddedStore) -> dict[tuple[str, str], Entity]:
