@@ -2,10 +2,10 @@
 
     python -m tests.engine.machine.killed
 
-For each line of its input, turn, directory and notes apart by tabs, a process is forked that opens the store, and its number is printed;
-``ended`` when it is dead. The process adds a line to the file of notes, at once and in one piece: ``open`` when the
-store serves, then the number of each write whose acknowledgement came. What a write of a number is follows from turn
-and number alone.
+For each line of its input (turn, directory and file of notes, with tabs between) a process is forked that opens the
+store, and its number is printed; ``ended`` when it is dead. The process adds lines to the file of notes, each at once
+and in one piece: ``open`` when the store serves, then the number of each write whose acknowledgement came. What a write
+of a number is follows from turn and number alone.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, capsys: pytest
         with capsys.disabled():
             sys.stdout.write(f"\nkill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
     assert counts["kills"] == DIRECTORIES * KILLS_OF_A_DIRECTORY
-    assert counts["acknowledged"] > 20 * counts["kills"]
+    assert counts["acknowledged"] > 3 * counts["kills"]
     assert counts["kills while it was opened"] and counts["kills while it wrote"]
 
 
@@ -99,8 +99,8 @@ def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance
     told = Told()
     for turn in range(KILLS_OF_A_DIRECTORY):
         notes = directory.with_suffix(f".{turn}")
-        early = turn > 0 and chance.random() < 0.25
-        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, chance.uniform(0, 0.3), early)
+        least = chance.choice((0, 1, 1, 5, 60)) if turn else 60  # notes; at the first turn it makes the table
+        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, least, chance.uniform(0, 0.25))
         counts["kills while it wrote" if "open" in lines else "kills while it was opened"] += 1
         assert not [line for line in lines if line.startswith("refused")], lines[-1]
         told.acked[turn] |= {int(line) for line in lines if line.isdigit()}
@@ -127,14 +127,14 @@ def _forker() -> Iterator[subprocess.Popen[str]]:
         forker.stdin.close()
 
 
-def _killed(forker: subprocess.Popen[str], line: str, notes: Path, after_s: float, early: bool) -> list[str]:
-    """Starts a process, kills it so long after it was open (``early``: it began to open); all that it noted."""
+def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, after_s: float) -> list[str]:
+    """Starts a process, kills it so long after it noted so much (0: after it began to open); all that it noted."""
     assert forker.stdin is not None and forker.stdout is not None
     forker.stdin.write(f"{line}\n")
     process = int(forker.stdout.readline())
     try:
         patience_s = time.monotonic() + 60
-        while not early and not (notes.exists() and notes.stat().st_size):
+        while len(_lines(notes)) < least:
             assert time.monotonic() < patience_s, "it does not open"
             time.sleep(0.002)
         time.sleep(after_s)
@@ -142,7 +142,11 @@ def _killed(forker: subprocess.Popen[str], line: str, notes: Path, after_s: floa
         with suppress(ProcessLookupError):  # it has ended by itself, and noted why
             os.kill(process, signal.SIGKILL)
         assert forker.stdout.readline() == "ended\n"
-    return notes.read_text().split("\n")[:-1] if notes.exists() else []
+    return _lines(notes)
+
+
+def _lines(notes: Path) -> list[str]:
+    return notes.read_text().splitlines() if notes.exists() else []
 
 
 def _rows(store: EmbeddedStore) -> dict[tuple[str, str], Entity]:
