@@ -70,7 +70,7 @@ def open_directory(
     try:
         kept = _run(world, _kept(world, Path(path), replicas))
         layout = Layout(extent_nodes=kept.extent_nodes, servers=kept.servers)
-        stamp = Stamp(world, replace(options, replicas=kept.replicas), layout, capacity)
+        stamp = Stamp(world, replace(options, replicas=kept.replicas), layout, capacity=capacity)
         _run(world, _started(world, stamp))
     except BaseException:
         world.close()
@@ -116,7 +116,7 @@ def open_virtual(
             table_limits = replace(table_limits, page_examined=max(1, examined))
     world = Simulator(seed, network=network)
     try:
-        stamp = Stamp(world, options, layout, capacity)
+        stamp = Stamp(world, options, layout, capacity=capacity)
         world.run(stamp.start(), limit_ns=START_NS)
     except BaseException:
         world.close()

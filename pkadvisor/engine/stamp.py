@@ -10,10 +10,12 @@ The same stamp stands in a ``Simulator`` and in a ``Machine``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
@@ -57,8 +59,14 @@ class Stamp:
     """
 
     def __init__(
-        self, world: World, options: EngineOptions, layout: Layout | None = None, capacity: Capacity | None = None
+        self,
+        world: World,
+        options: EngineOptions,
+        layout: Layout | None = None,
+        policy: Callable[[EngineOptions], Policy] = Balancer,
+        capacity: Capacity | None = None,
     ) -> None:
+        self._policy = policy
         self.world, self.options, self.layout = world, options, layout or Layout()
         self.capacity = capacity
         self.streams = lay_out(
@@ -97,7 +105,9 @@ class Stamp:
     def _add_manager(self, name: str) -> None:
         async def boot() -> None:
             streams, boundaries = self.streams.client(name), self.layout.boundaries
-            manager = PartitionManager(self.world, name, LOCKS, streams, self.options, boundaries, self.capacity)
+            manager = PartitionManager(
+                self.world, name, LOCKS, streams, self.options, boundaries, self._policy, self.capacity
+            )
             self.managers[name] = manager
             await manager.boot()
 

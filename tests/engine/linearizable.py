@@ -189,13 +189,17 @@ class _Visited:
     it is not tried.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, left: list[int]) -> None:
         self._used: dict[tuple[State, int], list[int]] = {}
+        self._left = left
 
     def is_new(self, configuration: Configuration) -> bool:
         """Whether it is worth a try; notes it."""
         state, known, lost = configuration
         found = self._used.setdefault((state, known), [])
+        self._left[0] -= 1 + len(found)
+        if self._left[0] < 0:
+            raise Undecided("too many configurations")
         if any(other & lost == other for other in found):
             return False
         found.append(lost)
@@ -207,8 +211,20 @@ class _Visited:
 
 
 def _after(place: _Return, start: Configuration, model: Model, visited: _Visited) -> Iterator[Configuration]:
-    """Configurations after a return, those first before which the fewest other operations had their moment."""
+    """Configurations after a return, those first before which the fewest other operations had their moment.
+
+    An operation under way that changes nothing has its moment as soon as its answer is right: that hinders nobody. Of
+    lost operations that do the same the first called goes first.
+    """
     operation, bit, known, lost = place
+
+    def settled(state: State, had: int, used: int) -> Configuration:
+        for other, other_bit in (*known, (operation, bit)):
+            if not had & other_bit and tuple(model.step(state, other.call, other.answer)) == (state,):
+                had |= other_bit
+        return state, had, used
+
+    start = settled(*start)
     if start[1] & bit:  # it had its moment before
         yield start[0], start[1] & ~bit, start[2]
         return
@@ -222,19 +238,25 @@ def _after(place: _Return, start: Configuration, model: Model, visited: _Visited
             for other, other_bit in known:
                 if not had & other_bit:
                     for following in model.step(state, other.call, other.answer):
-                        deeper.append((following, had | other_bit, used))
+                        deeper.append(settled(following, had | other_bit, used))
+            tried: list[Any] = []
             for other, other_bit in lost:
-                if not used & other_bit:
+                if not used & other_bit and other.call not in tried:
+                    tried.append(other.call)
                     for following in model.step(state, other.call, LOST):
                         if following != state:
-                            deeper.append((following, had, used | other_bit))
+                            deeper.append(settled(following, had, used | other_bit))
         level = [configuration for configuration in deeper if visited.is_new(configuration)]
+        for configuration in [each for each in level if each[1] & bit]:
+            yield configuration[0], configuration[1] & ~bit, configuration[2]
+        level = [each for each in level if not each[1] & bit]
 
 
 def search(operations: Sequence[Operation], model: Model, steps_max: int = 5_000_000) -> Violation | None:
     """Looks for an order of one key's operations; None where there is one, else the answer that none explains."""
     returns = _returns(operations)
-    visited = [_Visited() for _ in range(len(returns) + 1)]
+    left = [steps_max]
+    visited = [_Visited(left) for _ in range(len(returns) + 1)]
     start: Configuration = (model.initial(), 0, 0)
     visited[0].is_new(start)
     ways = [_after(returns[0], start, model, visited[0])] if returns else []

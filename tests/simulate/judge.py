@@ -1,16 +1,19 @@
 """Whether what the clients saw can be: linearizable per entity (T1, T4, T8, T9), groups whole (T2), pages ordered (T5).
 
 A page is a read of each entity in the range that it covers, the absent ones too: all at one moment between its call and
-its return (T3 in part; ``tests/engine/partition`` holds pages against a sequence number). The rows of ``GROUP_ROWS``
-are one register: they are written together only, and every page must show them with the same number.
+its return (T3 in part; ``tests/engine/partition`` holds pages against a sequence number). A key between the last row of
+a page and the first row of the next was absent at some moment between the call of the one and the return of the other.
+The rows of a group are one register: they are written together only, and every page must show them with the same
+number.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from pkadvisor.table.store import (
+    CreateTable,
     Delete,
     Entity,
     Get,
@@ -25,10 +28,13 @@ from pkadvisor.table.store import (
     Update,
 )
 from tests.engine.linearizable import LOST, Operation, search
-from tests.simulate.workload import GROUP_ROWS, TABLE, Call, Mix
+from tests.simulate.workload import TABLES, Call, Mix, padding
 
 ABSENT = 0
 """The state of an entity that is not there; states are the numbers that writes carry."""
+
+NEVER_SHOWN = -1
+"""The number of all writes whose answers were lost and that nobody ever saw: which of them it was matters to nobody."""
 
 
 class Numbered:
@@ -63,12 +69,20 @@ class Numbered:
         return 204, number
 
 
+Part: TypeAlias = tuple[Hashable, Any, Any, int]
+"""An operation on one register: register, call, answer, and the call with which its interval begins."""
+
+
 def judge(calls: Sequence[Call], mix: Mix) -> int:
     """Raises AssertionError where no order explains what was seen; how many operations were judged."""
+    _check_values(calls, mix)
     _check_tags(calls)
     operations = _operations(calls, mix)
+    shown = _shown(operations, _writers(calls))
     by_key: dict[Hashable, list[Operation]] = {}
     for operation in operations:
+        if operation.answer is LOST and operation.call[1] not in shown:
+            operation.call = (operation.call[0], NEVER_SHOWN, operation.call[2])
         by_key.setdefault(operation.key, []).append(operation)
     model = Numbered(_writers(calls))
     for key in sorted(by_key, key=str):
@@ -83,6 +97,21 @@ def _number(entity: Entity) -> int:
     return value
 
 
+def _shown(operations: Sequence[Operation], writers: dict[str, int]) -> set[int]:
+    """The numbers that matter: those that some read showed, and those whose tags somebody had."""
+    read = {operation.answer for operation in operations if operation.call[0] == "read"}
+    return {ABSENT, *read, *writers.values()}
+
+
+def _check_values(calls: Sequence[Call], mix: Mix) -> None:
+    """Every entity is whole: what it carries is what its number says."""
+    for call in calls:
+        for entity in call.outcome.entities if call.outcome is not None else ():
+            more = padding(_number(entity), mix.padding_bytes)
+            assert set(entity.properties) == {"v", "p"} if more else {"v"}, f"{entity.key} with other properties"
+            assert not more or entity.properties["p"].value == more, f"{entity.key} carries another one's value"
+
+
 def _writers(calls: Sequence[Call]) -> dict[str, int]:
     found: dict[str, int] = {}
     for call in calls:
@@ -91,27 +120,29 @@ def _writers(calls: Sequence[Call]) -> dict[str, int]:
             continue
         match call.operation:
             case Insert() | Update() | Merge() | InsertOrReplace() | InsertOrMerge():
-                found[f"{call.operation.entity.key}{outcome.etags[0]}"] = _number(call.operation.entity)
+                key = call.operation.table, call.operation.entity.key
+                found[_tag(key, outcome.etags[0])] = _number(call.operation.entity)
             case Get() | Query():
                 for entity in outcome.entities:
-                    found[f"{entity.key}{entity.etag}"] = _number(entity)
+                    found[_tag((call.operation.table, entity.key), entity.etag)] = _number(entity)
     return found
 
 
 def _check_tags(calls: Sequence[Call]) -> None:
     """Every change gives a new tag (T4): one tag of an entity never stands for two numbers."""
-    seen: dict[tuple[Key, str], int] = {}
+    seen: dict[tuple[str, Key, str], int] = {}
     for call in calls:
         outcome = call.outcome
-        if outcome is None or not outcome.ok:
+        if outcome is None or not outcome.ok or isinstance(call.operation, CreateTable):
             continue
+        table = call.operation.writes[0].table if isinstance(call.operation, Group) else call.operation.table
         shown: list[tuple[Key, str, int]] = [(e.key, e.etag, _number(e)) for e in outcome.entities]
         if isinstance(call.operation, Insert | Update | Merge | InsertOrReplace | InsertOrMerge):
             entity = call.operation.entity
             shown.append((entity.key, outcome.etags[0], _number(entity)))
         for key, tag, number in shown:
             assert tag, f"{key} came without an ETag"
-            assert seen.setdefault((key, tag), number) == number, f"T4: {tag} of {key} stands for two changes"
+            assert seen.setdefault((table, key, tag), number) == number, f"T4: {tag} of {key} stands for two changes"
 
 
 def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
@@ -125,7 +156,7 @@ def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
         (returned if end else called)[index] = place
     found: list[Operation] = []
     for index, call in enumerate(calls):
-        for key, what, answer in _parts(call, mix):
+        for key, what, answer, began in _parts(call, index, mix):
             lost = call.outcome is None
             # Parts of one call share its places: each key is judged alone, so they never meet.
             found.append(
@@ -133,7 +164,7 @@ def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
                     str(call.client),
                     key,
                     what,
-                    called[index],
+                    called[began],
                     None if lost else returned[index],
                     LOST if lost else answer,
                 )
@@ -141,85 +172,91 @@ def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
     return found
 
 
-def _parts(call: Call, mix: Mix) -> list[tuple[Hashable, Any, Any]]:
-    """The operation as operations on single registers: (register, call, answer)."""
+def _parts(call: Call, index: int, mix: Mix) -> list[Part]:
+    """The operation as operations on single registers."""
     outcome = call.outcome
     if outcome is not None and outcome.status == 503:
         return []  # surely not carried out
+    if isinstance(call.operation, Query):
+        return [] if outcome is None else _page(call, call.operation, outcome, index, mix)
+    return [(*part, index) for part in _single(call.operation, outcome, mix)]
+
+
+def _single(operation: Any, outcome: Outcome | None, mix: Mix) -> list[tuple[Hashable, Any, Any]]:
     status = 0 if outcome is None else outcome.status
-    match call.operation:
-        case Insert(entity=entity):
-            return [(entity.key, ("insert", _number(entity), "*"), status)]
-        case InsertOrReplace(entity=entity) | InsertOrMerge(entity=entity):
-            return [(entity.key, ("put", _number(entity), "*"), status)]
-        case Update(entity=entity, if_match=tag) | Merge(entity=entity, if_match=tag):
-            return [(entity.key, ("update", _number(entity), _tag(entity.key, tag)), status)]
-        case Delete(key=key, if_match=tag):
-            return [(key, ("update", ABSENT, _tag(key, tag)), status)]
-        case Get(key=key):
+    match operation:
+        case Insert(table=table, entity=entity):
+            return [((table, entity.key), ("insert", _number(entity), "*"), status)]
+        case InsertOrReplace(table=table, entity=entity) | InsertOrMerge(table=table, entity=entity):
+            return [((table, entity.key), ("put", _number(entity), "*"), status)]
+        case Update(table=table, entity=entity, if_match=tag) | Merge(table=table, entity=entity, if_match=tag):
+            key = table, entity.key
+            return [(key, ("update", _number(entity), _tag(key, tag)), status)]
+        case Delete(table=table, key=key, if_match=tag):
+            return [((table, key), ("update", ABSENT, _tag((table, key), tag)), status)]
+        case Get(table=table, key=key):
             if outcome is None:
                 return []
             seen = _number(outcome.entities[0]) if outcome.ok else ABSENT
             assert outcome.ok or outcome.status == 404, f"a read is answered {outcome.status} {outcome.code}"
-            return [(key, ("read", 0, ""), seen)]
+            assert outcome.code != "TableNotFound", "T1: the table is there"
+            return [((table, key), ("read", 0, ""), seen)]
         case Group(writes=writes):
-            return _group(writes, outcome)
-        case Query():
-            return [] if outcome is None else _page(call.operation, outcome, mix)
+            return _group(writes, outcome, mix)
         case _:
             return []
 
 
-def _tag(key: Key, tag: str) -> str:
+def _tag(key: tuple[str, Key], tag: str) -> str:
     return tag if tag == "*" else f"{key}{tag}"
 
 
-def _group(writes: Sequence[Any], outcome: Outcome | None) -> list[tuple[Hashable, Any, Any]]:
-    bad = len(writes) > len(GROUP_ROWS)
+def _group(writes: Sequence[Any], outcome: Outcome | None, mix: Mix) -> list[tuple[Hashable, Any, Any]]:
+    bad = len(writes) > mix.group
     if bad:
         if outcome is not None:
             assert outcome.status == 404, f"T2: a group with a refused write answers {outcome.status} {outcome.code}"
-            assert outcome.failed_index == len(GROUP_ROWS), "T2: the failed write is named"
+            assert outcome.failed_index == mix.group, "T2: the failed write is named"
         return []
     partition = writes[0].entity.key.partition_key
     status = 204 if outcome is not None and outcome.ok else (0 if outcome is None else outcome.status)
-    return [((partition, "group"), ("put", _number(writes[0].entity), "*"), status)]
+    return [((writes[0].table, partition, "group"), ("put", _number(writes[0].entity), "*"), status)]
 
 
-def _page(query: Query, outcome: Outcome, mix: Mix) -> list[tuple[Hashable, Any, Any]]:
+def _page(call: Call, query: Query, outcome: Outcome, index: int, mix: Mix) -> list[Part]:
     assert outcome.ok, f"a query is answered {outcome.status} {outcome.code}"
     shown = [entity.key for entity in outcome.entities]
     assert shown == sorted(set(shown)), "T5: the keys of a page rise, none comes twice"
     assert len(shown) <= (query.top or 1_000), "T6: a page holds no more than it may"
     wanted = [key for key in _universe(mix) if _matches(query, key)]
     assert set(shown) <= set(wanted), "a page shows what was asked for"
-    low = shown[0] if query.continuation and shown else Key("", "")
-    if query.continuation and not shown:
-        return []
+    walked = call.walked
+    if walked is not None and walked.last is not None:
+        wanted = [key for key in wanted if key > walked.last]
+        assert not shown or shown[0] > walked.last, "T5: the keys of a walk rise, none comes twice"
     if outcome.continuation:  # it may end anywhere behind its last row: only up to there is said
-        if not shown:
-            return []
-        wanted = [key for key in wanted if key <= shown[-1]]
+        wanted = [key for key in wanted if key <= shown[-1]] if shown else []
     numbers = {entity.key: _number(entity) for entity in outcome.entities}
-    found: list[tuple[Hashable, Any, Any]] = []
+    found: list[Part] = []
     groups: dict[str, list[int]] = {}
     for key in wanted:
-        if key < low:
-            continue
-        number = numbers.get(key, ABSENT)
-        if key.row_key in GROUP_ROWS:
-            groups.setdefault(key.partition_key, []).append(number)
+        # What a page of a walk does not show before its first row may have been passed over by the pages before.
+        between = walked is not None and (not shown or key < shown[0])
+        if key.row_key.startswith("g"):
+            if not between:
+                groups.setdefault(key.partition_key, []).append(numbers.get(key, ABSENT))
         else:
-            found.append((key, ("read", 0, ""), number))
+            began = walked.since if between and walked is not None else index
+            found.append(((query.table, key), ("read", 0, ""), numbers.get(key, ABSENT), began))
     for partition, members in groups.items():
         assert len(set(members)) == 1, f"T2: a page of {partition} shows a part of a group: {members}"
-        if len(members) == len(GROUP_ROWS):
-            found.append(((partition, "group"), ("read", 0, ""), members[0]))
+        if len(members) == mix.group:
+            found.append(((query.table, partition, "group"), ("read", 0, ""), members[0], index))
     return found
 
 
 def _universe(mix: Mix) -> list[Key]:
-    rows = sorted([f"r{i}" for i in range(mix.rows)] + list(GROUP_ROWS))
+    rows = sorted([f"r{i:02}" for i in range(mix.rows)] + list(mix.group_rows()))
     return [Key(partition, row) for partition in sorted(f"p{i}" for i in range(mix.partitions)) for row in rows]
 
 
@@ -231,4 +268,4 @@ def _matches(query: Query, key: Key) -> bool:
     return key.partition_key == wanted if operator == "eq" else key.partition_key > wanted
 
 
-assert TABLE.isalnum(), "a table's name"
+assert all(table.isalnum() for table in TABLES), "a table's name"

@@ -7,7 +7,7 @@ before its next operation; an answer that never comes leaves the operation *mayb
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from pkadvisor.engine.worlds.world import EngineError, World
@@ -29,9 +29,13 @@ from pkadvisor.table.store import (
     Update,
 )
 
-TABLE = "sim"
-GROUP_ROWS = tuple(f"g{i}" for i in range(4))
-"""Rows that are only ever written together, all with the same number."""
+TABLES = ("sim", "other")
+PAGES_MAX = 60
+"""Pages of one walk, at most: a walk among writers need not end."""
+TRIES = 3
+GROUP_BYTES = 40_000
+WALKS = (2, 5)
+"""``top`` of walks, and of nothing else."""
 
 Execute = Callable[[Operation], Awaitable[Outcome]]
 
@@ -45,6 +49,16 @@ class Call:
     called_ns: int
     returned_ns: int | None = None
     outcome: Outcome | None = None
+    walked: Walked | None = None
+    """Of a page that follows others: how far those came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """How far a walk from page to page came: the last key shown (None: none yet), and the call that showed it."""
+
+    last: Key | None
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +71,10 @@ class Mix:
     rows: int
     think_ns: int
     weights: tuple[tuple[str, int], ...]
+    tables: int = 1
+    group: int = 4
+    """Rows ``g…`` of each partition that are only ever written together, all with the same number."""
+    padding_bytes: int = 0
 
     @staticmethod
     def draw(chance: Random, operations: int) -> Mix:
@@ -71,22 +89,36 @@ class Mix:
             "get",
             "query",
             "scan",
+            "walk",
             "group",
             "bad group",
         )
         weights = tuple((kind, chance.choice((0, 1, 1, 2, 5))) for kind in kinds)
         if not any(weight for kind, weight in weights if kind in ("insert", "replace", "upsert")):
             weights = (*weights, ("upsert", 2))
-        if not any(weight for kind, weight in weights if kind in ("get", "query", "scan")):
+        if not any(weight for kind, weight in weights if kind in ("get", "query", "scan", "walk")):
             weights = (*weights, ("get", 2))
+        group = chance.choice((2, 4, 12, 40))
         return Mix(
             clients=chance.choice((1, 2, 3, 5, 8)),
             operations=operations,
             partitions=chance.choice((1, 2, 4, 9)),
-            rows=chance.choice((1, 3, 8)),
+            rows=chance.choice((1, 3, 8, 40)),
             think_ns=chance.choice((0, 5_000_000, 50_000_000, 300_000_000, 1_000_000_000)),
             weights=weights,
+            tables=chance.choice((1, 1, 2)),
+            group=group,
+            padding_bytes=min(chance.choice((0, 0, 100, 1_000, 5_000)), GROUP_BYTES // group),
         )
+
+    def group_rows(self) -> tuple[str, ...]:
+        """The RowKeys of a group, in order."""
+        return tuple(f"g{i:02}" for i in range(self.group))
+
+
+def padding(number: int, size: int) -> str:
+    """What a value of this number carries besides it: nobody else's."""
+    return f"{number}/".ljust(size, "x") if size else ""
 
 
 @dataclass(slots=True)
@@ -100,7 +132,7 @@ class Clients:
     calls: list[Call] = field(default_factory=list)
     left: int = 0
     _number: int = 0
-    _etags: dict[Key, list[str]] = field(default_factory=dict)
+    _etags: dict[tuple[str, Key], list[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
         """Runs all of them to their end."""
@@ -110,13 +142,45 @@ class Clients:
     async def _client(self, number: int) -> None:
         while self.left > 0:
             self.left -= 1
-            await self.call(number, self._draw())
-            if self.mix.think_ns:
-                await self.world.sleep(self.chance.randrange(self.mix.think_ns))
+            operation = self._draw()
+            if isinstance(operation, Query):
+                await self._walk(number, operation)
+            else:
+                await self.call(number, operation)
+            await self._think()
 
-    async def call(self, client: int, operation: Operation) -> Outcome | None:
+    async def _think(self) -> None:
+        if self.mix.think_ns:
+            await self.world.sleep(self.chance.randrange(self.mix.think_ns))
+
+    async def _walk(self, client: int, query: Query) -> None:
+        """Reads the first page; as a walk the pages behind it too, each some time after the one before."""
+        pages = PAGES_MAX if query.top in WALKS else 1
+        walked: Walked | None = None
+        for _ in range(pages):
+            outcome, walked = await self.page(client, query, walked)
+            if outcome is None or not outcome.ok or not outcome.continuation or self.left <= 0:
+                return
+            self.left -= 1
+            query = replace(query, continuation=outcome.continuation)
+            await self._think()
+
+    async def page(self, client: int, query: Query, walked: Walked | None) -> tuple[Outcome | None, Walked | None]:
+        """A page of a walk, asked for until it comes; what came, and how far the walk is now."""
+        for _ in range(TRIES):
+            place = len(self.calls)
+            outcome = await self.call(client, query, walked)
+            if outcome is not None and outcome.ok:
+                if outcome.continuation and not outcome.entities:
+                    self.world.event("empty page with token")
+                if outcome.entities or walked is None:
+                    walked = Walked(outcome.entities[-1].key if outcome.entities else None, place)
+                return outcome, walked
+        return outcome, walked
+
+    async def call(self, client: int, operation: Operation, walked: Walked | None = None) -> Outcome | None:
         """Makes a call and writes down what came of it."""
-        call = Call(client, operation, self.world.now_ns())
+        call = Call(client, operation, self.world.now_ns(), walked=walked)
         self.calls.append(call)
         try:
             outcome = await self.execute(operation)
@@ -128,46 +192,69 @@ class Clients:
         self._remember(operation, outcome)
         return outcome
 
+    def unanswered(self) -> dict[Key, None]:
+        """The keys of writes that no answer came to: they may be carried out at any time."""
+        keys: dict[Key, None] = {}
+        for call in self.calls:
+            if call.returned_ns is None:
+                writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
+                for write in writes:
+                    match write:
+                        case Insert(entity=entity) | InsertOrReplace(entity=entity) | InsertOrMerge(entity=entity):
+                            keys[entity.key] = None
+                        case Update(entity=entity) | Merge(entity=entity):
+                            keys[entity.key] = None
+                        case Delete(key=key):
+                            keys[key] = None
+        return keys
+
     # ------------------------------------------------------------------------------------------ what is asked
 
     def _draw(self) -> Operation:
         kinds = [kind for kind, _ in self.mix.weights]
         kind = self.chance.choices(kinds, [weight for _, weight in self.mix.weights])[0]
         partition = f"p{self.chance.randrange(self.mix.partitions)}"
-        key = Key(partition, f"r{self.chance.randrange(self.mix.rows)}")
+        key = Key(partition, f"r{self.chance.randrange(self.mix.rows):02}")
+        table = TABLES[self.chance.randrange(self.mix.tables)]
         match kind:
             case "insert":
-                return Insert(TABLE, self.entity(key))
+                return Insert(table, self.entity(key))
             case "update":
-                return Update(TABLE, self.entity(key), self._etag(key))
+                return Update(table, self.entity(key), self._etag(table, key))
             case "merge":
-                return Merge(TABLE, self.entity(key), self._etag(key))
+                return Merge(table, self.entity(key), self._etag(table, key))
             case "replace":
-                return InsertOrReplace(TABLE, self.entity(key))
+                return InsertOrReplace(table, self.entity(key))
             case "upsert":
-                return InsertOrMerge(TABLE, self.entity(key))
+                return InsertOrMerge(table, self.entity(key))
             case "delete":
-                return Delete(TABLE, key, self._etag(key))
+                return Delete(table, key, self._etag(table, key))
             case "get":
-                return Get(TABLE, key)
+                return Get(table, key)
             case "query":
-                return Query(TABLE, f"PartitionKey eq '{partition}'", top=self.chance.choice((None, None, 1, 3)))
+                return Query(table, f"PartitionKey eq '{partition}'", top=self.chance.choice((None, None, 1, 3)))
             case "scan":
-                return Query(TABLE, self.chance.choice(("", "PartitionKey gt 'p1'")))
+                return Query(table, self.chance.choice(("", "PartitionKey gt 'p1'")))
+            case "walk":
+                of = self.chance.choice(("", f"PartitionKey eq '{partition}'", "PartitionKey gt 'p1'"))
+                return Query(table, of, top=self.chance.choice(WALKS))
             case _:
-                entity = self.entity(Key(partition, GROUP_ROWS[0]))
-                writes = [InsertOrReplace(TABLE, Entity(Key(partition, r), entity.properties)) for r in GROUP_ROWS]
+                rows = self.mix.group_rows()
+                entity = self.entity(Key(partition, rows[0]))
+                writes = [InsertOrReplace(table, Entity(Key(partition, r), entity.properties)) for r in rows]
                 if kind == "bad group":  # its last write is refused, so nothing of it may ever be seen
-                    return Group((*writes, Update(TABLE, self.entity(Key(partition, "never")))))
+                    return Group((*writes, Update(table, self.entity(Key(partition, "never")))))
                 return Group(tuple(writes))
 
     def entity(self, key: Key) -> Entity:
         """An entity that carries a number of its own."""
         self._number += 1
-        return Entity(key, {"v": Property(EdmType.INT64, self._number)})
+        more = padding(self._number, self.mix.padding_bytes)
+        properties = {"v": Property(EdmType.INT64, self._number)}
+        return Entity(key, properties | {"p": Property(EdmType.STRING, more)} if more else properties)
 
-    def _etag(self, key: Key) -> str:
-        known = self._etags.get(key)
+    def _etag(self, table: str, key: Key) -> str:
+        known = self._etags.get((table, key))
         if not known or self.chance.random() < 0.4:
             return "*"
         return self.chance.choice(known[-3:])
@@ -177,6 +264,6 @@ class Clients:
             return
         if isinstance(operation, Get):
             for entity in outcome.entities:
-                self._etags.setdefault(entity.key, []).append(entity.etag)
+                self._etags.setdefault((operation.table, entity.key), []).append(entity.etag)
         elif isinstance(operation, Insert | Update | Merge | InsertOrReplace | InsertOrMerge) and outcome.etags:
-            self._etags.setdefault(operation.entity.key, []).append(outcome.etags[0])
+            self._etags.setdefault((operation.table, operation.entity.key), []).append(outcome.etags[0])

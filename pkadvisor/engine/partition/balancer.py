@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from pkadvisor.engine.options import EngineOptions
 
@@ -83,8 +83,24 @@ class _History:
     child: bool = False  # just split, and no child was offloaded yet
 
 
+class Policy(Protocol):
+    """What a manager asks; the paper's is a script that can be exchanged while the stamp runs (SOSP 2011, 8)."""
+
+    def decide(self, now_ns: int, ranges: Sequence[RangeLoad], servers: Sequence[str]) -> list[Action]:
+        """The actions of one pass; ``ranges`` in key order, ``servers`` sorted and alive. No range in two actions."""
+
+    def replaced(self, now_ns: int, old: Sequence[int], new: Sequence[int]) -> None:
+        """Ranges were split or merged."""
+
+    def moved(self, now_ns: int, number: int) -> None:
+        """A range was moved."""
+
+    def check(self) -> None:
+        """Asserts what must hold."""
+
+
 class Balancer:
-    """The policy with its memory. It may be replaced by any object with the same three methods."""
+    """The policy described above, with its memory."""
 
     def __init__(self, options: EngineOptions) -> None:
         self._options = options

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
@@ -11,7 +10,7 @@ from pkadvisor.engine.partition.traffic import TrafficProfile
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.tables.table_messages import Answer
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import Unreachable, World
+from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
 
 if TYPE_CHECKING:
     from pkadvisor.engine.partition.range_partition import RangePartition
@@ -26,30 +25,54 @@ class Answers:
     """Writes that were answered: one that arrives twice is carried out once, and both get the same answer.
 
     The last thousand are kept. A message older than they, by its sender's count, is refused as uncertain.
+
+        begun (None) ──again──► awaited (a future) ──done──► answered
+             └───────────────────done───────────────────────────┘
     """
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, int], Future[Answer]] = {}
-        self._order: deque[tuple[str, int]] = deque()
+        self._kept: dict[tuple[str, int], Answer | EngineError | Future[None] | None] = {}
         self._forgotten: dict[str, int] = {}
 
-    def find(self, sender: str, count: int) -> Future[Answer] | None:
-        """The answer, given or to be given, to an earlier arrival; Unreachable where it is forgotten."""
-        found = self._kept.get((sender, count))
-        if found is None and count <= self._forgotten.get(sender, -1):
+    def begin(self, message: tuple[str, int]) -> bool:
+        """Notes a message (sender and count); whether it came before. Unreachable where that is forgotten."""
+        kept = self._kept
+        if message in kept:
+            return True
+        if message[1] <= self._forgotten.get(message[0], -1):
             raise Unreachable("a message that comes too late to tell whether it came before")
-        return found
+        kept[message] = None
+        if len(kept) > ANSWERS_KEPT:
+            oldest = next(iter(kept))
+            waiting = kept.pop(oldest)
+            if isinstance(waiting, Future):
+                waiting.resolve(None)
+            sender, count = oldest
+            self._forgotten[sender] = max(count, self._forgotten.get(sender, -1))
+        return False
 
-    def begin(self, sender: str, count: int) -> Future[Answer]:
-        """Where the answer of a first arrival will be put."""
-        future: Future[Answer] = Future()
-        self._kept[sender, count] = future
-        self._order.append((sender, count))
-        if len(self._order) > ANSWERS_KEPT:
-            oldest = self._order.popleft()
-            del self._kept[oldest]
-            self._forgotten[oldest[0]] = max(oldest[1], self._forgotten.get(oldest[0], -1))
-        return future
+    def done(self, message: tuple[str, int], answer: Answer | EngineError) -> None:
+        """Keeps what came of it."""
+        kept = self._kept
+        if message not in kept:
+            return
+        waiting, kept[message] = kept[message], answer
+        if isinstance(waiting, Future):
+            waiting.resolve(None)
+
+    async def earlier(self, message: tuple[str, int]) -> Answer:
+        """What came, or will come, of the message that came before."""
+        waiting = self._kept.get(message)
+        if waiting is None:
+            waiting = self._kept[message] = Future()
+        if isinstance(waiting, Future):
+            await waiting
+        found = self._kept.get(message)
+        if isinstance(found, EngineError):
+            raise found
+        if not isinstance(found, Answer):
+            raise Unreachable("what came of the message is forgotten")
+        return found
 
 
 class HostedRange:

@@ -8,6 +8,8 @@ arrives ──admit──► carried out on the rows ──finish──► the a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from pkadvisor.engine.capacity.capacity import Capacity, Kind, Place, Work
@@ -26,7 +28,9 @@ class Judge:
     def __init__(self, world: World, node: str, capacity: Capacity) -> None:
         self._world, self._node, self._capacity = world, node, capacity
 
-    async def carry_out(self, hosted: HostedRange, request: Request) -> Answer:
+    async def carry_out(
+        self, hosted: HostedRange, request: Request, elapsed_ns: Callable[[], int] | None = None
+    ) -> Answer:
         """Carries out a request that may pass, and says how long it took.
 
         503 ServerBusy: nothing was carried out. 500 OperationTimedOut: it was, but the answer would come too late.
@@ -34,14 +38,14 @@ class Judge:
         world, node, capacity, rows = self._world, self._node, self._capacity, hosted.partition
         what = judged(node, hosted.number, request)
         if what is None:
-            return await carry_out(rows, request, world.ticks(node))
+            return await carry_out(rows, request, world.ticks(node), elapsed_ns)
         ticket = capacity.admit(world.now_ns(), *what)
         if not ticket.admitted:
             hosted.throttled()
             world.event("throttled", ticket.bound.value)
             return Answer(ticket.status, ticket.code, latency_ns=ticket.latency_ns, low=rows.low, high=rows.high)
         try:
-            answer = await carry_out(rows, request, world.ticks(node))
+            answer = await carry_out(rows, request, world.ticks(node), elapsed_ns)
         except BaseException:  # refused, or the node ends here: nobody else will ever give the ticket back
             capacity.abandon(ticket)
             raise

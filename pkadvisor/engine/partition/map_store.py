@@ -16,10 +16,10 @@ from typing import Final
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.mutex import Mutex
-from pkadvisor.engine.partition.ownership_errors import NotLeader
+from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Routes, apply, first_map
 from pkadvisor.engine.stream.access import Streams
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError
 
 STREAM: Final = "partitions/map"
@@ -39,7 +39,7 @@ class MapStore:
 
     def __init__(self, streams: Streams, epoch: int, options: EngineOptions, found: PartitionMap) -> None:
         self._streams, self._epoch, self._options = streams, epoch, options
-        self._mutex = Mutex()
+        self._mutex = Lock()
         self._since_snapshot = 0
         self.failed = False
         self.routes = Routes(found)

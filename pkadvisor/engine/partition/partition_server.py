@@ -13,17 +13,16 @@ deposed manager is refused). The last three are hardening; the paper is silent.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Literal
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import HostedRange
 from pkadvisor.engine.partition.judged import Judge
 from pkadvisor.engine.partition.lock_service import Lease
-from pkadvisor.engine.partition.mutex import Mutex
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
@@ -31,6 +30,7 @@ from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
@@ -57,7 +57,7 @@ class PartitionServer:
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
         self._refused: dict[int, None] = {}
-        self._mutexes: dict[int, Mutex] = {}
+        self._mutexes: dict[int, Lock] = {}
         self._cache = PageCache(options.page_cache_bytes)
 
     async def boot(self) -> None:
@@ -112,7 +112,7 @@ class PartitionServer:
                 answer = await self._write(hosted, sender, count, request)
             else:
                 hosted.begun(request.key)
-                answer = await self._carry_out(hosted, request)
+                answer = await self._carry_out(hosted, request, lambda: world.clock_ns(node) - began_ns)
                 if not lease.held():  # somebody else may have written meanwhile
                     world.event("read after the lease refused", node)
                     raise NotServing(f"{node} lost its lease")
@@ -121,24 +121,25 @@ class PartitionServer:
         hosted.ended(answer, world.clock_ns(node) - began_ns)
         return answer
 
-    def _carry_out(self, hosted: HostedRange, request: Request) -> Coroutine[Any, Any, Answer]:
+    def _carry_out(
+        self, hosted: HostedRange, request: Request, elapsed_ns: Callable[[], int] | None = None
+    ) -> Coroutine[Any, Any, Answer]:
         if self._judge is None:
-            return carry_out(hosted.partition, request, self._world.ticks(self._node))
-        return self._judge.carry_out(hosted, request)
+            return carry_out(hosted.partition, request, self._world.ticks(self._node), elapsed_ns)
+        return self._judge.carry_out(hosted, request, elapsed_ns)
 
     async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
-        earlier = hosted.answers.find(sender, count)
-        if earlier is not None:
+        message = (sender, count)
+        if hosted.answers.begin(message):
             self._world.event("request arrived twice")
-            return await earlier
-        future = hosted.answers.begin(sender, count)
+            return await hosted.answers.earlier(message)
         hosted.begun(request.key)
         try:
             answer = await self._carry_out(hosted, request)
         except EngineError as error:
-            future.fail(error)
+            hosted.answers.done(message, error)
             raise
-        future.resolve(answer)
+        hosted.answers.done(message, answer)
         return answer
 
     async def _regain(self) -> None:
@@ -161,8 +162,8 @@ class PartitionServer:
             raise LeaseLost(f"{self._node} is not in session {command.session}")
         self._leader = command.leader
 
-    def _mutex(self, number: int) -> Mutex:
-        return self._mutexes.setdefault(number, Mutex())
+    def _mutex(self, number: int) -> Lock:
+        return self._mutexes.setdefault(number, Lock())
 
     async def load(
         self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool
@@ -346,4 +347,8 @@ class PartitionServer:
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
             if hosted.partition.state is SERVING:
-                await hosted.partition.check()
+                await hosted.partition.metadata.hold()  # not between a new root and what it names
+                try:
+                    await hosted.partition.check()
+                finally:
+                    hosted.partition.metadata.release()

@@ -114,7 +114,7 @@ class RangeRows:
                 await latches.hold(held)
             try:
                 get = self.tree.get
-                rows = [await get(key) for key in keys]
+                rows = [await get(keys[0])] if len(keys) == 1 else [await get(key) for key in keys]
                 if self.state is not SERVING:
                     self._refuse(low)
                 changes = decide(rows, log.given + 1)

@@ -53,6 +53,7 @@ class Caretaker:
         self._sealed_ns: dict[int, int] = {}
         self._validated: dict[int, int] = {}
         self._waited: dict[int, int] = {}
+        self._lacking: dict[int, int] = {}
         self._reports: dict[str, _Known] = {}
         self._turns = 0
         self._asked_ns = 0
@@ -77,6 +78,7 @@ class Caretaker:
         await self._ask_nodes()
         await self._collect()
         await self._delete_strays()
+        await self._seal_what_lacks()
         await self._repair()
         await self._code()
 
@@ -192,6 +194,31 @@ class Caretaker:
 
     # ------------------------------------------------------------------------------------------------ repair
 
+    async def _seal_what_lacks(self) -> None:
+        """Seals open extents of which a replica is gone, so that it can be made anew: nobody may be appending to them.
+
+        Seen so in two turns: the first report may be older than the extent [H].
+        """
+        lacking = {}
+        for extent, info in self._manager.directory.extents.items():
+            if info.sealed is None and info.references and any(self._lacks(node, extent) for node in info.replicas):
+                lacking[extent] = self._lacking.get(extent, 0) + 1
+        self._lacking = lacking
+        for extent, turns in lacking.items():
+            if turns >= 2:
+                self._world.event("sealed because a replica lacks", extent)
+                try:
+                    await self._manager.seal(extent)
+                except EngineError as error:
+                    self._world.event("seal failed", extent, type(error).__name__)
+
+    def _lacks(self, node: str, extent: int) -> bool:
+        report = self._reports.get(node)
+        return self._condition(node, report is not None and extent in report.replicas, here=False) in (
+            Condition.LOST,
+            Condition.DAMAGED,
+        )
+
     async def _repair(self) -> None:
         budget = self._options.background_bytes
         for extent, info in self._sealed():
@@ -305,11 +332,11 @@ class Caretaker:
         budget = self._options.background_bytes
         if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
             return False
-        self._waited.pop(extent, None)
         position = self._validated.get(planned.attempt, 0)
         turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
         position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
         self._validated[planned.attempt] = position
+        self._waited.pop(extent, None)
         if position < coding.fragment_bytes:
             return False
         del self._validated[planned.attempt]

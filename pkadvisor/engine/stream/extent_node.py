@@ -26,6 +26,7 @@ from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, Engi
 SERVICE = "extents"
 PIECE_BYTES = 1 << 20
 _PLACE = Struct("<QQ")
+_pack_place = _PLACE.pack
 
 
 def file_name(extent: int) -> str:
@@ -253,7 +254,8 @@ class ExtentNode:
 
     async def _store(self, replica: Replica, data: bytes) -> None:
         """Makes bytes durable here: in the journal, or on the data device where the journal refuses or is stuck."""
-        replica.require_open()  # a freeze may have come between the round and this part of it
+        if replica.frozen or replica.closed:  # a freeze may have come between the round and this part of it
+            replica.require_open()
         offset = replica.length
         replica.accept(data)
         replica.in_flight += 1
@@ -261,7 +263,7 @@ class ExtentNode:
         try:
             if journal.busy and self._stalled(journal):
                 raise DiskError(f"{self.name}: the journal is slow")
-            await journal.append(_PLACE.pack(replica.extent, offset) + data)
+            await journal.append(_pack_place(replica.extent, offset) + data)
         except DiskError as refused:
             self._world.event("journal refused", self.name, replica.extent)
             try:

@@ -159,6 +159,8 @@ class FragmentStore:
             await other
         mine = self._busy[key] = Future[None]()
         try:
+            if key not in self._sizes:
+                raise NotThere(f"{self._node}: {_file_name(key)}")
             file, size = self._files[key], self._sizes[key]
             content = bytearray(await file.read(0, file.size()))
             for position, data in pieces:
@@ -182,6 +184,8 @@ class FragmentStore:
         return True
 
     async def _piece(self, key: FragmentKey, position: int) -> bytes:
+        if key not in self._sizes:  # deleted since somebody began to read it
+            raise NotThere(f"{self._node}: {_file_name(key)}")
         length = min(key.piece_bytes, self._sizes[key] - position)
         offset = _offset(key, position)
         found = await self._files[key].read(offset, HEADER_BYTES + length)

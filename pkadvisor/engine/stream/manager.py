@@ -35,9 +35,9 @@ from pkadvisor.engine.stream.directory import (
     StreamInfo,
 )
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
-from pkadvisor.engine.stream.locks import Lock
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.stream.state_log import StateLog
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"

@@ -79,6 +79,8 @@ class RecordFile:
                         │ the device refuses
                         ▼
                      broken: takes nothing more (after DiskFull, of which nothing was written, it goes on)
+
+    ``busy``: a write is under way.
     """
 
     def __init__(self, world: World, node: str, file: File, writes: int) -> None:
@@ -86,7 +88,7 @@ class RecordFile:
         self._node = node
         self._file = file
         self._writes = writes
-        self._writing = False
+        self.busy = False
         self._queue: list[tuple[bytes, Future[None]]] = []
         self._began_ns = 0
         self._idle: list[Future[None]] = []
@@ -105,17 +107,12 @@ class RecordFile:
         """Bytes in the file."""
         return self._file.size()
 
-    @property
-    def busy(self) -> bool:
-        """Whether a write is under way."""
-        return self._writing
-
     def busy_since_ns(self) -> int | None:
         """Since when the write that is under way has been seen by others, by the node's clock; None where none is.
 
         Whoever looks first starts the clock: a write that nobody waits behind costs no look at it.
         """
-        if not self._writing:
+        if not self.busy:
             return None
         if not self._began_ns:
             self._began_ns = self._world.clock_ns(self._node)
@@ -125,12 +122,12 @@ class RecordFile:
         """Returns when the record is durable. DiskError: it may or may not be; DiskFull: it is not."""
         if self.broken:
             raise DiskError(f"{self._file.name}: refused before")
-        if self._writing:
+        if self.busy:
             future: Future[None] = Future()
             self._queue.append((body, future))
             await future
             return
-        self._writing = True
+        self.busy = True
         self._writes += 1
         try:
             await self._file.append(frame(body, self._writes))
@@ -143,18 +140,18 @@ class RecordFile:
         elif self._idle:
             self._rest()
         else:
-            self._writing = False
+            self.busy = False
             self._began_ns = 0
 
     async def idle(self) -> None:
         """Waits until nothing is being written."""
-        while self._writing:
+        while self.busy:
             future: Future[None] = Future()
             self._idle.append(future)
             await future
 
     def _rest(self) -> None:
-        self._writing = False
+        self.busy = False
         self._began_ns = 0
         idle, self._idle = self._idle, []
         for future in idle:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
-from pkadvisor.engine.stream.locks import Lock
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import File
 

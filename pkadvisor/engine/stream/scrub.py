@@ -49,7 +49,8 @@ class Scrubber:
                     await self.verify(extent)
             for key in kept:
                 await self._world.sleep(pause)
-                await self._fragments.verify(key)
+                with suppress(NotThere):
+                    await self._fragments.verify(key)
             await self._world.sleep(pause)
 
     async def verify(self, extent: int) -> bool:

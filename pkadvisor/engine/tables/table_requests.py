@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkadvisor.engine.partition.ownership_errors import NotServing
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.tables.table_messages import (
     Answer,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from pkadvisor.engine.partition.ownership_errors import OwnershipError
+from pkadvisor.engine.ownership_errors import OwnershipError
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compiled, key_range
 from pkadvisor.engine.tables.continuation import decode_token, encode_token

@@ -82,7 +82,7 @@ class Client:
         world = self.stamp.world
         chance = world.random(f"client/{self.keys.start}")
         for _ in range(operations):
-            number = self.keys[chance.randrange(len(self.keys))]
+            number = self.keys[chance.randrange(len(self.keys) if chance.randrange(3) else 2)]  # two of them are hot
             if chance.randrange(3):
                 await self.write(number)
             else:

@@ -10,7 +10,7 @@ from typing import Any
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
-from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.faults import ClockFaults, DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.engine.worlds.world import EngineError
@@ -28,14 +28,18 @@ def run(seed: int, facts: dict[str, int] | None = None) -> None:
         delay_ns_min=100_000,
         delay_ns_mean=chance.choice([MS, 5 * MS, 30 * MS]),
         drop_per_million=chance.choice([0, 0, 5_000, 30_000]),
-        duplicate_per_million=chance.choice([0, 0, 10_000, 100_000]),
+        duplicate_per_million=chance.choice([0, 10_000, 300_000]),
     )
     disks = DiskFaults(latency_ns_mean=chance.choice([0, MS, 5 * MS]))
-    with simulated(seed, network=network, disks=disks, timeouts=TIMEOUTS) as world:
+    aside = Random(f"{seed}/clocks")
+    clocks = ClockFaults(aside.choice([0, SECOND]), aside.choice([0, 20_000]))
+    with simulated(
+        seed, network=network, disks=disks, clocks=clocks, timeouts=TIMEOUTS, random_order=bool(aside.randrange(2))
+    ) as world:
         stamp = Stamp(world, _options(chance), _layout(chance))
         world.run(stamp.start(), limit_ns=300 * SECOND)
         clients = [Client(stamp, range(30 * i, 30 * i + 30), front_end=i % 2) for i in range(3)]
-        tasks = [world.spawn(client.work(60)) for client in clients]
+        tasks = [world.spawn(client.work(120, pause_ns=5 * MS)) for client in clients]
         _plague(world, stamp, chance)
         for task in tasks:
             world.run(ended(task), limit_ns=3000 * SECOND)
@@ -55,7 +59,6 @@ def _options(chance: Random) -> EngineOptions:
         SMALL,
         extent_bytes_target=chance.choice([8 << 10, 64 << 10]),
         memory_table_bytes=chance.choice([2 << 10, 8 << 10]),
-        append_timeout_ns=SECOND // 2,
     )
 
 

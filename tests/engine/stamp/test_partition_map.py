@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, Routes, apply, first_map
 from pkadvisor.engine.stream.errors import Fenced
 from pkadvisor.engine.worlds.simulator import Simulator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.engine.stamp import swarm
 
-SEEDS = 25
+SEEDS = 20
 SOMETIMES = (
     "zombie rejected",
     "lease lapsed",

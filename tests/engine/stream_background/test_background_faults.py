@@ -126,6 +126,8 @@ def left_over(stage: Stage) -> list[str]:
         if info.planned:
             wanted.add(("planned", str(extent)))
     for node in stage.layer.nodes:
+        if stage.world.service(node.name, "extents") is None:
+            continue  # its devices refused to let it start: what it had is elsewhere now
         held = stage.layer.extent_nodes[node.name].replicas
         found.update((node.name, file_name(extent)) for extent in held if extent not in manager.making)
         names = stage.world.disk(node.name, "data").names()

@@ -406,3 +406,35 @@ def test_on_real_files_an_extent_is_coded_and_read_after_a_restart(tmp_path: Pat
         world.run(layer.caretaker.turn())
         assert all(x is Condition.WHOLE for found in layer.caretaker.conditions().values() for _, x in found)
         layer.check()
+
+
+def test_s8_an_open_extent_that_nobody_appends_to_is_sealed_when_a_replica_is_gone() -> None:
+    layer = Layer(5)
+    layer.fill("a", 300)
+    last = layer.extents("a")[-1]
+    gone = layer.info(last).replicas[1]
+    layer.world.crash(gone)
+    layer.pass_seconds(2)
+    layer.world.start(gone)
+    layer.pass_seconds(4)
+    assert layer.info(last).sealed is None, "a short absence changes nothing"
+    layer.world.crash(gone, lose_disks=True)
+    layer.until(lambda: layer.info(last).sealed is not None and layer.all_whole())
+    assert layer.world.counts["sealed because a replica lacks"] == 1
+    assert gone not in layer.info(last).replicas and len(layer.info(last).replicas) == 3
+    layer.fill("a", 300)
+    layer.everything_reads("a")
+    layer.check()
+
+
+def test_a_coding_whose_fragment_turns_bad_before_it_is_valid_is_begun_anew() -> None:
+    layer = Layer(6, replace(CODED_RS, background_bytes=600, scrub_period_ns=600 * SECOND))
+    layer.fill("x/blob", 2500)
+    first = layer.extents("x/blob")[0]
+    layer.until(lambda: layer.info(first).planned is not None)
+    planned = layer.info(first).planned
+    layer.flip(planned.nodes[4], f"fragment-{first}-{planned.attempt}-4-64", 40)
+    layer.until(lambda: bool(layer.info(first).coded))
+    assert layer.world.counts["coding given up"] == 1 and layer.info(first).attempt != planned.attempt
+    layer.everything_reads("x/blob")
+    layer.check()

@@ -91,6 +91,9 @@ def test_no_entity_that_matches_lies_outside_of_the_key_range(tree: Filter, enti
         ("PartitionKey ge 'p' and PartitionKey lt 'q' and RowKey lt 's'", b"\0p\0", b"\0q\0"),
         ("PartitionKey eq '' and RowKey ge ''", b"\0\0", b"\0\x01"),
         ("PartitionKey gt 'p'", b"\0p\x01", b"\x01"),
+        ("PartitionKey lt 'p\0'", b"\0", b"\0p\x01"),
+        ("PartitionKey ge 'p\0x'", b"\0p\x01", b"\x01"),
+        ("PartitionKey eq 'p' and RowKey lt 'r\0'", b"\0p\0", b"\0p\0r\0"),
     ],
 )
 def test_what_bounds_the_rows_looked_at(text: str, low: bytes, high: bytes) -> None:

@@ -115,6 +115,15 @@ def test_a_token_outlives_the_entity_and_the_range_that_it_names_t5() -> None:
     assert [row_key for _, row_key in again] == ["00006", "00007", "00008", "00009"]
 
 
+def test_a_token_never_widens_what_a_filter_bounds() -> None:
+    store, _ = filled(30, partitions=3)
+    token = do(store, Query("tab", top=1)).continuation
+    (page,) = pages(store, Query("tab", "PartitionKey eq 'p1'", continuation=token))
+    assert (len(page.entities), page.examined) == (10, 10)
+    last = do(store, Query("tab", "PartitionKey eq 'p2'", top=9)).continuation
+    assert pages(store, Query("tab", "PartitionKey eq 'p1'", continuation=last))[0].entities == ()
+
+
 def test_each_page_is_a_snapshot_of_its_own_t3() -> None:
     """T3: a change between pages is seen by the later page, and by no earlier one."""
     store, _ = filled(4)

@@ -248,3 +248,10 @@ def test_the_timestamp_of_an_entity_rises_whatever_clocks_do_t4() -> None:
         ticks.append(found.timestamp_ticks)
         tags.append(found.etag)
     assert ticks == sorted(set(ticks)) and len(set(tags)) == len(tags)
+
+
+@pytest.mark.parametrize("wrong", [True, 2**31, 1.0, "5", b"5"])
+def test_a_wrong_value_after_a_right_one_of_the_same_name_is_refused(wrong: object) -> None:
+    assert isinstance(judged(entity(planned=5)), Body)
+    assert isinstance(judged(entity(planned=6)), Body)
+    assert judged(entity(planned=Property(INT32, wrong))) == "InvalidInput"  # type: ignore[arg-type]

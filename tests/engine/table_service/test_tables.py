@@ -8,6 +8,7 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     CreateTableRequest,
+    PageRequest,
     Request,
     RowWrite,
     TableRequest,
@@ -172,13 +173,15 @@ def test_a_server_that_takes_nothing_is_busy() -> None:
 
 
 def test_a_request_for_another_range_is_sent_back() -> None:
-    from pkadvisor.engine.partition.ownership_errors import NotServing
+    from pkadvisor.engine.ownership_errors import NotServing
 
     ranges = Ranges()
     ranges.split(b"m")
     write = WriteRequest(1, (RowWrite(WriteKind.INSERT, b"a\0t\0p\0r", checked_body(entity())),))
     with pytest.raises(NotServing):
         run(carry_out(ranges.ranges[1], write, 1))
+    with pytest.raises(NotServing):
+        run(carry_out(ranges.ranges[0], PageRequest(1, b"m", b"z"), 1))
 
 
 @pytest.mark.parametrize("again", ["insert", "upsert", "delete", "group"])

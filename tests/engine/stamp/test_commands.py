@@ -1,0 +1,160 @@
+"""Messages that come late, twice, or from somebody who has no say any more (P2); and bugs that the swarm must find."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
+from pkadvisor.engine.partition.balancer import Move
+from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
+from pkadvisor.engine.partition.leadership import Term
+from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.partition_map import RangeEntry
+from pkadvisor.engine.partition.server_messages import SERVICE, Command
+from pkadvisor.engine.stamp import Stamp
+from pkadvisor.engine.tables.table_messages import Answer, ReadRequest
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from tests.engine.stamp import swarm
+from tests.engine.stamp.stamps import built, get, key_of, put, write_of
+from tests.engine.worlds import simulated
+
+
+def only(stamp: Stamp) -> RangeEntry:
+    (entry,) = stamp.map().entries  # type: ignore[union-attr]
+    return entry
+
+
+def leader_epoch(world: Simulator) -> int:
+    held = world.run(world.call("", "locks", "locks", "held", "manager"))
+    return int(held[0].epoch)
+
+
+def command(world: Simulator, server: str, method: str, by: Command, *arguments: Any) -> Any:
+    return world.run(world.call("", server, SERVICE, method, by, *arguments))
+
+
+def test_a_load_that_comes_late_does_not_bring_back_what_was_given_up() -> None:
+    with simulated(1) as world:
+        stamp = built(world, servers=2)
+        world.run(put(stamp, 1, 1))
+        before = only(stamp)
+        by = Command(leader_epoch(world), before.session)
+        assert world.run(stamp.leader().order(Move(before.number, "server-1")))  # type: ignore[union-attr]
+        with pytest.raises(EngineError):
+            command(world, "server-0", "load", by, before.number, b"", None, before.epoch, False)
+        command(world, "server-0", "offload", by, before.number, before.epoch)  # so does this one
+        stamp.check()
+        world.run(put(stamp, 1, 2))
+        assert world.run(get(stamp, 1)) == 2
+
+
+def test_a_load_between_offload_and_the_next_owner_is_refused_by_the_epoch_given_up_alone() -> None:
+    with simulated(2) as world:
+        stamp = built(world)
+        entry = only(stamp)
+        by = Command(leader_epoch(world), entry.session)
+        command(world, "server-0", "offload", by, entry.number, entry.epoch)
+        with pytest.raises(NotServing):
+            command(world, "server-0", "load", by, entry.number, b"", None, entry.epoch, False)
+        world.run(stamp.until_settled(), limit_ns=10 * SECOND)
+        assert only(stamp).epoch > entry.epoch
+
+
+def test_commands_for_an_earlier_life_or_from_a_deposed_leader_are_refused() -> None:
+    with simulated(3) as world:
+        stamp = built(world)
+        entry = only(stamp)
+        now = leader_epoch(world)
+        with pytest.raises(StaleLeader):
+            command(world, "server-0", "offload", Command(now - 1, entry.session), entry.number, entry.epoch)
+        with pytest.raises(LeaseLost):
+            command(world, "server-0", "offload", Command(now, entry.session - 1), entry.number, entry.epoch)
+        assert only(stamp) == entry
+        stamp.check()
+        assert stamp.settled()
+
+
+def test_a_split_that_was_refused_is_refused_again_though_it_has_become_possible() -> None:
+    with simulated(4) as world:
+        stamp = built(world)
+        entry = only(stamp)
+        by = Command(leader_epoch(world), entry.session)
+        split = (entry.number, entry.epoch, "size", 7, 8, 99)
+        with pytest.raises(NotSplittable):
+            command(world, "server-0", "split", by, *split)
+        for number in range(100):
+            world.run(put(stamp, number, number))
+        with pytest.raises(NotSplittable):
+            command(world, "server-0", "split", by, *split)
+        assert world.run(get(stamp, 5)) == 5
+
+
+def test_a_write_that_comes_twice_is_carried_out_once_and_a_key_is_served_by_its_range_only() -> None:
+    with simulated(5) as world:
+        stamp = built(world)
+        entry, key = only(stamp), key_of(3)
+
+        def handle(count: int, request: Any, epoch: int = entry.epoch) -> Answer:
+            arguments = (entry.number, epoch, "me", count, request)
+            return world.run(world.call("", "server-0", SERVICE, "handle", *arguments))  # type: ignore[no-any-return]
+
+        first = handle(1, write_of(key, 1))
+        handle(2, write_of(key, 2))
+        assert handle(1, write_of(key, 1)) == first
+        assert handle(3, ReadRequest(1, key)).entities[0].properties["N"].value == 2
+        with pytest.raises(NotServing):
+            handle(4, write_of(key, 4), entry.epoch + 1)
+
+
+def test_a_message_older_than_what_is_kept_is_uncertain() -> None:
+    answers = Answers()
+    for count in range(ANSWERS_KEPT + 5):
+        assert not answers.begin(("a", count))
+        answers.done(("a", count), Answer(sequence=count))
+    assert answers.begin(("a", 5))
+    with pytest.raises(Unreachable):
+        answers.begin(("a", 4))
+    assert not answers.begin(("b", 0))
+
+
+# ------------------------------------------------------------------------------------------------ planted bugs
+
+
+def test_a_server_that_carries_out_doubled_writes_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Answers, "begin", lambda self, message: False)
+    with pytest.raises(AssertionError):
+        swarm.run(34)
+
+
+def test_a_server_that_serves_after_its_lease_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
+        def __get__(self, lease: Lease, _: object) -> int:
+            return 1 << 62 if lease.epoch else 0
+
+        def __set__(self, lease: Lease, value: int) -> None:
+            return
+
+    monkeypatch.setattr(Lease, "held", lambda self: bool(self.epoch))
+    monkeypatch.setattr(Lease, "ends_ns", Endless(), raising=False)
+    with pytest.raises(AssertionError):
+        swarm.run(9)
+
+
+def test_a_manager_that_takes_a_silent_server_for_dead_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    hear = Term._hear
+
+    async def hasty(self: Term) -> None:
+        await hear(self)
+        self._alive = {name: session for name, session in self._alive.items() if name in self._reports}
+
+    monkeypatch.setattr(Term, "_hear", hasty)
+    for seed in (17, 9, 3, 21, 28, 31):
+        try:
+            swarm.run(seed)
+        except AssertionError:
+            return
+    raise AssertionError("no seed found it")

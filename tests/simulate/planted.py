@@ -1,0 +1,110 @@
+"""Mistakes that the simulation must notice: each is planted in place of the right code, and a seed shows it.
+
+    plant ──► simulate(seed) ──► a violation; without the mistake the same seed has none
+
+``python -m tests.simulate --planted`` looks for each of them from scratch, and prints the seeds that show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from tests.engine.stream import planted_stream_bugs as earlier
+from tests.simulate import planted_in_partitions as partitions
+from tests.simulate import planted_in_streams as streams
+from tests.simulate import planted_in_tables as tables
+from tests.simulate.run import Report, simulate
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """A mistake: what it breaks, a seed that shows it, and within how many seeds it is found from anywhere."""
+
+    plant: Plant
+    breaks: str
+    seed: int
+    within: int
+
+    @property
+    def name(self) -> str:
+        """What is done wrong."""
+        return self.plant.__name__
+
+    @contextmanager
+    def planted(self) -> Iterator[None]:
+        """The engine with this mistake."""
+        with pytest.MonkeyPatch.context() as patch:
+            self.plant(patch)
+            yield
+
+    def run(self, seed: int) -> Report:
+        """A seed with this mistake."""
+        with self.planted():
+            return simulate(seed)
+
+
+IN_STREAMS = (
+    Bug(earlier.seal_at_the_greatest_length, "S3", 0, 200),
+    Bug(earlier.acknowledge_after_two_replicas, "S1", 0, 200),
+    Bug(earlier.seal_without_freezing, "S4", 0, 200),
+    Bug(earlier.keep_what_is_beyond_the_seal, "S3", 0, 200),
+    Bug(earlier.acquire_without_a_seal, "S12", 0, 200),
+    Bug(earlier.acknowledge_before_the_sync, "S1", 0, 200),
+    Bug(earlier.delete_the_journal_before_the_flush, "S10", 0, 200),
+    Bug(earlier.forget_who_owns_the_stream, "P3", 0, 200),
+    Bug(earlier.fill_a_gap_with_nothing, "S2", 0, 200),
+    Bug(streams.load_without_comparing_lengths, "P4", 0, 200),
+    Bug(streams.skip_the_checksum, "S6", 0, 200),
+    Bug(streams.collect_extents_that_are_held, "S9", 0, 200),
+    Bug(streams.drop_full_copies_before_validation, "S7", 0, 200),
+    Bug(streams.forget_the_journal, "S10", 0, 200),
+    Bug(streams.append_to_what_is_sealed, "S4", 0, 200),
+    Bug(streams.forget_that_a_length_is_uncertain, "S3", 0, 200),
+    Bug(streams.command_true_before_it_is_durable, "S11", 0, 200),
+)
+IN_PARTITIONS = (
+    Bug(partitions.serve_after_the_lease, "P2", 0, 200),
+    Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 0, 200),
+    Bug(partitions.obey_whoever_commands, "P10", 0, 200),
+    Bug(partitions.take_back_what_was_given_up, "P2", 0, 200),
+    Bug(partitions.load_elsewhere_without_an_offload, "P2", 0, 200),
+    Bug(partitions.apply_records_twice, "P4", 0, 200),
+    Bug(partitions.apply_records_of_deposed_owners, "P3", 0, 200),
+    Bug(partitions.answer_before_the_log_is_durable, "P6", 0, 200),
+    Bug(partitions.drop_the_log_before_the_root, "P6", 0, 200),
+    Bug(partitions.install_before_the_root, "P6", 0, 200),
+    Bug(partitions.deny_rows_in_the_filter, "P7", 0, 200),
+    Bug(partitions.checkpoints_before_memory, "P7", 0, 200),
+    Bug(partitions.forget_the_frozen_table, "P7", 0, 200),
+    Bug(partitions.show_the_foreign_half, "P5", 0, 200),
+    Bug(partitions.drop_tombstones_too_early, "P7", 0, 200),
+    Bug(partitions.checkpoint_without_tombstones, "P7", 0, 200),
+    Bug(partitions.snapshot_that_moves, "T3", 0, 200),
+    Bug(partitions.forget_to_seal_at_the_split, "S4", 0, 200),
+    Bug(partitions.split_among_writers, "P5", 0, 200),
+    Bug(partitions.split_without_emptying_memory, "P5", 0, 200),
+    Bug(partitions.never_refresh_the_map, "P8", 0, 200),
+    Bug(partitions.answer_by_a_stale_map, "P2", 0, 200),
+    Bug(partitions.no_latches, "T4", 0, 200),
+)
+IN_TABLES = (
+    Bug(partitions.write_again_after_silence, "T9", 0, 200),
+    Bug(partitions.carry_out_a_message_twice, "T9", 0, 200),
+    Bug(tables.token_as_an_offset, "T5", 0, 200),
+    Bug(tables.token_names_an_entity, "T5", 0, 200),
+    Bug(tables.end_at_an_empty_page, "T5", 0, 200),
+    Bug(tables.end_where_the_range_ends, "T5", 0, 200),
+    Bug(tables.page_of_two_moments, "T3", 0, 200),
+    Bug(tables.same_etag_after_a_change, "T4", 0, 200),
+    Bug(tables.ignore_if_match, "T4", 0, 200),
+    Bug(tables.group_that_keeps_its_beginning, "T2", 0, 200),
+    Bug(tables.group_in_pieces, "T2", 0, 200),
+    Bug(tables.call_what_is_uncertain_undone, "T9", 0, 200),
+)
+BUGS = (*IN_STREAMS, *IN_PARTITIONS, *IN_TABLES)

@@ -1,0 +1,116 @@
+"""Mistakes of the stream layer beyond those of ``tests/engine/stream/planted_stream_bugs.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from pkadvisor.engine.stream import blocks
+from pkadvisor.engine.stream import extent_node as extent_node_module
+from pkadvisor.engine.stream.caretaker import Caretaker
+from pkadvisor.engine.stream.client import StreamClient
+from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
+from pkadvisor.engine.stream.extent_node import ExtentNode
+from pkadvisor.engine.stream.record_file import Recovered
+from pkadvisor.engine.stream.repair import Condition
+from pkadvisor.engine.stream.replica import Replica
+from pkadvisor.engine.stream.state_log import StateLog
+from pkadvisor.engine.worlds.world import EngineError
+
+
+def load_without_comparing_lengths(patch: pytest.MonkeyPatch) -> None:
+    """The open extent is read as far as the first replica goes; nobody seals it."""
+
+    async def equal_length(self: StreamClient, view: Any) -> int | None:
+        lengths = await self._world.gather([self._commit_length(r, view.extent) for r in view.replicas], self._node)
+        return next((length for length in lengths if isinstance(length, int)), None)
+
+    patch.setattr(StreamClient, "_equal_length", equal_length)
+
+
+def skip_the_checksum(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(blocks, "extend", lambda _checksum, _data: 0)
+
+
+def collect_extents_that_are_held(patch: pytest.MonkeyPatch) -> None:
+    """A stream that goes takes its extents with it, whoever else holds them."""
+
+    def delete(self: Directory, name: str) -> None:
+        stream = self.streams.pop(name, None)
+        for extent in stream.extents if stream is not None else ():
+            self.extents[extent].references = 0
+
+    patch.setattr(Directory, "_delete", delete)
+    patch.setattr(Directory, "check", lambda _self: None)
+
+
+def drop_full_copies_before_validation(patch: pytest.MonkeyPatch) -> None:
+    """The plan of a coding counts as the coding."""
+
+    async def code_one(self: Caretaker, extent: int, info: ExtentInfo) -> bool:
+        planned = info.planned or await self._plan(extent, info)
+        if planned is None:
+            return False
+        await self._manager.commit(
+            PlaceExtent(extent, planned.nodes, planned.code, planned.attempt, planned.piece_bytes)
+        )
+        return True
+
+    right = Caretaker._copies
+
+    def copies(self: Caretaker, extent: int, info: ExtentInfo) -> list[tuple[str, Condition]]:
+        if info.coded:
+            return [(node, Condition.WHOLE) for node in info.replicas]
+        return right(self, extent, info)
+
+    patch.setattr(Caretaker, "_code_one", code_one)
+    patch.setattr(Caretaker, "_copies", copies)
+
+
+def forget_the_journal(patch: pytest.MonkeyPatch) -> None:
+    """A node starts from its data device alone."""
+    right = extent_node_module.RecordFile.open
+
+    async def opened(*arguments: Any) -> Any:
+        file, recovered = await right(*arguments)
+        return file, Recovered((), recovered.end, recovered.writes, True, False)
+
+    class Forgetful(extent_node_module.RecordFile):
+        open = opened  # type: ignore[assignment]
+
+    patch.setattr(extent_node_module, "RecordFile", Forgetful)
+
+
+def append_to_what_is_sealed(patch: pytest.MonkeyPatch) -> None:
+    """A replica takes appends in every state."""
+    patch.setattr(Replica, "require_open", lambda _self: None)
+
+
+def forget_that_a_length_is_uncertain(patch: pytest.MonkeyPatch) -> None:
+    """A journal that ends in torn bytes is believed."""
+
+    async def freeze(self: ExtentNode, extent: int) -> tuple[int, bool]:
+        replica = self._replica(extent)
+        replica.frozen = True
+        await replica.settled()
+        return replica.durable, True
+
+    patch.setattr(ExtentNode, "freeze", freeze)
+
+
+def command_true_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:
+    """The stream manager acts on its commands while they are on their way to its device."""
+    right = StateLog.commit
+
+    async def commit(self: StateLog, body: bytes, apply: Callable[[], None]) -> None:
+        apply()
+        self._world.spawn(later(self, body), self._node)
+
+    async def later(self: StateLog, body: bytes) -> None:
+        with suppress(EngineError):
+            await right(self, body, lambda: None)
+
+    patch.setattr(StateLog, "commit", commit)
