@@ -135,6 +135,7 @@ class TableService:
         group = status == 202
         rows: list[RowWrite] = []
         partition_key, partition = None, b""
+        size_bytes = 0
         for index, write in enumerate(writes):
             try:
                 kind, key, body, if_match = self._checked(write)
@@ -144,8 +145,12 @@ class TableService:
             if key.partition_key is not partition_key:
                 partition_key = key.partition_key
                 partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
-            rows.append(RowWrite(kind, partition + row_keys.encode_part(key.row_key), body, if_match))
-        if group and sum(row.body.size_bytes for row in rows if row.body) > self._limits.group_bytes:
+            row_key = key.row_key
+            part = row_key.encode() if row_key.isascii() else row_keys.encode_part(row_key)
+            rows.append(RowWrite(kind, partition + part, body, if_match))
+            if body is not None:
+                size_bytes += body.size_bytes
+        if group and size_bytes > self._limits.group_bytes:
             raise TableError(413, "RequestBodyTooLarge")
         try:
             generation, _ = await self.tables.find(table)
@@ -163,13 +168,16 @@ class TableService:
         kind = _KINDS[type(write)]
         limits = self._limits
         if isinstance(write, Delete):
-            key, body, if_match = write.key, None, write.if_match
+            key, body = write.key, None
             check_key(key, limits)
         else:
-            key = write.entity.key
+            entity = write.entity
+            key = entity.key
             check_key(key, limits)
-            body = checked_body(write.entity, limits)
-            if_match = write.if_match if isinstance(write, _CONDITIONAL) else "*"
+            body = checked_body(entity, limits)
+            if kind in _UNCONDITIONAL:
+                return kind, key, body, "*"
+        if_match: str = write.if_match  # type: ignore[union-attr]
         if if_match != "*":
             check_if_match(if_match)
         return kind, key, body, if_match
@@ -185,15 +193,15 @@ class TableService:
         for index, write in enumerate(writes):
             if write.table != first.table and write.table.lower() != table:
                 raise TableError(400, "InvalidInput", index)
-            key = _key(write)
-            if key.partition_key != partition_key:
+            found, row_key = write.key if isinstance(write, Delete) else write.entity.key
+            if found != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
-            row_key: str | bytes = key.row_key
+            units: str | bytes = row_key
             if type(row_key) is str and not row_key.isascii():
-                row_key = utf16_key(row_key)  # two surrogates are the character that they stand for
-            if row_key in seen:
+                units = utf16_key(row_key)  # two surrogates are the character that they stand for
+            if units in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
-            seen.add(row_key)
+            seen.add(units)
         return await self._write(writes, 202)
 
     # ------------------------------------------------------------------------------------------------ reads
@@ -233,6 +241,7 @@ class TableService:
             limits.page_ns,
             limits.page_examined,
             next(self._ids),
+            bool(query.continuation),
         )
         answer = await self._router.send(low, request)
         next_key = answer.next_key
@@ -268,7 +277,7 @@ class TableService:
         return () if "*" in select else select
 
 
-_CONDITIONAL = (Update, Merge)
+_UNCONDITIONAL = (WriteKind.INSERT, WriteKind.INSERT_OR_REPLACE, WriteKind.INSERT_OR_MERGE)
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,
     Update: WriteKind.UPDATE,
