@@ -147,10 +147,15 @@ class FragmentStore:
         return not await self.bad_pieces(key)
 
     async def bad_pieces(self, key: FragmentKey) -> tuple[int, ...]:
-        """Reads all of it: where the pieces begin that are not as they were written."""
+        """Reads all of it: where the pieces begin that are not as they were written, or cannot be read."""
         key = FragmentKey(*key)
         size = self._sizes.get(key, 0)
-        return tuple([p for p in range(0, size, key.piece_bytes) if not await self._is_whole(key, p)])
+        bad = tuple([p for p in range(0, size, key.piece_bytes) if not await self._is_whole(key, p)])
+        if not bad:  # what could not be read once was read now
+            self._damaged.pop(key, None)
+        elif key in self._sizes:
+            self._damaged[key] = None
+        return bad
 
     async def mend(self, key: FragmentKey, pieces: tuple[tuple[int, bytes], ...]) -> None:
         """Puts pieces in place of bad ones: the whole file is replaced, or nothing."""
@@ -162,12 +167,17 @@ class FragmentStore:
             if key not in self._sizes:
                 raise NotThere(f"{self._node}: {_file_name(key)}")
             file, size = self._files[key], self._sizes[key]
-            content = bytearray(await file.read(0, file.size()))
-            for position, data in pieces:
-                assert len(data) == min(key.piece_bytes, size - position), "a piece for a piece"
-                start = _offset(key, position)
-                content[start : start + HEADER_BYTES + len(data)] = _framed(key, position, data)
-            await self._disk.replace(_file_name(key), bytes(content))
+            anew = dict(pieces)
+            parts = []
+            for position in range(0, size, key.piece_bytes):  # what is bad may not even be read
+                length = min(key.piece_bytes, size - position)
+                data = anew.get(position)
+                if data is None:
+                    parts.append(await file.read(_offset(key, position), HEADER_BYTES + length))
+                else:
+                    assert len(data) == length, "a piece for a piece"
+                    parts.append(_framed(key, position, data))
+            await self._disk.replace(_file_name(key), b"".join(parts))
             self._files[key] = await self._disk.open(_file_name(key))
             self._damaged.pop(key, None)
             self._world.event("fragment mended", self._node, *key)

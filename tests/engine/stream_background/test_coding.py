@@ -245,6 +245,31 @@ def test_s7_bad_pieces_are_mended_in_place() -> None:
     assert stamp.validate() == 84
 
 
+def test_s8_a_piece_that_cannot_be_read_is_mended_in_place() -> None:
+    stamp = Stamp()
+    stamp.encode()
+    key, store = stamp.coding.key(0), stamp.stores["en0"]
+    (file,) = [file for file in stamp.world.disk("en0", "data").files() if file.name.startswith("fragment")]
+    file.spoil(HEADER_BYTES + 3, HEADER_BYTES + 4)
+    assert not stamp.world.run(store.verify(key))
+    assert stamp.world.run(store.damaged()) == (key,), "reported, so that it is mended"
+    assert stamp.world.run(stamp.coordinator().restore(stamp.coding, 0, "en0", 1 << 20), "en3")
+    assert stamp.world.run(store.verify(key))
+    assert stamp.world.run(store.damaged()) == ()
+
+
+def test_s8_a_piece_that_could_not_be_read_once_is_not_reported_for_ever() -> None:
+    stamp = Stamp()
+    stamp.encode()
+    key, store = stamp.coding.key(0), stamp.stores["en0"]
+    (file,) = [file for file in stamp.world.disk("en0", "data").files() if file.name.startswith("fragment")]
+    file.spoil(HEADER_BYTES + 3, HEADER_BYTES + 4)
+    assert stamp.world.run(store.bad_pieces(key)) == (0,)
+    file._bad.clear()
+    assert stamp.world.run(store.bad_pieces(key)) == ()
+    assert stamp.world.run(store.damaged()) == ()
+
+
 def test_pieces_come_in_order_once_and_are_deleted_whole() -> None:
     stamp = Stamp()
     store, key = stamp.stores["en0"], FragmentKey(3, 2, 1, PIECE)
