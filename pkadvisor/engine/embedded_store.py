@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pkadvisor.engine.tables.table_service import TableService
@@ -54,4 +53,21 @@ class EmbeddedStore:
         waited_ns = world.now_ns() - start_ns
         if service.tables.clearing:
             world.run(service.maintain(), self._node)
-        return replace(outcome, latency_ns=outcome.latency_ns + waited_ns) if waited_ns else outcome
+        return _later(outcome, waited_ns) if waited_ns else outcome
+
+
+def _later(outcome: Outcome, waited_ns: int) -> Outcome:
+    """The outcome with more latency; ``dataclasses.replace`` takes several times as long."""
+    return Outcome(
+        outcome.status,
+        outcome.code,
+        outcome.message,
+        outcome.entities,
+        outcome.tables,
+        outcome.continuation,
+        outcome.etags,
+        outcome.failed_index,
+        outcome.examined,
+        outcome.returned_bytes,
+        outcome.latency_ns + waited_ns,
+    )

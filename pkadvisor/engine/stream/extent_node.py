@@ -274,7 +274,7 @@ class ExtentNode:
         try:
             if journal.busy and self._stalled(journal):
                 raise DiskError(f"{self.name}: the journal is slow")
-            await journal.append(_pack_place(replica.extent, offset) + data)
+            await journal.append(_pack_place(replica.extent, offset), data)
         except DiskError as refused:
             self._world.event("journal refused", self.name, replica.extent)
             try:

@@ -31,10 +31,10 @@ READ_PAUSE_NS = 100 * MS
 SECTOR_BYTES = 512
 
 
-def frame(body: bytes, write: int) -> bytes:
-    """A record as it lies in the file."""
-    head = _pack_head(MAGIC, len(body), write)
-    return head + _pack_checksum(extend(value(head), body)) + body
+def frame(body: bytes, write: int, rest: bytes = b"") -> bytes:
+    """A record as it lies in the file; its body is ``body`` and ``rest``, which are not put together before."""
+    head = _pack_head(MAGIC, len(body) + len(rest), write)
+    return b"".join((head, _pack_checksum(extend(extend(value(head), body), rest)), body, rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class RecordFile:
         self._copy = copy
         self._writes = writes
         self.busy = False
-        self._queue: list[tuple[bytes, Future[None]]] = []
+        self._queue: list[tuple[bytes, bytes, Future[None]]] = []
         self._began_ns = 0
         self._idle: list[Future[None]] = []
         self.broken = False
@@ -180,19 +180,22 @@ class RecordFile:
             self._began_ns = self._world.clock_ns(self._node)
         return self._began_ns
 
-    async def append(self, body: bytes) -> None:
-        """Returns when the record is durable. DiskError: it may or may not be; DiskFull: it is not."""
+    async def append(self, body: bytes, rest: bytes = b"") -> None:
+        """Returns when the record is durable: ``body`` and ``rest``, in one.
+
+        DiskError: it may or may not be there; DiskFull: it is not.
+        """
         if self.broken:
             raise DiskError(f"{self._file.name}: refused before")
         if self.busy:
             future: Future[None] = Future()
-            self._queue.append((body, future))
+            self._queue.append((body, rest, future))
             await future
             return
         self.busy = True
         self._writes += 1
         try:
-            framed = frame(body, self._writes)
+            framed = frame(body, self._writes, rest)
             await self._file.append(framed)
             await self._file.sync()
             if self._copy is not None:
@@ -229,7 +232,7 @@ class RecordFile:
             self._began_ns = 0
             self._writes += 1
             try:
-                framed = b"".join([frame(body, self._writes) for body, _ in batch])
+                framed = b"".join([frame(body, self._writes, rest) for body, rest, _ in batch])
                 await self._file.append(framed)
                 await self._file.sync()
                 if self._copy is not None:
@@ -239,7 +242,7 @@ class RecordFile:
                 self._queue = batch + self._queue
                 self._refused(error)
                 return
-            for _, future in batch:
+            for _, _, future in batch:
                 future.resolve(None)
         self._rest()
 
@@ -247,5 +250,5 @@ class RecordFile:
         self._rest()
         self.broken = self._copy is not None or not isinstance(error, DiskFull)
         queue, self._queue = self._queue, []
-        for _, future in queue:
+        for _, _, future in queue:
             future.fail(error)

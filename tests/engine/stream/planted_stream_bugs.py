@@ -72,9 +72,9 @@ def acquire_without_a_seal(patch: pytest.MonkeyPatch) -> None:
 
 
 def acknowledge_before_the_sync(patch: pytest.MonkeyPatch) -> None:
-    async def append(self: RecordFile, body: bytes) -> None:
+    async def append(self: RecordFile, body: bytes, rest: bytes = b"") -> None:
         self._writes += 1
-        await self._file.append(frame(body, self._writes))
+        await self._file.append(frame(body, self._writes, rest))
 
     patch.setattr(RecordFile, "append", append)
 
