@@ -71,6 +71,8 @@ class PageRequest(msgspec.Struct, frozen=True):
     examined_max: int | None = None
     """Entities read at most: what the execution time allows where reading takes no real time."""
     id: int = 0
+    continued: bool = False
+    """Whether it goes on where an earlier page of the same query ended."""
 
 
 class TableRequest(msgspec.Struct, frozen=True):

@@ -237,6 +237,7 @@ class TableService:
             limits.page_ns,
             limits.page_examined,
             next(self._ids),
+            bool(query.continuation),
         )
         answer = await self._router.send(low, request)
         next_key = answer.next_key
