@@ -50,7 +50,9 @@ class EngineOptions:
     clock_drift_ns_max: int = 500 * MS
     evaluate_ns: int = 15 * SECOND
     sustain_ns: int = 300 * SECOND
-    move_ns: int = 10 * SECOND  # a promise that tests hold the engine to (P10): nothing waits for it
+    move_ns: int = (
+        10 * SECOND
+    )  # a promise that tests hold the engine to (P10); counted, where capacity is, as the time away
     splits_per_pass: int = 4
     split_bytes: int = 10 << 30
     split_throttled_share: float = 0.01

@@ -1,4 +1,4 @@
-"""Mistakes of the table service: ETags, groups, pages and their tokens, what is told of a write that may have happened."""
+"""Mistakes of the table service: ETags, groups, pages and their tokens, uncertain writes."""
 
 from __future__ import annotations
 

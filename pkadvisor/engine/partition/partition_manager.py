@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
@@ -47,8 +48,9 @@ class PartitionManager:
         options: EngineOptions,
         boundaries: tuple[bytes, ...] = (),
         policy: Callable[[EngineOptions], Policy] = Balancer,
+        capacity: Capacity | None = None,
     ) -> None:
-        self._policy = policy
+        self._policy, self._capacity = policy, capacity
         self._world, self._node, self._locks, self._streams, self._options = world, node, locks, streams, options
         self._boundaries = boundaries
         self._lease = Lease(world, node, locks, LEADER, options)
@@ -91,7 +93,14 @@ class PartitionManager:
                 store = await MapStore.open(self._streams, epoch, self._options, self._boundaries)
                 self._world.event("leader elected", self._node, epoch)
                 self._term = Term(
-                    self._world, self._node, self._locks, self._lease, store, self._options, self._policy(self._options)
+                    self._world,
+                    self._node,
+                    self._locks,
+                    self._lease,
+                    store,
+                    self._options,
+                    self._policy(self._options),
+                    self._capacity,
                 )
                 await self._term.lead()
             except EngineError as error:

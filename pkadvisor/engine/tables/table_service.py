@@ -27,7 +27,15 @@ from pkadvisor.engine.tables.table_messages import (
     WriteKind,
     WriteRequest,
 )
-from pkadvisor.engine.tables.table_rules import MESSAGES, PUBLISHED, TableError, TableLimits, check_key, checked_body
+from pkadvisor.engine.tables.table_rules import (
+    MESSAGES,
+    PUBLISHED,
+    TableError,
+    TableLimits,
+    check_if_match,
+    check_key,
+    checked_body,
+)
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from pkadvisor.table.odata import FilterLimitError, FilterSyntaxError
 from pkadvisor.table.store import (
@@ -143,7 +151,11 @@ class TableService:
                 size_bytes += body.size_bytes
         if group and size_bytes > self._limits.group_bytes:
             raise TableError(413, "RequestBodyTooLarge")
-        generation, _ = await self.tables.find(table)
+        try:
+            generation, _ = await self.tables.find(table)
+        except TableError as error:
+            error.index = 0 if group else None  # the first write is the first to miss its table
+            raise
         request = WriteRequest(generation, tuple(rows), next(self._ids))
         answer = await self._router.send(rows[0].key, request)
         if not answer.ok:
@@ -165,8 +177,8 @@ class TableService:
             if kind in _UNCONDITIONAL:
                 return kind, key, body, "*"
         if_match: str = write.if_match  # type: ignore[union-attr]
-        if not if_match:
-            raise TableError(400, "MissingRequiredHeader")
+        if if_match != "*":
+            check_if_match(if_match)
         return kind, key, body, if_match
 
     async def _group(self, group: Group) -> Outcome:
@@ -211,7 +223,7 @@ class TableService:
         top = self._top(query.top)
         select = self._select(query.select)
         generation, _ = await self.tables.find(query.table)
-        if low >= high:
+        if low >= high or not top:
             return Outcome(200)
         limits = self._limits
         request = PageRequest(
@@ -225,6 +237,7 @@ class TableService:
             limits.page_ns,
             limits.page_examined,
             next(self._ids),
+            bool(query.continuation),
         )
         answer = await self._router.send(low, request)
         next_key = answer.next_key
@@ -235,16 +248,22 @@ class TableService:
         low = decode_token(prefix, listing.continuation) if listing.continuation else prefix
         high = row_keys.prefix_end(prefix)
         assert high is not None, "a prefix ends with its separator"
-        request = ListTablesRequest(low, high, self._top(listing.top), id=next(self._ids))
+        top = self._top(listing.top)
+        if not top:
+            return Outcome(200)
+        request = ListTablesRequest(low, high, top, id=next(self._ids))
         answer = await self._router.send(low, request)
         next_key = answer.next_key
         return _outcome(answer, 200, "" if next_key is None else encode_token(prefix, next_key))
 
     def _top(self, top: int | None) -> int:
-        """``$top`` lies between 1 and 1,000 (Writing LINQ queries against the Table service)."""
+        """``$top`` is at most 1,000 (Writing LINQ queries against the Table service).
+
+        0 asks for no entities: they are none, and there is no next page (the service: Azure/Azurite issue 1428).
+        """
         if top is None:
             return self._limits.page_entities
-        if type(top) is not int or not 1 <= top <= self._limits.page_entities:
+        if type(top) is not int or not 0 <= top <= self._limits.page_entities:
             raise TableError(400, "InvalidInput")
         return top
 

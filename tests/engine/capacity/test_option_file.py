@@ -78,7 +78,7 @@ def test_every_option_is_read_by_the_engine() -> None:
         if path not in told:
             words |= set(re.findall(r"options\.(\w+)", path.read_text(encoding="utf-8")))
     unread = {field.name for field in fields(EngineOptions)} - words
-    assert unread == {"move_ns"}, "what a hand-over may take: the bound of P10, which the engine has to keep unasked"
+    assert not unread
 
 
 def test_a_file_changes_its_options_and_nothing_else(tmp_path: Path) -> None:
