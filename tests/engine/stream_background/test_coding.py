@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.options import MS
+from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.stream import coding as coding_module
 from pkadvisor.engine.stream.coding import CodedReader, Coding, Coordinator
+from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
 from pkadvisor.engine.stream.fragments import HEADER_BYTES, FragmentKey, FragmentStore
@@ -34,7 +35,9 @@ class Stamp:
             self.start(node)
 
     def start(self, node: str) -> None:
-        store = FragmentStore(self.world, node, self.world.disk(node, "data"))
+        store = FragmentStore(
+            self.world, node, self.world.disk(node, "data"), Device(self.world, node, EngineOptions())
+        )
         self.world.run(store.recover(), node)
         self.stores[node] = store
         self.world.register(node, "fragments", store)
