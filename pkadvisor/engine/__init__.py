@@ -40,6 +40,9 @@ under later epochs. To *load* a range is to seal its streams, to read the root f
 the log. Split, merge and hand-over each have one durable step before which nothing and after which everything happened
 (``split_merge``). Sealed extents with too few copies get new ones; those of some streams may be erasure-coded.
 
+**How to open it.** ``open_store.open_directory(path)`` and ``open_store.open_virtual(seed, limits=…)`` give an
+``EmbeddedStore``: one operation after the other, or many under way at once.
+
 **How it is proved.** Nothing here touches clock, chance or disk but through ``worlds/world.py``. The ``Simulator`` is
 such a world in virtual time, where messages are lost, nodes die and disks rot as a seed says; the ``Machine`` is the
 real one. The same code runs in both. ``tests/simulate`` is the judge.

@@ -1,15 +1,41 @@
-"""The embedded engine as a :class:`~pkadvisor.table.store.TableStore`: operations one after the other, in any world."""
+"""The embedded engine as a :class:`~pkadvisor.table.store.TableStore`, on real files or in virtual time.
+
+    with open_directory("shop.engine") as store:                     # three replicas, every write synced
+        store.execute(CreateTable("orders"))
+        store.execute(Insert("orders", entity))
+
+    with open_virtual(seed=7, limits=default_limits()) as store:     # simulated, with targets, queues and 503
+        outcome = store.execute(Get("orders", key), at_ms=1_500)
+
+``execute`` is one operation after the other, each at its own moment: an *open loop*. Many under way at once are
+coroutines that await ``perform``, and ``run_all`` runs them beside each other::
+
+    async def client(number: int) -> None:                           # a closed loop: the next comes after the answer
+        for operation in operations(number):
+            outcome = await store.perform(operation)
+            await store.sleep_ms(think_ms)
+
+    store.run_all(client(number) for number in range(64))
+    outcomes = store.perform_all(inserts)                            # all arrive now; the log takes them in groups
+
+On files those that are under way together share appends and syncs (*group commit*): 256 inserts cost a few syncs, not
+256. In virtual time ``perform`` returns when the answer would have come, queues included.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from dataclasses import replace
+from collections.abc import Coroutine, Iterable
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.stamp import Stamp
+from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.table.store import Operation, Outcome
 
 T = TypeVar("T")
+MS = 1_000_000
 
 
 class Runner(Protocol):
@@ -21,6 +47,15 @@ class Runner(Protocol):
     def run(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> T:
         """Runs a coroutine, and the world around it, until it ends."""
 
+    def spawn(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> Task[T]:
+        """Starts a task."""
+
+    async def sleep(self, duration_ns: int) -> None:
+        """Waits."""
+
+    def close(self) -> None:
+        """Ends it."""
+
 
 @runtime_checkable
 class VirtualTime(Protocol):
@@ -31,27 +66,147 @@ class VirtualTime(Protocol):
 
 
 class EmbeddedStore:
-    """A table store in this process. ``at_ms`` counts from its making; real time goes its own way.
+    """A table store in this process, of one account. ``at_ms`` counts from its making; real time goes its own way.
 
-    ``latency_ns`` of an outcome is the world's time from the later of arrival and the end of the operation before, plus
-    what servers counted for queues and service without waiting.
+    ``latency_ns`` of an outcome is the world's time from arrival to answer, plus what servers counted for queues and
+    service without waiting. What goes wrong inside is an outcome of 500 or 503, never an exception.
     """
 
-    def __init__(self, world: Runner, service: TableService, node: str = "front-end-0") -> None:
-        self._world = world
-        self._service = service
+    def __init__(
+        self,
+        world: Runner,
+        service: TableService,
+        node: str = "front-end-0",
+        stamp: Stamp | None = None,
+        table_limits: TableLimits = PUBLISHED,
+    ) -> None:
+        self.world = world
+        self.service = service
+        self.stamp = stamp
+        """The stamp under it, for orders (split, merge, move), its map and its checks."""
         self._node = node
+        self._limits = table_limits
         self._began_ns = world.now_ns()
         self._virtual = world if isinstance(world, VirtualTime) else None
 
-    def execute(self, operation: Operation, at_ms: float) -> Outcome:
-        """The operation arrives at ``at_ms``; what came of it."""
-        world, service = self._world, self._service
+    def __enter__(self) -> EmbeddedStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the world under it, for all accounts: files are given back. What was acknowledged is on disk already."""
+        self.world.close()
+
+    @property
+    def capacity(self) -> Capacity | None:
+        """What judges requests; None where nothing does."""
+        return None if self.stamp is None else self.stamp.capacity
+
+    def of_account(self, account: str) -> EmbeddedStore:
+        """A store of another account on the same stamp, in the same time; one for each account."""
+        assert self.stamp is not None, "only a store on a stamp has neighbours"
+        service = TableService(self.stamp.front_end(), account, limits=self._limits, sole=True)
+        other = EmbeddedStore(self.world, service, self._node, self.stamp, self._limits)
+        other._began_ns = self._began_ns
+        return other
+
+    # ------------------------------------------------------------------------------------------ one at a time
+
+    def execute(self, operation: Operation, at_ms: float = 0.0) -> Outcome:
+        """The operation arrives at ``at_ms``, or when the one before has ended; what came of it.
+
+        In virtual time the operation before has ended when servers have counted its time: they do not wait for it, so
+        that arrivals overlap as they do in truth.
+        """
+        world, service = self.world, self.service
         if self._virtual is not None:
-            self._virtual.run_until(self._began_ns + round(at_ms * 1_000_000))
+            self._virtual.run_until(self._began_ns + round(at_ms * MS))
         start_ns = world.now_ns()
         outcome = world.run(service.execute(operation), self._node)
         waited_ns = world.now_ns() - start_ns
         if service.tables.clearing:
             world.run(service.maintain(), self._node)
-        return replace(outcome, latency_ns=outcome.latency_ns + waited_ns) if waited_ns else outcome
+        return _later(outcome, outcome.latency_ns + waited_ns) if waited_ns else outcome
+
+    # ------------------------------------------------------------------------------------------ many at once
+
+    async def perform(self, operation: Operation) -> Outcome:
+        """The operation arrives now; returns when its answer would have come. Only within :meth:`run_all`."""
+        world, service = self.world, self.service
+        start_ns = world.now_ns()
+        outcome = await service.execute(operation)
+        if self._virtual is not None and outcome.latency_ns:
+            await world.sleep(outcome.latency_ns)
+            counted_ns = 0
+        else:
+            counted_ns = outcome.latency_ns
+        latency_ns = world.now_ns() - start_ns + counted_ns
+        if service.tables.clearing:
+            await service.maintain()
+        return _later(outcome, latency_ns)
+
+    async def sleep_ms(self, duration_ms: float) -> None:
+        """Waits, in the time of the world. Only within :meth:`run_all`."""
+        await self.world.sleep(round(duration_ms * MS))
+
+    def now_ms(self) -> float:
+        """Time since the store was made."""
+        return (self.world.now_ns() - self._began_ns) / MS
+
+    def run_all(self, coroutines: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+        """Runs clients beside each other to their ends, and the world with them; what they return, in their order.
+
+        What one of them raises is raised here, after all have ended.
+        """
+        world, node = self.world, self._node
+
+        async def everybody() -> list[Task[T]]:
+            tasks = [world.spawn(coroutine, node) for coroutine in coroutines]
+            for task in tasks:
+                task.when_done(_nothing)
+            for task in tasks:
+                if not task.done:
+                    await _ended(task)
+            return tasks
+
+        return [task.result() for task in world.run(everybody(), node)]
+
+    def perform_all(self, operations: Iterable[Operation]) -> list[Outcome]:
+        """All arrive now and are under way at once; their outcomes in the order given."""
+        return self.run_all([self.perform(operation) for operation in operations])
+
+    def check(self) -> None:
+        """Asserts what must hold of the stamp and everything in it; reads all of it."""
+        self.service.check()
+        if self.stamp is not None:
+            self.world.run(self.stamp.check_all(), self._node)
+
+
+async def _ended(task: Task[Any]) -> None:
+    try:
+        await task
+    except Exception:  # it is raised where the result is asked for
+        return
+
+
+def _nothing() -> None:
+    """Waits for nothing."""
+
+
+def _later(outcome: Outcome, latency_ns: int) -> Outcome:
+    """The outcome with another latency; ``dataclasses.replace`` takes several times as long."""
+    return Outcome(
+        outcome.status,
+        outcome.code,
+        outcome.message,
+        outcome.entities,
+        outcome.tables,
+        outcome.continuation,
+        outcome.etags,
+        outcome.failed_index,
+        outcome.examined,
+        outcome.returned_bytes,
+        latency_ns,
+    )

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.partition.front_end import FrontEnd
@@ -51,7 +52,11 @@ class Layout:
 
 
 class Stamp:
-    """The nodes of a stamp; the dictionaries hold the objects of their present lives."""
+    """The nodes of a stamp; the dictionaries hold the objects of their present lives.
+
+    ``capacity``, one object for the whole stamp, judges requests: 503, 500, latency. Without it nothing is throttled
+    and nothing takes longer than the world does.
+    """
 
     def __init__(
         self,
@@ -59,9 +64,11 @@ class Stamp:
         options: EngineOptions,
         layout: Layout | None = None,
         policy: Callable[[EngineOptions], Policy] = Balancer,
+        capacity: Capacity | None = None,
     ) -> None:
         self._policy = policy
         self.world, self.options, self.layout = world, options, layout or Layout()
+        self.capacity = capacity
         self.streams = lay_out(
             world,
             options,
@@ -88,7 +95,8 @@ class Stamp:
 
     def _add_server(self, name: str) -> None:
         async def boot() -> None:
-            server = PartitionServer(self.world, name, LOCKS, self.streams.client(name), self.options)
+            streams = self.streams.client(name)
+            server = PartitionServer(self.world, name, LOCKS, streams, self.options, self.capacity)
             self.servers[name] = server
             await server.boot()
 
@@ -96,8 +104,9 @@ class Stamp:
 
     def _add_manager(self, name: str) -> None:
         async def boot() -> None:
+            streams, boundaries = self.streams.client(name), self.layout.boundaries
             manager = PartitionManager(
-                self.world, name, LOCKS, self.streams.client(name), self.options, self.layout.boundaries, self._policy
+                self.world, name, LOCKS, streams, self.options, boundaries, self._policy, self.capacity
             )
             self.managers[name] = manager
             await manager.boot()
@@ -163,6 +172,8 @@ class Stamp:
     def check(self) -> None:
         """What must hold at every instant: P1 of every map, P2 between all servers, and each structure's own."""
         self.streams.check()
+        if self.capacity is not None:
+            self.capacity.check()
         if self.locks is not None:
             self.locks.check()
         for manager in self.managers.values():

@@ -15,8 +15,8 @@ from random import Random
 from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
-from pkadvisor.engine.partition.ownership_errors import NotServing
 from pkadvisor.engine.stamp import LOCKS, Stamp
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
@@ -27,6 +27,7 @@ from pkadvisor.engine.worlds.tasks import Future, Killed, Task
 from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.store import CreateTable, Operation, Outcome, Query
 from tests.simulate.acknowledged import Acknowledged
+from tests.simulate.copies import until_copies_are_good
 from tests.simulate.judge import judge, maybe_written
 from tests.simulate.terrain import Terrain, terrain_of
 from tests.simulate.workload import TABLES, Clients, Walked
@@ -238,6 +239,7 @@ class _Run:
             assert self._run(self._read_all()) == rows, f"T8: {name} shows other rows than the rest"
         self.asked = ""
         self._run(self.stamp.check_all())
+        self.world.run(until_copies_are_good(self.world, self.stamp), "judge")
         self.acknowledged.check_lengths()
         self.world.event("acknowledged appends read", self._run(self.acknowledged.read_back()))
         self.judged = judge(self.clients.calls, self.clients.mix)

@@ -192,6 +192,22 @@ class Clients:
         self._remember(operation, outcome)
         return outcome
 
+    def unanswered(self) -> dict[Key, None]:
+        """The keys of writes that no answer came to: they may be carried out at any time."""
+        keys: dict[Key, None] = {}
+        for call in self.calls:
+            if call.returned_ns is None:
+                writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
+                for write in writes:
+                    match write:
+                        case Insert(entity=entity) | InsertOrReplace(entity=entity) | InsertOrMerge(entity=entity):
+                            keys[entity.key] = None
+                        case Update(entity=entity) | Merge(entity=entity):
+                            keys[entity.key] = None
+                        case Delete(key=key):
+                            keys[key] = None
+        return keys
+
     # ------------------------------------------------------------------------------------------ what is asked
 
     def _draw(self) -> Operation:

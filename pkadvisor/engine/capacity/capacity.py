@@ -177,6 +177,7 @@ class Capacity:
         self._partition_rate = milli(limits.partition_entities_per_s)
         self._partitions: OrderedDict[Hashable, TokenBucket] = OrderedDict()
         self._ranges: dict[int, _Range] = {}
+        self._former: dict[int, _Range] = {}
         self._servers: dict[str, _Server] = {}
         self._accounts: dict[str, TokenBucket] = {}
 
@@ -222,7 +223,7 @@ class Capacity:
         """Charges what was not known on arrival (entities examined, bytes moved) and says how long the request took."""
         assert ticket.admitted, "only what was admitted is finished"
         _, _, number, at_ns, place, work, _ = ticket
-        there, server = self._range(place.range_number), self._server(place.server)
+        there, server = self._last(place.range_number), self._server(place.server)
         if work.kind == Kind.PAGE:
             self._charge_scan(place, there, server, examined, at_ns)
         if bytes_moved:
@@ -247,7 +248,7 @@ class Capacity:
     def abandon(self, ticket: Ticket) -> Served:
         """The request was admitted and nobody will answer it: its server stopped. It may have been carried out."""
         assert ticket.admitted, "only what was admitted is abandoned"
-        for tally in (self.tally, self._range(ticket.place.range_number).tally):
+        for tally in (self.tally, self._last(ticket.place.range_number).tally):
             tally.in_flight -= 1
             tally.timed_out += 1
         return Served(500, "OperationTimedOut", self.options.operation_timeout_ns, 0)
@@ -274,8 +275,13 @@ class Capacity:
     # ------------------------------------------------------------------------------------------ the map changes
 
     def succeed(self, old: Sequence[int], new: Sequence[int]) -> None:
-        """Ranges take the place of others (split, merge): each starts with the least level and the longest queue."""
-        before = [self._ranges.pop(number) for number in old if number in self._ranges]
+        """Ranges take the place of others (split, merge): each starts with the least level and the longest queue.
+
+        Told twice it changes nothing. What the old ones still have in flight may be finished.
+        """
+        found = [number for number in old if number in self._ranges]
+        before = [self._ranges.pop(number) for number in found]
+        self._former.update(zip(found, before, strict=True))
         for number in new if before else ():
             there = self._range(number)
             for was in before:
@@ -299,7 +305,7 @@ class Capacity:
 
     def range_tally(self, range_number: int) -> Tally:
         """What became of the requests to one range since it exists."""
-        return self._range(range_number).tally
+        return self._last(range_number).tally
 
     def busy_ns(self, server: str) -> int:
         """How long a server has been at work since it started, or will have been when its queue is empty."""
@@ -312,7 +318,7 @@ class Capacity:
     def check(self) -> None:
         """What must hold."""
         self.tally.check()
-        for there in self._ranges.values():
+        for there in (*self._ranges.values(), *self._former.values()):
             there.tally.check()
             there.bucket.check()
             there.bandwidth.check()
@@ -328,6 +334,10 @@ class Capacity:
             bandwidth = TokenBucket(milli(self.limits.range_bytes_per_s / KIB), self._burst_ns)
             found = self._ranges[number] = _Range(bucket, bandwidth)
         return found
+
+    def _last(self, number: int) -> _Range:
+        """A range, also one that others took the place of."""
+        return self._former.get(number) or self._range(number)
 
     def _server(self, name: str) -> _Server:
         found = self._servers.get(name)

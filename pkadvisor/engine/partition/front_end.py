@@ -9,7 +9,7 @@ look up ──► call the server ──► answer
 from __future__ import annotations
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.ownership_errors import NotServing
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.partition_map import PartitionMap, Routes
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE, SERVICE
 from pkadvisor.engine.tables.table_messages import Answer, Request

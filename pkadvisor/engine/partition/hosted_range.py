@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 REQUEST_CPU_NS = 50_000  # [A] what a request and a row take of a server's processor
 ROW_CPU_NS = 2_000
 ANSWERS_KEPT = 1024
+BUSY = 503
 
 
 class Answers:
@@ -109,20 +110,22 @@ class HostedRange:
             return
 
     def ended(self, answer: Answer, latency_ns: int) -> None:
-        """A request is answered."""
+        """A request is answered, after a time in which it really waited and one that was only counted."""
+        if answer.status == BUSY:
+            return
         self._examined += answer.examined
         self._bytes += answer.size_bytes
-        self._latency_ns += latency_ns
+        self._latency_ns += latency_ns + answer.latency_ns
 
     def throttled(self) -> None:
-        """A request was turned away because the range had enough."""
-        self._requests += 1
+        """A request that was taken is turned away: there is too much of them. It counts as load all the same."""
         self._throttled += 1
 
     def roll(self, now_ns: int) -> None:
         """Ends the window: from here on ``load`` tells of it."""
         past_ns = max(1, now_ns - self._began_ns)
         requests = self._requests
+        served = requests - self._throttled
         self.profile.roll(now_ns)
         self._load = RangeLoad(
             self.number,
@@ -130,9 +133,9 @@ class HostedRange:
             requests_per_ks=requests * 1_000_000_000_000 // past_ns,
             pending_milli=self._latency_ns * 1000 // past_ns,  # Little's law: time in service per time
             throttled_ppm=self._throttled * PPM // max(1, requests),
-            cpu_ppm=(requests * REQUEST_CPU_NS + self._examined * ROW_CPU_NS) * PPM // past_ns,
+            cpu_ppm=(served * REQUEST_CPU_NS + self._examined * ROW_CPU_NS) * PPM // past_ns,
             bytes_per_s=self._bytes * 1_000_000_000 // past_ns,
-            latency_ns=self._latency_ns // max(1, requests - self._throttled),
+            latency_ns=self._latency_ns // max(1, served),
             size_bytes=self.partition.size_bytes(),
             splittable=self.profile.halving_key() is not None,
         )

@@ -10,12 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Policy, RangeLoad, Split
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Pending, RangeEntry
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, ServerReport
@@ -37,7 +38,9 @@ class Term:
         store: MapStore,
         options: EngineOptions,
         policy: Policy,
+        capacity: Capacity | None = None,
     ) -> None:
+        self._capacity = capacity
         self._world, self._node, self._locks, self._options = world, node, locks, options
         self._lease, self._epoch = lease, lease.epoch
         self.store = store
@@ -245,6 +248,8 @@ class Term:
     async def _put_made(self, change: Pending, placed: Sequence[Placed], server: str, session: int) -> None:
         put = tuple(RangeEntry(each.number, each.low, each.high, server, session, each.epoch) for each in placed)
         await self.store.change(lambda before: Change(before.version + 1, change.old, put, ended=(change.id,)))
+        if self._capacity is not None:
+            self._capacity.succeed(change.old, change.new)
         self.balancer.replaced(self._world.clock_ns(self._node), change.old, change.new)
         for number in change.old:
             self._shunned.pop(number, None)
@@ -338,6 +343,8 @@ class Term:
             raise LeaseLost(server)
         (given,) = await self._assign([replace(entry, server=server, session=session)])
         self.balancer.moved(self._world.clock_ns(self._node), entry.number)
+        if self._capacity is not None:
+            self._capacity.unavailable(entry.number, self._world.now_ns() + self._options.move_ns)
         await self._load(given)
         return given
 

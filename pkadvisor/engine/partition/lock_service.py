@@ -19,8 +19,8 @@ from contextlib import suppress
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.partition.mutex import Mutex
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, LockHeld
+from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 SERVICE = "locks"
@@ -47,7 +47,7 @@ class LockService:
     def __init__(self, world: World, node: str, options: EngineOptions) -> None:
         self._world, self._node, self._options = world, node, options
         self._disk = world.disk(node, "state")
-        self._mutex = Mutex()
+        self._mutex = Lock()
         self._epoch = 0
         self._holdings: dict[str, Holding] = {}
         self._lapses_ns: dict[str, int] = {}

@@ -21,12 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.map_store import MapStore
-from pkadvisor.engine.partition.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE
 from pkadvisor.engine.stream.access import Streams
@@ -47,8 +48,9 @@ class PartitionManager:
         options: EngineOptions,
         boundaries: tuple[bytes, ...] = (),
         policy: Callable[[EngineOptions], Policy] = Balancer,
+        capacity: Capacity | None = None,
     ) -> None:
-        self._policy = policy
+        self._policy, self._capacity = policy, capacity
         self._world, self._node, self._locks, self._streams, self._options = world, node, locks, streams, options
         self._boundaries = boundaries
         self._lease = Lease(world, node, locks, LEADER, options)
@@ -91,7 +93,14 @@ class PartitionManager:
                 store = await MapStore.open(self._streams, epoch, self._options, self._boundaries)
                 self._world.event("leader elected", self._node, epoch)
                 self._term = Term(
-                    self._world, self._node, self._locks, self._lease, store, self._options, self._policy(self._options)
+                    self._world,
+                    self._node,
+                    self._locks,
+                    self._lease,
+                    store,
+                    self._options,
+                    self._policy(self._options),
+                    self._capacity,
                 )
                 await self._term.lead()
             except EngineError as error:

@@ -13,14 +13,16 @@ deposed manager is refused). The last three are hardening; the paper is silent.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import HostedRange
+from pkadvisor.engine.partition.judged import Judge
 from pkadvisor.engine.partition.lock_service import Lease
-from pkadvisor.engine.partition.mutex import Mutex
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
@@ -28,15 +30,25 @@ from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
 
 
 class PartitionServer:
-    """The server on its node."""
+    """The server on its node. ``capacity`` judges its requests; without it every request is let through at once."""
 
-    def __init__(self, world: World, node: str, locks: str, streams: Streams, options: EngineOptions) -> None:
+    def __init__(
+        self,
+        world: World,
+        node: str,
+        locks: str,
+        streams: Streams,
+        options: EngineOptions,
+        capacity: Capacity | None = None,
+    ) -> None:
+        self._judge = Judge(world, node, capacity) if capacity is not None else None
         self._world, self._node, self._streams, self._options = world, node, streams, options
         self._locks = locks
         self._lease = Lease(world, node, locks, f"server/{node}", options)
@@ -45,11 +57,13 @@ class PartitionServer:
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
         self._refused: dict[int, None] = {}
-        self._mutexes: dict[int, Mutex] = {}
+        self._mutexes: dict[int, Lock] = {}
         self._cache = PageCache(options.page_cache_bytes)
 
     async def boot(self) -> None:
         """Offers its service, and goes for its lease."""
+        if self._judge is not None:  # whoever waited in the queue of an earlier life waits no more
+            self._judge.lost()
         self._world.register(self._node, SERVICE, self)
         self._world.spawn(self._live(), self._node)
         self._world.spawn(self._roll(), self._node)
@@ -67,6 +81,8 @@ class PartitionServer:
             for hosted in self._ranges.values():
                 hosted.partition.close("the lease is lost")
             self._ranges, self._given_up = {}, {}
+            if self._judge is not None:
+                self._judge.lost()
 
     async def _roll(self) -> None:
         while True:
@@ -96,9 +112,7 @@ class PartitionServer:
                 answer = await self._write(hosted, sender, count, request)
             else:
                 hosted.begun(request.key)
-                answer = await carry_out(
-                    hosted.partition, request, world.ticks(node), lambda: world.clock_ns(node) - began_ns
-                )
+                answer = await self._carry_out(hosted, request, lambda: world.clock_ns(node) - began_ns)
                 if not lease.held():  # somebody else may have written meanwhile
                     world.event("read after the lease refused", node)
                     raise NotServing(f"{node} lost its lease")
@@ -107,6 +121,13 @@ class PartitionServer:
         hosted.ended(answer, world.clock_ns(node) - began_ns)
         return answer
 
+    def _carry_out(
+        self, hosted: HostedRange, request: Request, elapsed_ns: Callable[[], int] | None = None
+    ) -> Coroutine[Any, Any, Answer]:
+        if self._judge is None:
+            return carry_out(hosted.partition, request, self._world.ticks(self._node), elapsed_ns)
+        return self._judge.carry_out(hosted, request, elapsed_ns)
+
     async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
         message = (sender, count)
         if hosted.answers.begin(message):
@@ -114,7 +135,7 @@ class PartitionServer:
             return await hosted.answers.earlier(message)
         hosted.begun(request.key)
         try:
-            answer = await carry_out(hosted.partition, request, self._world.ticks(self._node))
+            answer = await self._carry_out(hosted, request)
         except EngineError as error:
             hosted.answers.done(message, error)
             raise
@@ -141,8 +162,8 @@ class PartitionServer:
             raise LeaseLost(f"{self._node} is not in session {command.session}")
         self._leader = command.leader
 
-    def _mutex(self, number: int) -> Mutex:
-        return self._mutexes.setdefault(number, Mutex())
+    def _mutex(self, number: int) -> Lock:
+        return self._mutexes.setdefault(number, Lock())
 
     async def load(
         self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool
@@ -306,12 +327,6 @@ class PartitionServer:
             tuple(self._ranges[number].load for number in sorted(self._ranges)),
         )
 
-    def throttled(self, number: int) -> None:
-        """A request for a range was turned away by whoever judges them."""
-        hosted = self._ranges.get(number)
-        if hosted is not None:
-            hosted.throttled()
-
     @property
     def leased(self) -> bool:
         """Whether it holds its lease now."""
@@ -328,6 +343,8 @@ class PartitionServer:
     async def check(self) -> None:
         """Each range under its number, none at an epoch that was given up; and each range's own check."""
         for number, hosted in list(self._ranges.items()):
+            if self._ranges.get(number) is not hosted:  # moved away while another one was checked
+                continue
             assert hosted.number == number == hosted.partition.number, "a range under another's number"
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()

@@ -71,13 +71,19 @@ class PageRequest(msgspec.Struct, frozen=True):
     examined_max: int | None = None
     """Entities read at most: what the execution time allows where reading takes no real time."""
     id: int = 0
+    continued: bool = False
+    """Whether it goes on where an earlier page of the same query ended."""
 
 
 class TableRequest(msgspec.Struct, frozen=True):
-    """Whether a table is there, and its generation. ``key`` is that of its row in the schema."""
+    """Whether a table is there, and its generation. ``key`` is that of its row in the schema.
+
+    For ``wait_ticks`` after its deletion a table is being deleted, also where its rows are gone already.
+    """
 
     key: bytes
     id: int = 0
+    wait_ticks: int = 0
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkadvisor.engine.partition.ownership_errors import NotServing
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.tables.table_messages import (
     Answer,
@@ -79,7 +79,7 @@ async def carry_out(
             case PageRequest():
                 return await read_page(rows, request, elapsed_ns)
             case TableRequest():
-                return await read_table(rows, request)
+                return await read_table(rows, request, ticks)
             case CreateTableRequest():
                 return await create_table(rows, request, ticks)
             case DeleteTableRequest():

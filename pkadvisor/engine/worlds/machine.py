@@ -5,18 +5,24 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Future as Work
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from random import Random, SystemRandom
+from threading import Lock
 from typing import Any, TypeVar
 
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Descriptors, MachineDisk
-from pkadvisor.engine.worlds.tasks import Scheduler, Task
+from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
 
 T = TypeVar("T")
 TICKS_UNIX_EPOCH = 621_355_968_000_000_000
 DESCRIPTORS_MAX = 256
+THREADS_MAX = 8
+"""Syncs that are under way at a time; all else runs on the thread of whoever calls."""
 
 
 class Machine(Scheduler):
@@ -41,6 +47,9 @@ class Machine(Scheduler):
         self._services: dict[tuple[str, str], Any] = {}
         self._disks: dict[tuple[str, str], MachineDisk] = {}
         self._chance: dict[str, Random] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        self._beside = 0
+        self._ended_beside: SimpleQueue[tuple[Future[None], BaseException | None]] = SimpleQueue()
         self.counts: Counter[str] = Counter()
 
     def __enter__(self) -> Machine:
@@ -80,24 +89,26 @@ class Machine(Scheduler):
         try:
             waited_for = coroutine.send(None)
         except StopIteration as stop:
-            if self._ready or self._timers:
+            if self._ready or self._timers or self._beside:
                 self.turn()
             return stop.value  # type: ignore[no-any-return]
-        task = Task(coroutine, node)
-        self._alive[task] = None
-        waited_for.when_done(lambda: self._make_ready(task))
-        task.when_done(_nothing)  # its error is raised here, and nowhere else
+        task = self._go_on(coroutine, waited_for, node)
         while not task.done:
             self.turn()
             if task.done or self._ready:
                 continue
             due = self._due()
+            if self._beside:
+                self._hear(None if due is None else max(0, due - self.now_ns()) / 1e9)
+                continue
             assert due is not None, "nothing will ever happen again, and the task still waits"
             time.sleep(max(0, due - self.now_ns()) / 1e9)
         return task.result()
 
     def turn(self) -> None:
         """Runs what is ready and what is due."""
+        if self._beside:
+            self._hear(0)
         self._run_ready()
         while (due := self._due()) is not None and due <= self.now_ns():
             self._fire()
@@ -105,20 +116,72 @@ class Machine(Scheduler):
         if self.unhandled:
             raise self.unhandled.pop(0)
 
+    def beside(self, work: Callable[[], None]) -> Future[None]:
+        """Does what takes time in a thread, while tasks run; the future is done, in a turn, when that has ended."""
+        future: Future[None] = Future()
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(THREADS_MAX, "engine-sync")
+        self._beside += 1
+        begun = Lock()
+        begun.acquire()
+
+        def begin() -> None:
+            begun.release()
+            work()
+
+        def ended(done: Work[None]) -> None:
+            self._ended_beside.put((future, done.exception()))
+
+        self._threads.submit(begin).add_done_callback(ended)
+        begun.acquire()  # else this thread keeps the interpreter, and the work begins when there is nothing else to do
+        return future
+
+    def _hear(self, wait_s: float | None) -> None:
+        """Takes in what threads have ended; waits for the first of them up to a time, for ever with None."""
+        while self._beside:
+            try:
+                future, error = self._ended_beside.get(wait_s != 0, wait_s or None)
+            except Empty:
+                return
+            wait_s = 0
+            self._beside -= 1
+            if error is None:
+                future.resolve(None)
+            else:
+                future.fail(error)
+
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
-        """Runs one after the other: on one thread nothing is won by more."""
+        """Begins one after the other; those that wait go on beside each other."""
         results: list[T | EngineError] = []
-        try:
-            for coroutine in coroutines:
-                try:
-                    results.append(await coroutine)
-                except EngineError as error:
-                    results.append(error)
-        except BaseException:
-            for coroutine in coroutines[len(results) + 1 :]:
-                coroutine.close()
-            raise
+        waiting: dict[int, Task[T]] = {}
+        for number, coroutine in enumerate(coroutines):
+            try:
+                waited_for = coroutine.send(None)
+            except StopIteration as stop:
+                results.append(stop.value)
+            except EngineError as error:
+                results.append(error)
+            except BaseException:
+                for later in coroutines[number + 1 :]:
+                    later.close()
+                raise
+            else:
+                waiting[number] = self._go_on(coroutine, waited_for, node)
+                results.append(EngineError("not yet ended"))
+        for number, task in waiting.items():
+            try:
+                results[number] = await task
+            except EngineError as error:
+                results[number] = error
         return results
+
+    def _go_on(self, coroutine: Coroutine[Any, Any, T], waited_for: Future[Any], node: str) -> Task[T]:
+        """A task of a coroutine that was begun by hand; whoever made it hears of its error, and nobody else."""
+        task = Task(coroutine, node)
+        self._alive[task] = None
+        waited_for.when_done(lambda: self._make_ready(task))
+        task.when_done(_nothing)
+        return task
 
     def add_node(self, name: str, boot: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """A node and how it starts."""
@@ -144,12 +207,16 @@ class Machine(Scheduler):
         disk = self._disks.get((node, device))
         if disk is None:
             path = self._directory.path / node / device
-            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors)
+            disk = self._disks[node, device] = MachineDisk(path, self._sync, self._descriptors, self.beside)
         return disk
 
     def close(self) -> None:
         """Ends every task, gives every descriptor back, lets another process in. Twice is no error."""
         super().close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)
+            self._hear(0)
+            self._ready.clear()
         self._services.clear()
         for disk in self._disks.values():
             disk.close()

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
+from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NEW = ".new"
+
+Beside: TypeAlias = Callable[[Callable[[], None]], Future[None]]
+"""Does something that takes time in a thread; the future is done, by the thread of the engine, when that has ended."""
 
 
 class Descriptors:
@@ -46,17 +52,37 @@ class Descriptors:
 
 
 class MachineFile:
-    """A file of the operating system, appended to and read at positions."""
+    """A file of the operating system, appended to and read at positions.
 
-    __slots__ = ("_descriptor", "_descriptors", "_dirty", "_failed", "_gone", "_path", "_size", "_sync", "name")
+    A sync goes on in a thread while other tasks run: what is appended meanwhile is not durable until the next one. Its
+    descriptor stays open until it has ended.
+    """
 
-    def __init__(self, path: Path, sync: bool, descriptors: Descriptors) -> None:
+    __slots__ = (
+        "_beside",
+        "_descriptor",
+        "_descriptors",
+        "_dirty",
+        "_failed",
+        "_gone",
+        "_path",
+        "_size",
+        "_sync",
+        "_syncing",
+        "_to_rest",
+        "name",
+    )
+
+    def __init__(self, path: Path, sync: bool, descriptors: Descriptors, beside: Beside) -> None:
         self.name = path.name
         self._path = path
         self._sync = sync
         self._descriptors = descriptors
+        self._beside = beside
         self._descriptor = -1
         self._dirty = False
+        self._syncing: Future[None] | None = None
+        self._to_rest = False
         self._gone = False
         self._failed = ""
         self._size = os.fstat(self._open(os.O_CREAT)).st_size
@@ -88,8 +114,38 @@ class MachineFile:
         """Makes everything durable, where the machine was asked to sync."""
         if self._failed:
             raise DiskError(self._failed)
-        if self._sync and self._dirty:
-            self._make_durable()
+        if not self._sync:
+            return
+        while self._syncing is not None:  # it may have begun before the last append: the next one is for all who wait
+            await self._syncing
+            self._require_good()
+        if self._dirty:
+            descriptor = self._descriptor if self._descriptor >= 0 else self._open()
+            self._dirty = False
+            self._syncing = syncing = self._beside(partial(self._sync_descriptor, descriptor))
+            syncing.when_done(self._synced)
+            await syncing
+            self._require_good()
+
+    def _require_good(self) -> None:
+        if self._failed:
+            raise DiskError(self._failed)
+
+    def _sync_descriptor(self, descriptor: int) -> None:
+        """In a thread: touches nothing but the descriptor, and ``_failed`` when it is lost anyway."""
+        try:
+            os.fdatasync(descriptor)
+        except OSError as error:
+            self._failed = self._failed or self._lost(error)
+
+    def _synced(self) -> None:
+        self._syncing = None
+        if self._gone:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        elif self._to_rest:
+            self._to_rest = False
+            self.rest()
 
     async def read(self, offset: int, length: int) -> bytes:
         """The bytes there, fewer at the end. ReadFailed on a device error."""
@@ -120,6 +176,9 @@ class MachineFile:
         """Gives the descriptor back until the next use."""
         if self._descriptor < 0:
             return
+        if self._syncing is not None:
+            self._to_rest = True
+            return
         if self._sync and self._dirty and not self._failed:
             try:
                 self._make_durable()  # an error of the device would go unseen once nobody holds the file
@@ -131,7 +190,7 @@ class MachineFile:
     def close(self, gone: bool = False) -> None:
         """Gives the descriptor back for good."""
         self._descriptors.closed(self)
-        if self._descriptor >= 0:
+        if self._descriptor >= 0 and self._syncing is None:
             os.close(self._descriptor)
             self._descriptor = -1
         self._gone = True
@@ -152,9 +211,12 @@ class MachineFile:
         try:
             os.fdatasync(descriptor)
         except OSError as error:
-            self._failed = f"{self._path}: a sync failed ({error.strerror}), and what it lost is not known"
+            self._failed = self._lost(error)
             raise DiskError(self._failed) from error
         self._dirty = False
+
+    def _lost(self, error: OSError) -> str:
+        return f"{self._path}: a sync failed ({error.strerror}), and what it lost is not known"
 
     def _take_back(self, size: int, error: OSError) -> NoReturn:
         """Removes what a failed write left."""
@@ -170,10 +232,11 @@ class MachineFile:
 class MachineDisk:
     """A directory."""
 
-    def __init__(self, directory: Path, sync: bool, descriptors: Descriptors) -> None:
+    def __init__(self, directory: Path, sync: bool, descriptors: Descriptors, beside: Beside) -> None:
         self._directory = directory
         self._sync = sync
         self._descriptors = descriptors
+        self._beside = beside
         self._files: dict[str, MachineFile] = {}
         try:
             missing = [path for path in (directory, *directory.parents) if not path.exists()]
@@ -191,7 +254,7 @@ class MachineDisk:
         if file is None:
             path = self._path(name)
             is_new = not path.exists()
-            file = self._files[name] = MachineFile(path, self._sync, self._descriptors)
+            file = self._files[name] = MachineFile(path, self._sync, self._descriptors, self._beside)
             if is_new:
                 sync_directory(self._directory, self._sync)
         return file

@@ -28,7 +28,8 @@ class EngineError(Exception):
     │   └── ReadFailed    a read error of the device
     ├── DataCorrupt       a checksum does not match: the bytes were not returned
     ├── StreamError       see ``stream/errors.py``
-    ├── RangeError        see ``range_partition.py``
+    ├── RangeError        see ``partition/range_errors.py``
+    ├── OwnershipError    see ``ownership_errors.py``
     ├── FormatError       files of a newer format version
     └── DirectoryInUse    another process holds the directory
     """

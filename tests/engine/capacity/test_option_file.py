@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pkadvisor.engine import option_file
 from pkadvisor.engine.option_file import MAY_BE_ZERO, NAMES, WHOLE, default_options, load_options
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.errors import UsageError
@@ -63,6 +64,21 @@ def test_what_both_files_say_agrees() -> None:
     assert options.sustain_ns == limits.t_sustain_s * 1e9
     assert options.move_ns == limits.t_move_s * 1e9
     assert options.splits_per_pass == limits.splits_per_pass
+    # The policy counts requests, the limits entities: for requests of one entity they are the same capacity.
+    assert options.range_requests_per_s == limits.range_entities_per_s
+    assert options.server_requests_per_s == limits.server_entities_per_s
+
+
+def test_every_option_is_read_by_the_engine() -> None:
+    """An option that nobody reads is a promise that nobody keeps."""
+    engine = Path(option_file.__file__).parent
+    told = {engine / "options.py", engine / "option_file.py", engine / "worlds" / "swarm.py"}
+    words = set()
+    for path in engine.rglob("*.py"):
+        if path not in told:
+            words |= set(re.findall(r"options\.(\w+)", path.read_text(encoding="utf-8")))
+    unread = {field.name for field in fields(EngineOptions)} - words
+    assert not unread
 
 
 def test_a_file_changes_its_options_and_nothing_else(tmp_path: Path) -> None:

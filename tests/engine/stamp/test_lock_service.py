@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
+from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
 from pkadvisor.engine.partition.lock_service import SERVICE, Holding, Lease, LockService
-from pkadvisor.engine.partition.ownership_errors import LeaseLost, LockHeld
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stamp.stamps import SMALL
 from tests.engine.worlds import simulated

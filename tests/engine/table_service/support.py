@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.partition.ownership_errors import NotServing
+from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write

@@ -1,0 +1,171 @@
+"""Opens the engine in one line: on a directory of real files, or in virtual time.
+
+The nodes of a directory are laid out when it is made and stay as they are: the directory says how many replicas there
+are, and a later process that asks for another number is refused rather than served from a part of the disks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.options import MS, SECOND, EngineOptions
+from pkadvisor.engine.stamp import Layout, Stamp
+from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
+from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.faults import NetworkFaults
+from pkadvisor.engine.worlds.machine import Machine
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import EngineError, FormatError, World
+from pkadvisor.limits import Limits
+
+ACCOUNT = "devstoreaccount1"
+START_NS = 60 * SECOND
+"""How long a stamp may take until it serves everything."""
+ON_FILES_NS = 5 * SECOND
+"""How long an operation waits for a range on files: no message is lost on its way within one process."""
+T = TypeVar("T")
+_NODE, _DEVICE, _FILE = "directory", "state", "layout"
+
+
+class NotStarted(EngineError):  # noqa: N818
+    """The stamp does not serve what it holds: a device refuses, or too much of it is lost."""
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    """What a directory knows of its nodes."""
+
+    extent_nodes: int
+    replicas: int
+    servers: int
+
+
+def open_directory(
+    path: Path | str,
+    *,
+    sync: bool = True,
+    replicas: int | None = None,
+    account: str = ACCOUNT,
+    options: EngineOptions | None = None,
+    table_limits: TableLimits = PUBLISHED,
+    capacity: Capacity | None = None,
+) -> EmbeddedStore:
+    """A store on real files and the real clock; it finds everything that was acknowledged before.
+
+    A new directory gets three replicas where nobody says how many, one folder of devices for each. ``sync`` says
+    whether an acknowledged write survives the loss of power; without it it survives the end of the process, kill −9
+    included. Close the store, or use it in a ``with``.
+
+    FormatError: a directory of a newer version, of another number of replicas, or of something else. DirectoryInUse:
+    another process has it. DiskFull, DiskError: nothing can be written. NotStarted: it cannot serve what it holds.
+    """
+    options = options or EngineOptions(operation_timeout_ns=ON_FILES_NS)
+    world = Machine(Path(path), sync=sync)
+    try:
+        kept = _run(world, _kept(world, Path(path), replicas))
+        layout = Layout(extent_nodes=kept.extent_nodes, servers=kept.servers)
+        stamp = Stamp(world, replace(options, replicas=kept.replicas), layout, capacity=capacity)
+        _run(world, _started(world, stamp))
+    except BaseException:
+        world.close()
+        raise
+    return _store(world, stamp, account, table_limits)
+
+
+def open_virtual(
+    seed: int = 0,
+    *,
+    limits: Limits | None = None,
+    enforcement: Enforcement = Enforcement.STRICT,
+    options: EngineOptions | None = None,
+    layout: Layout | None = None,
+    network: NetworkFaults | None = None,
+    account: str = ACCOUNT,
+    table_limits: TableLimits | None = None,
+) -> EmbeddedStore:
+    """A store in a simulator: deterministic from its seed, time passes only as operations say.
+
+    With ``limits`` a :class:`Capacity` judges every request by their targets, and what a page may examine within its
+    five seconds follows from them; without, nothing is throttled and nothing takes time but the ``network``. Where no
+    ``options`` are given the balancer's idea of a full range and server follows the limits as well.
+
+    ``layout.boundaries`` begins with ranges apart (a table that has been warmed up); without them there is one.
+    ``store.world`` is the simulator, for faults and events.
+    """
+    capacity = None
+    if options is None:
+        options = EngineOptions()
+        if limits is not None:
+            options = replace(
+                options,
+                range_requests_per_s=max(1, int(limits.range_entities_per_s)),
+                server_requests_per_s=max(1, int(limits.server_entities_per_s)),
+            )
+    if limits is not None:
+        capacity = Capacity(limits, options, enforcement, seed)
+    if table_limits is None:
+        table_limits = PUBLISHED
+        if limits is not None and limits.scan_ms_per_entity > 0:
+            examined = int(table_limits.page_ns / (limits.scan_ms_per_entity * MS))
+            table_limits = replace(table_limits, page_examined=max(1, examined))
+    world = Simulator(seed, network=network)
+    try:
+        stamp = Stamp(world, options, layout, capacity=capacity)
+        world.run(stamp.start(), limit_ns=START_NS)
+    except BaseException:
+        world.close()
+        raise
+    return _store(world, stamp, account, table_limits)
+
+
+def _store(world: Machine | Simulator, stamp: Stamp, account: str, table_limits: TableLimits) -> EmbeddedStore:
+    service = TableService(stamp.front_end(), account, limits=table_limits, sole=True)
+    return EmbeddedStore(world, service, stamp=stamp, table_limits=table_limits)
+
+
+def _run(world: Machine, coroutine: Coroutine[Any, Any, T]) -> T:
+    return world.run(coroutine)
+
+
+async def _kept(world: World, path: Path, replicas: int | None) -> _Kept:
+    """What the directory knows of its nodes; a new one learns it here. The write tells at once when a disk is full."""
+    disk = world.disk(_NODE, _DEVICE)
+    if _FILE in disk.names():
+        file = await disk.open(_FILE)
+        try:
+            kept = msgspec.json.decode(await file.read(0, file.size()), type=_Kept)
+        except msgspec.MsgspecError as error:
+            raise FormatError(f"{path} does not say how many replicas it has: {error}") from error
+        if replicas is not None and replicas != kept.replicas:
+            raise FormatError(f"{path} was made with {kept.replicas} replicas, not {replicas}; its data lies on those")
+    else:
+        count = 3 if replicas is None else replicas
+        if count < 1:
+            raise ValueError("a stream has at least one replica")
+        kept = _Kept(extent_nodes=count, replicas=count, servers=1)
+    await disk.replace(_FILE, msgspec.json.encode(kept))
+    return kept
+
+
+async def _started(world: World, stamp: Stamp) -> None:
+    """Starts a stamp on a real clock, which does not wait for ever."""
+    task = world.spawn(stamp.start())
+    task.when_done(_nothing)
+    ends_ns = world.now_ns() + START_NS
+    while not task.done:
+        if world.now_ns() > ends_ns:
+            raise NotStarted(
+                f"not everything is served after {START_NS // SECOND} s: a device refuses, or data is lost"
+            )
+        await world.sleep(MS)
+    task.result()
+
+
+def _nothing() -> None:
+    """Waits for nothing."""

@@ -1,0 +1,164 @@
+"""kill −9 of a process that writes to real files, at random moments: every acknowledged write is there (P6).
+
+Through the whole path: table service, range partition, log with group commit, three replicas, each synced. Twenty
+kills; with ``PKADVISOR_HYPOTHESIS=full`` a thousand, each ten on a new directory.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.open_store import open_directory
+from pkadvisor.table.store import CreateTable, Entity, Insert, Query
+from tests.engine.machine.killed import HOT_ROWS, SMALL, TABLE, Step, entity, rounds, text_of, value_of
+
+FULL = os.environ.get("PKADVISOR_HYPOTHESIS") == "full"
+KILLS_OF_A_DIRECTORY = 10
+DIRECTORIES = 100 if FULL else 2
+ROUNDS_MAX = 3_000
+
+
+@dataclass
+class Told:
+    """What the processes of a directory were told; by turn the numbers that were acknowledged."""
+
+    acked: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+
+    def wrong(self, rows: Mapping[tuple[str, str], Entity]) -> Iterator[str]:
+        """What is missing, half there, or not as it was written."""
+        for key, found in rows.items():
+            value = found.properties["v"].value
+            if not isinstance(value, int) or found.properties["t"].value != text_of(value):
+                yield f"{key} is not as it was written"
+        hot = dict.fromkeys(range(HOT_ROWS), 0)
+        for turn, acked in self.acked.items():
+            steps = self._steps(turn, max(acked, default=0))
+            # A deletion may have been carried out without an acknowledgement.
+            deleted = {step.about for step in steps if step.kind == "delete"}
+            for step in steps:
+                if step.number not in deleted:
+                    yield from self._wrong(turn, step, step.number in acked, rows)
+                if step.kind == "hot" and step.number in acked:
+                    hot[step.about] = max(hot[step.about], value_of(turn, step.number))
+        for row, least in hot.items():
+            found = rows.get(("hot", str(row)))
+            if least and (found is None or int(found.properties["v"].value) < least):  # type: ignore[arg-type]
+                yield f"hot row {row} is older than {least}"
+
+    def _steps(self, turn: int, last: int) -> list[Step]:
+        """All that may have been begun: up to the round after the one with the last acknowledgement."""
+        found: list[Step] = []
+        for steps in islice(rounds(turn), ROUNDS_MAX):
+            found += steps
+            if steps and steps[0].number > last:
+                return found
+        raise AssertionError("more rounds than anybody can write")
+
+    def _wrong(self, turn: int, step: Step, acked: bool, rows: Mapping[tuple[str, str], Entity]) -> Iterator[str]:
+        value = value_of(turn, step.number)
+        if step.kind == "insert":
+            found = rows.get((f"p{turn}", f"{step.number:06}"))
+            if acked and (found is None or found.properties["v"].value != value):
+                yield f"turn {turn}: insert {step.number} was acknowledged and is gone"
+        if step.kind == "delete" and acked and (f"p{turn}", f"{step.about:06}") in rows:
+            yield f"turn {turn}: {step.about} was deleted by {step.number} and is there"
+        if step.kind == "group":
+            there = [i for i in range(step.about) if (f"g{turn}-{step.number:06}", f"{i:02}") in rows]
+            if len(there) not in ((step.about,) if acked else (0, step.about)):
+                yield f"turn {turn}: of the group {step.number} {len(there)} of {step.about} rows are there"
+
+
+def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts: Counter[str] = Counter()
+    with _forker() as forker:
+        for seed in range(DIRECTORIES):
+            _kill_again_and_again(forker, tmp_path / str(seed), Random(f"kill {seed}"), counts)
+    if FULL:
+        with capsys.disabled():
+            sys.stdout.write(f"\nkill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
+    assert counts["kills"] == DIRECTORIES * KILLS_OF_A_DIRECTORY
+    assert counts["acknowledged"] > 3 * counts["kills"]
+    assert counts["kills while it was opened"] and counts["kills while it wrote"]
+
+
+def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance: Random, counts: Counter[str]) -> None:
+    told = Told()
+    for turn in range(KILLS_OF_A_DIRECTORY):
+        notes = directory.with_suffix(f".{turn}")
+        least = chance.choice((0, 1, 1, 5, 60)) if turn else 60  # notes; at the first turn it makes the table
+        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, least, chance.uniform(0, 0.25))
+        counts["kills while it wrote" if "open" in lines else "kills while it was opened"] += 1
+        assert not [line for line in lines if line.startswith("refused")], lines[-1]
+        told.acked[turn] |= {int(line) for line in lines if line.isdigit()}
+        counts["kills"] += 1
+        counts["acknowledged"] += len(told.acked[turn])
+        with open_directory(directory, sync=False, options=SMALL) as store:
+            wrong = list(told.wrong(_rows(store)))
+            assert not wrong, (turn, wrong[:5])
+            goes_on = store.execute(Insert(TABLE, entity("goes on", str(turn), turn)))
+            assert goes_on.ok, goes_on
+            if turn == KILLS_OF_A_DIRECTORY - 1:
+                store.check()
+
+
+@contextmanager
+def _forker() -> Iterator[subprocess.Popen[str]]:
+    """What starts the processes that are killed: it has loaded everything, so that each of them is there at once."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "tests.engine.machine.killed"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, bufsize=1) as forker:
+        yield forker
+        assert forker.stdin is not None
+        forker.stdin.close()
+
+
+def _killed(forker: subprocess.Popen[str], line: str, notes: Path, least: int, after_s: float) -> list[str]:
+    """Starts a process, kills it so long after it noted so much (0: after it began to open); all that it noted."""
+    assert forker.stdin is not None and forker.stdout is not None
+    forker.stdin.write(f"{line}\n")
+    process = int(forker.stdout.readline())
+    try:
+        patience_s = time.monotonic() + 60
+        while len(_lines(notes)) < least:
+            assert time.monotonic() < patience_s, "it does not open"
+            time.sleep(0.002)
+        time.sleep(after_s)
+    finally:
+        with suppress(ProcessLookupError):  # it has ended by itself, and noted why
+            os.kill(process, signal.SIGKILL)
+        assert forker.stdout.readline() == "ended\n"
+    return _lines(notes)
+
+
+def _lines(notes: Path) -> list[str]:
+    return notes.read_text().splitlines() if notes.exists() else []
+
+
+def _rows(store: EmbeddedStore) -> dict[tuple[str, str], Entity]:
+    assert store.execute(CreateTable(TABLE)).status == 409, "the table is gone"
+    found: dict[tuple[str, str], Entity] = {}
+    token = ""
+    while True:
+        page = store.execute(Query(TABLE, continuation=token))
+        assert page.ok, page
+        for each in page.entities:
+            assert tuple(each.key) not in found
+            found[each.key.partition_key, each.key.row_key] = each
+        token = page.continuation
+        if not token:
+            return found

@@ -1,0 +1,198 @@
+"""A store on a directory of real files: found again, guarded, on a full disk; many operations under way at once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.open_store import open_directory, open_virtual
+from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
+from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query, Update
+from tests.engine.world.test_machine import file_size_limit
+
+SOON = EngineOptions(operation_timeout_ns=300 * MS, heartbeat_ns=100 * MS)
+
+
+def entity(row: object, value: int = 0, partition: str = "p") -> Entity:
+    return Entity(Key(partition, str(row)), {"v": Property(EdmType.INT64, value)})
+
+
+def rows(store: EmbeddedStore) -> dict[str, object]:
+    found: dict[str, object] = {}
+    token = ""
+    while True:
+        page = store.execute(Query("tab", continuation=token))
+        assert page.ok
+        found.update((each.key.row_key, each.properties["v"].value) for each in page.entities)
+        token = page.continuation
+        if not token:
+            return found
+
+
+@pytest.mark.parametrize("replicas", [1, 3])
+def test_a_restart_finds_everything(tmp_path: Path, replicas: int) -> None:
+    small = replace(
+        SOON, memory_table_bytes=8 << 10, log_bytes=32 << 10, page_bytes=512, operation_timeout_ns=5000 * MS
+    )
+    etags: dict[int, str] = {}
+    for turn in range(3):
+        with open_directory(tmp_path / "made" / "here", sync=False, replicas=replicas, options=small) as store:
+            created = store.execute(CreateTable("tab"))
+            assert created.status == (409 if turn else 204)
+            assert rows(store) == {str(row): row % 7 for row in range(200 * turn)}
+            for row, etag in etags.items():
+                assert store.execute(Get("tab", Key("p", str(row)))).entities[0].etag == etag
+            for row in range(200 * turn, 200 * turn + 200):
+                (etags[row],) = store.execute(Insert("tab", entity(row, row % 7))).etags
+            store.check()
+            assert store.world.counts["maintenance failed"] == 0  # type: ignore[attr-defined]
+
+
+def test_one_line_opens_it_and_the_directory_knows_its_replicas(tmp_path: Path) -> None:
+    with open_directory(tmp_path / "store", replicas=1) as store:
+        assert store.execute(CreateTable("tab")).ok
+    with open_directory(tmp_path / "store") as store:
+        assert store.execute(Insert("tab", entity("r"))).ok
+    assert [path.name for path in (tmp_path / "store").glob("extent-node-*")] == ["extent-node-0"]
+    with pytest.raises(FormatError, match="made with 1 replicas, not 3"):
+        open_directory(tmp_path / "store", replicas=3)
+
+
+def test_a_directory_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    with open_directory(tmp_path, replicas=1, sync=False):
+        pass
+    (tmp_path / "format").write_text(f"pkadvisor engine, format version {FORMAT_VERSION + 1}\n")
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    with pytest.raises(FormatError, match=rf"version {FORMAT_VERSION + 1}; .* reads versions up to {FORMAT_VERSION}"):
+        open_directory(tmp_path)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_a_directory_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    with pytest.raises(FormatError, match=r"thesis\.txt"):
+        open_directory(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_second_process_and_a_second_opening_are_refused_until_it_is_closed(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfrom pkadvisor.engine.open_store import open_directory\n"
+        "from pkadvisor.engine.worlds.world import DirectoryInUse\n"
+        f"try: open_directory({str(tmp_path)!r})\nexcept DirectoryInUse as error: sys.exit(3)\n"
+    )
+    with open_directory(tmp_path, replicas=1, sync=False) as store:
+        assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 3
+        with pytest.raises(DirectoryInUse, match="another process"):
+            open_directory(tmp_path)
+        assert store.execute(CreateTable("tab")).ok
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    store.close()  # twice is no error
+
+
+def test_on_a_full_disk_writes_fail_cleanly_reads_go_on_and_room_heals(tmp_path: Path) -> None:
+    """No file may grow: the system refuses each write as a full device does."""
+    store = open_directory(tmp_path / "store", sync=False, options=SOON)
+    with store:
+        assert store.execute(CreateTable("tab")).ok
+        for row in range(20):
+            assert store.execute(Insert("tab", entity(row, row))).ok
+        with file_size_limit(0):
+            for row in range(3):
+                refused = store.execute(Insert("tab", entity(f"refused {row}")))
+                assert refused.status in (500, 503), refused
+                assert store.execute(Get("tab", Key("p", "7"))).entities[0].properties["v"].value == 7
+                assert set(rows(store)) == {str(row) for row in range(20)}
+            with pytest.raises(DiskFull):
+                open_directory(tmp_path / "another")
+        for _ in range(20):
+            healed = store.execute(Insert("tab", entity("later")))
+            if healed.ok:
+                break
+        assert healed.ok
+        assert {str(row) for row in range(20)} | {"later"} <= set(rows(store))
+        store.check()
+    with open_directory(tmp_path / "store") as store:
+        assert {str(row) for row in range(20)} | {"later"} <= set(rows(store))
+        assert store.execute(Insert("tab", entity("last"))).ok
+
+
+def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) -> None:
+    with open_directory(tmp_path, replicas=1, sync=False) as store:
+        assert store.execute(CreateTable("tab")).ok
+    with file_size_limit(0), pytest.raises(DiskFull):
+        open_directory(tmp_path)
+    with open_directory(tmp_path) as store:
+        assert store.execute(Insert("tab", entity("r"))).ok
+
+
+# ------------------------------------------------------------------------------------------------ many at once
+
+
+def test_writes_that_are_under_way_together_share_the_syncs_of_their_log(tmp_path: Path, syncs: list[int]) -> None:
+    """Group commit: one append holds them all, all or none of a group, each with its own answer."""
+    with open_directory(tmp_path) as store:
+        assert store.execute(CreateTable("tab")).ok
+        syncs.clear()
+        assert store.execute(Insert("tab", entity("one"))).ok
+        alone = len(syncs)
+        syncs.clear()
+        found = store.perform_all([Insert("tab", entity(row % 150, row)) for row in range(200)])
+        assert [outcome.status for outcome in found] == [204] * 150 + [409] * 50
+        assert alone >= 3
+        assert len(syncs) <= 4 * alone
+        group = Group(tuple(Insert("tab", entity(f"g{row}", 1)) for row in range(50)))
+        bad = Group((*(Insert("tab", entity(f"h{row}", 1)) for row in range(50)), Insert("tab", entity("one"))))
+        assert [outcome.status for outcome in store.perform_all([group, bad])] == [202, 409]
+    with open_directory(tmp_path) as store:
+        assert set(rows(store)) == {"one"} | {str(row) for row in range(150)} | {f"g{row}" for row in range(50)}
+
+
+@pytest.fixture
+def syncs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each sync of a file's data."""
+    from pkadvisor.engine.worlds import machine_disk
+
+    found: list[int] = []
+    real = machine_disk.os.fdatasync
+
+    def counted(descriptor: int) -> None:
+        found.append(descriptor)
+        real(descriptor)
+
+    monkeypatch.setattr(machine_disk.os, "fdatasync", counted)
+    return found
+
+
+def test_of_updates_with_one_tag_that_are_under_way_together_one_wins(tmp_path: Path) -> None:
+    with open_directory(tmp_path, sync=False) as store:
+        assert store.execute(CreateTable("tab")).ok
+        (tag,) = store.execute(Insert("tab", entity("r"))).etags
+        found = store.perform_all([Update("tab", entity("r", value), tag) for value in range(20)])
+        assert sorted(outcome.status for outcome in found) == [204] + [412] * 19
+
+
+def test_an_error_of_one_client_is_raised_after_the_others_have_ended() -> None:
+    with open_virtual(2) as store:
+        assert store.execute(CreateTable("tab")).ok
+
+        async def good() -> None:
+            await store.sleep_ms(50)
+            assert (await store.perform(Insert("tab", entity("good")))).ok
+
+        async def bad() -> None:
+            await store.sleep_ms(10)
+            raise ValueError("a mistake of the client's")
+
+        with pytest.raises(ValueError, match="mistake"):
+            store.run_all([bad(), good()])
+        assert rows(store) == {"good": 0}
+        assert store.run_all([good() for _ in range(0)]) == []
