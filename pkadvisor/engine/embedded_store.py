@@ -25,7 +25,6 @@ On files those that are under way together share appends and syncs (*group commi
 from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from pkadvisor.engine.capacity.capacity import Capacity
@@ -129,7 +128,7 @@ class EmbeddedStore:
         waited_ns = world.now_ns() - start_ns
         if service.tables.clearing:
             world.run(service.maintain(), self._node)
-        return replace(outcome, latency_ns=outcome.latency_ns + waited_ns) if waited_ns else outcome
+        return _later(outcome, outcome.latency_ns + waited_ns) if waited_ns else outcome
 
     # ------------------------------------------------------------------------------------------ many at once
 
@@ -146,7 +145,7 @@ class EmbeddedStore:
         latency_ns = world.now_ns() - start_ns + counted_ns
         if service.tables.clearing:
             await service.maintain()
-        return replace(outcome, latency_ns=latency_ns)
+        return _later(outcome, latency_ns)
 
     async def sleep_ms(self, duration_ms: float) -> None:
         """Waits, in the time of the world. Only within :meth:`run_all`."""
@@ -194,3 +193,20 @@ async def _ended(task: Task[Any]) -> None:
 
 def _nothing() -> None:
     """Waits for nothing."""
+
+
+def _later(outcome: Outcome, latency_ns: int) -> Outcome:
+    """The outcome with another latency; ``dataclasses.replace`` takes several times as long."""
+    return Outcome(
+        outcome.status,
+        outcome.code,
+        outcome.message,
+        outcome.entities,
+        outcome.tables,
+        outcome.continuation,
+        outcome.etags,
+        outcome.failed_index,
+        outcome.examined,
+        outcome.returned_bytes,
+        latency_ns,
+    )

@@ -92,7 +92,7 @@ class MemoryStreams:
             for source in new.sources:
                 self._check(source, change.epoch)
         for new in change.make:
-            self.streams[new.name] = [extent for source in new.sources for extent in self.streams[source]]
+            self.streams[new.name] = list(dict.fromkeys(each for name in new.sources for each in self.streams[name]))
             self.owners[new.name] = new.epoch
             self._new_extent(new.name)
         for name in change.delete:

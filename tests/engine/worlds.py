@@ -73,17 +73,19 @@ def crash_states(
     power_cut: bool = True,
     step: int = 1,
     node: str = "",
+    first: int = 1,
 ) -> Iterator[CrashState]:
     """Runs a scenario once for each durable write and tear, with the crash there; yields each world after the crash.
 
     The scenario notes in ``told`` what it was told is durable. After the crash its nodes are down (with ``power_cut``
     all of them): the test starts what it needs and compares. A run without any crash comes last, as number 0.
+    The writes from ``first`` on are taken, every ``step``-th.
     """
     whole = make()
     told: list[Any] = []
     whole.run(_as_coroutine(scenario(whole, told)), node)
     writes = whole.durable_writes
-    for number in range(1, writes + 1, step):
+    for number in range(first, writes + 1, step):
         for tear in tears:
             world, told_until = make(), []
             world.crash_at(number, tear, power_cut)

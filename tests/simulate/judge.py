@@ -91,6 +91,18 @@ def judge(calls: Sequence[Call], mix: Mix) -> int:
     return len(operations)
 
 
+def maybe_written(calls: Sequence[Call]) -> set[tuple[str, Key]]:
+    """Entities that a write without an answer may still change."""
+    found: set[tuple[str, Key]] = set()
+    for call in calls:
+        if call.outcome is None and not isinstance(call.operation, Query | Get | CreateTable):
+            writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
+            found.update(
+                (write.table, write.key if isinstance(write, Delete) else write.entity.key) for write in writes
+            )
+    return found
+
+
 def _number(entity: Entity) -> int:
     value = entity.properties["v"].value
     assert isinstance(value, int)

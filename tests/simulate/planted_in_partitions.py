@@ -18,9 +18,9 @@ from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, LogRecord, R
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.hosted_range import Answers
 from pkadvisor.engine.partition.latches import KeyLatches
+from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.metadata import MetadataStream
-from pkadvisor.engine.partition.partition_manager import Term
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.rows import Change, Row
@@ -298,7 +298,7 @@ def write_again_after_silence(patch: pytest.MonkeyPatch) -> None:
 
 def carry_out_a_message_twice(patch: pytest.MonkeyPatch) -> None:
     """A server does not remember which messages came."""
-    patch.setattr(Answers, "find", lambda self, sender, count: None)
+    patch.setattr(Answers, "begin", lambda self, message: False)
 
 
 def no_latches(patch: pytest.MonkeyPatch) -> None:

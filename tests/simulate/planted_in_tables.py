@@ -1,4 +1,4 @@
-"""Mistakes of the table service: ETags, groups, pages and their tokens, what is told of an uncertain write."""
+"""Mistakes of the table service: ETags, groups, pages and their tokens, uncertain writes."""
 
 from __future__ import annotations
 

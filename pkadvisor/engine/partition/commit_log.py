@@ -118,13 +118,13 @@ class CommitLog:
         if self.failed is not None:
             raise RangeReadOnly(f"{self._name}: the log has failed: {self.failed}")
         sequence = self.given + 1
-        data = _encode((self._epoch, sequence, self.given, WRITE, changes))
+        block = _encode(((self._epoch, sequence, self.given, WRITE, changes),))
         self.given = sequence
         if not self._led:
             self._led = True
-            if len(data) < self._block_bytes:  # the short way of one record in one block
+            if len(block) <= self._block_bytes:  # the short way of one record in one block
                 try:
-                    (location,) = await self._streams.append(self._name, (b"\x91" + data,), self._epoch)
+                    (location,) = await self._streams.append(self._name, (block,), self._epoch)
                 except EngineError as error:
                     self._fail(error, ())
                     raise WriteUncertain(f"{self._name}: {error}") from error
@@ -134,14 +134,14 @@ class CommitLog:
                 self.appends += 1
                 self.bytes += location.length
             else:
-                await self._carry([data], [(sequence, changes)])
+                await self._carry([block[1:]], [(sequence, changes)])
             if self._queue:
                 self._pass_lead()
             else:
                 self._led = False
             return sequence
         turn: Future[bool] = Future()
-        self._queue.append(_Waiting(sequence, changes, data, turn))
+        self._queue.append(_Waiting(sequence, changes, block[1:], turn))
         if not await turn:
             return sequence
         group = self._take()

@@ -11,6 +11,7 @@ layer fences a deposed leader: it can append nothing any more.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -19,10 +20,13 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Routes, apply, first_map
 from pkadvisor.engine.stream.access import Streams
+from pkadvisor.engine.stream.errors import StreamExists
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError
 
 STREAM: Final = "partitions/map"
+MADE: Final = "partitions/made"
+"""A stream that is there since the first snapshot was durable: from then on an empty map is a lost one."""
 
 
 class _Record(msgspec.Struct, frozen=True, array_like=True):
@@ -48,7 +52,10 @@ class MapStore:
     async def open(
         cls, streams: Streams, epoch: int, options: EngineOptions, boundaries: tuple[bytes, ...]
     ) -> MapStore:
-        """Takes the map over; makes the first one where there is none. Fenced: a later leader has it."""
+        """Takes the map over; makes the first one where there was none. Fenced: a later leader has it.
+
+        DataCorrupt where there was one: a stamp is not begun anew over the rows of another.
+        """
         if await streams.exists(STREAM):
             await streams.acquire(STREAM, epoch)
         else:
@@ -59,8 +66,14 @@ class MapStore:
             found, empty = _follow(found, _decode(block)), False
         if found is None and not empty:
             raise DataCorrupt("the partition map has changes and no snapshot")
+        made = await streams.exists(MADE)
+        if found is None and made:
+            raise DataCorrupt("the partition map is lost")
         store = cls(streams, epoch, options, found or first_map(boundaries))
         await store._snapshot()
+        if not made:
+            with suppress(StreamExists):
+                await streams.create(MADE, epoch)
         return store
 
     async def change(self, build: Callable[[PartitionMap], Change]) -> PartitionMap:

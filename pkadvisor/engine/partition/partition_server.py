@@ -343,6 +343,8 @@ class PartitionServer:
     async def check(self) -> None:
         """Each range under its number, none at an epoch that was given up; and each range's own check."""
         for number, hosted in list(self._ranges.items()):
+            if self._ranges.get(number) is not hosted:  # moved away while another one was checked
+                continue
             assert hosted.number == number == hosted.partition.number, "a range under another's number"
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()

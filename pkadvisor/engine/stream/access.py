@@ -17,7 +17,10 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NewStream:
-    """A stream that a MultiModify makes: the extents of older streams one after the other, sealed; and its owner."""
+    """A stream that a MultiModify makes: the extents of older streams one after the other, sealed; and its owner.
+
+    An extent that several of them hold stands in it once, where it came first.
+    """
 
     name: str
     sources: tuple[str, ...]

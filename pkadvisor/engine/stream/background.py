@@ -15,9 +15,9 @@ DEVICE = "data"
 
 
 class Report(NamedTuple):
-    """How the copies of a node are: (extent, durable bytes, sealed), those that are damaged; fragments the same."""
+    """How the copies of a node are: (extent, durable bytes, sealed, made), which are damaged; fragments the same."""
 
-    replicas: tuple[tuple[int, int, bool], ...]
+    replicas: tuple[tuple[int, int, bool, int], ...]
     damaged: tuple[int, ...]
     fragments: tuple[tuple[FragmentKey, int], ...]
     damaged_fragments: tuple[FragmentKey, ...]

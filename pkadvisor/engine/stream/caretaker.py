@@ -32,10 +32,11 @@ CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other
 class _Known:
     """A report, to look things up in."""
 
-    __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "replicas")
+    __slots__ = ("damaged", "damaged_fragments", "fragments", "free_bytes", "made", "replicas")
 
     def __init__(self, report: Report) -> None:
-        self.replicas = {extent: (length, sealed) for extent, length, sealed in report.replicas}
+        self.replicas = {extent: (length, sealed) for extent, length, sealed, _ in report.replicas}
+        self.made = {extent: made for extent, _, _, made in report.replicas}
         self.damaged = dict.fromkeys(report.damaged)
         self.fragments = {FragmentKey(*key): size for key, size in report.fragments}
         self.damaged_fragments = dict.fromkeys(FragmentKey(*key) for key in report.damaged_fragments)
@@ -174,7 +175,7 @@ class Caretaker:
                     return
                 if good[extent]:
                     self._world.event("full copy dropped" if info.coded else "copy too many", node, extent)
-                    await self._try(node, "extents", "delete", extent)
+                    await self._try(node, "extents", "delete", extent, report.made[extent])
             for key in report.fragments:
                 if not self._belongs(node, key):
                     self._world.event("fragment dropped", node, *key)
@@ -248,7 +249,6 @@ class Caretaker:
             return False
         else:
             replicas = _with(info.replicas, repair)
-            await self._call(target, "extents", "delete", extent)  # of no use: not of the sealed length, or lost
             await self._call(target, "extents", "fetch", extent, info.sealed, replicas, whole)
         return await self._place(extent, info, repair)
 

@@ -21,10 +21,11 @@ COMPACT_BYTES = 1 << 20
 
 
 class Created(msgspec.Struct, frozen=True, array_like=True, tag="c"):
-    """A replica of an extent begins here; the first of ``replicas`` is the primary."""
+    """A replica of an extent begins here; the first of ``replicas`` is the primary. ``made`` is a number of its own."""
 
     extent: int
     replicas: tuple[str, ...]
+    made: int = 0
 
 
 class Flushed(msgspec.Struct, frozen=True, array_like=True, tag="f"):
@@ -74,11 +75,12 @@ _ENCODER = msgspec.msgpack.Encoder()
 class CatalogReplica:
     """A replica as the catalog describes it."""
 
-    __slots__ = ("doubtful", "extent", "flushed", "replicas", "sealed")
+    __slots__ = ("doubtful", "extent", "flushed", "made", "replicas", "sealed")
 
-    def __init__(self, extent: int, replicas: tuple[str, ...]) -> None:
+    def __init__(self, extent: int, replicas: tuple[str, ...], made: int) -> None:
         self.extent = extent
         self.replicas = replicas
+        self.made = made
         self.flushed = 0
         self.sealed: int | None = None
         self.doubtful = False
@@ -93,13 +95,15 @@ class Catalog:
         self.journal = ""
         self.replicas: dict[int, CatalogReplica] = {}
 
-    async def open(self) -> None:
-        """Reads the catalog. DataCorrupt where it was damaged at rest: then the device counts as lost."""
+    async def open(self) -> bool:
+        """Reads the catalog; whether all of it is there. DataCorrupt where it was surely damaged at rest: then the
+        device counts as lost. What looks like a torn end may be a record that was acknowledged, and turned bad."""
         recovered = await self._log.open()
         if recovered.damaged_inside:
             raise DataCorrupt(f"{self._node}: the catalog of replicas is damaged")
         for body in recovered.bodies:
             self._apply(_DECODER.decode(body))
+        return recovered.intact
 
     async def forget_all(self) -> None:
         """Begins an empty catalog in place of a damaged one."""
@@ -113,7 +117,7 @@ class Catalog:
 
     def _apply(self, entry: Entry) -> None:
         if isinstance(entry, Created):
-            self.replicas[entry.extent] = CatalogReplica(entry.extent, entry.replicas)
+            self.replicas[entry.extent] = CatalogReplica(entry.extent, entry.replicas, entry.made)
         elif isinstance(entry, Flushed):
             for extent, length in entry.lengths:
                 known = self.replicas.get(extent)
@@ -140,7 +144,7 @@ class Catalog:
         if self.journal:
             yield JournalMade(self.journal)
         for replica in self.replicas.values():
-            yield Created(replica.extent, replica.replicas)
+            yield Created(replica.extent, replica.replicas, replica.made)
             if replica.sealed is not None:
                 yield Sealed(replica.extent, replica.sealed)
             elif replica.flushed:

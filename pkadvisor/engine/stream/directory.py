@@ -245,9 +245,10 @@ class Directory(msgspec.Struct, array_like=True, tag="directory"):
         made: list[tuple[str, StreamInfo]] = []
         for new in change.make:
             stream = StreamInfo(new.epoch, [])
-            for source in new.sources:
-                for extent in self.streams[source].extents:
-                    self._hold(stream, extent)
+            # Halves of a stream that are joined again share extents: held twice they double with every round.
+            shared = dict.fromkeys(extent for source in new.sources for extent in self.streams[source].extents)
+            for extent in shared:
+                self._hold(stream, extent)
             made.append((new.name, stream))
         for name in change.delete:
             self._delete(name)

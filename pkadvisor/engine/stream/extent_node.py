@@ -10,7 +10,8 @@ only as long as the three processes live that opened it, and no bytes of an earl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from struct import Struct
 
 from pkadvisor.engine.options import EngineOptions
@@ -21,7 +22,7 @@ from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.record_file import RecordFile
 from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, Unreachable, World
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, ReadFailed, Unreachable, World
 
 SERVICE = "extents"
 PIECE_BYTES = 1 << 20
@@ -66,8 +67,9 @@ class ExtentNode:
 
     async def _recover(self) -> None:
         catalog = self._catalog
+        whole = False
         try:
-            await catalog.open()
+            whole = await catalog.open()
         except DataCorrupt:
             self._world.event("catalog damaged", self.name)
             await catalog.forget_all()
@@ -75,7 +77,7 @@ class ExtentNode:
             file = await self._data.open(file_name(extent))
             replica = self.replicas[extent] = Replica(extent, known.replicas, file)
             replica.length = replica.durable = replica.flushed = known.flushed
-            replica.sealed, replica.uncertain = known.sealed, known.doubtful
+            replica.sealed, replica.uncertain, replica.made = known.sealed, known.doubtful, known.made
             replica.frozen = known.sealed is not None
             replica.closed = "" if replica.frozen else "the node was started again"
             if file.size() < known.flushed:
@@ -87,7 +89,16 @@ class ExtentNode:
             if name.endswith(".extent") and int(name[:16], 16) not in self.replicas:
                 await self._data.delete(name)
         await self._replay()
+        if not whole:  # what a lost record said was flushed may have left the journal
+            await self._doubt(replica.extent for replica in self.replicas.values() if replica.sealed is None)
         await self._rotate()
+
+    async def _doubt(self, extents: Iterable[int]) -> None:
+        """Notes that replicas may lack acknowledged bytes."""
+        if doubtful := tuple(extents):
+            await self._catalog.note(Doubtful(doubtful))
+            for extent in doubtful:
+                self.replicas[extent].uncertain = True
 
     async def _replay(self) -> None:
         """Brings the open replicas to where the journal ends."""
@@ -126,10 +137,7 @@ class ExtentNode:
                     doubtful[extent] = None
             self._segments.append((name, None))
             self._segment = int(name.rpartition(".")[2])
-        if doubtful:
-            await self._catalog.note(Doubtful(tuple(doubtful)))
-            for extent in doubtful:
-                self.replicas[extent].uncertain = True
+        await self._doubt(doubtful)
 
     # ------------------------------------------------------------------------------------------------ appends
 
@@ -144,11 +152,14 @@ class ExtentNode:
                 self._still_here(known)
             return
         replica = self.replicas[extent] = Replica(extent, replicas, file)
+        replica.made = self._world.random("copies").getrandbits(63)
         replica.closed = "not yet made"
         async with replica.lock:
             try:
-                await self._catalog.note(Created(extent, replicas))
+                await self._catalog.note(Created(extent, replicas, replica.made))
             except DiskError:
+                with suppress(DiskError):  # what stays goes at the next start
+                    await self._data.delete(file_name(extent))
                 del self.replicas[extent]
                 raise
             replica.closed = ""
@@ -263,7 +274,7 @@ class ExtentNode:
         try:
             if journal.busy and self._stalled(journal):
                 raise DiskError(f"{self.name}: the journal is slow")
-            await journal.append(_pack_place(replica.extent, offset) + data)
+            await journal.append(_pack_place(replica.extent, offset), data)
         except DiskError as refused:
             self._world.event("journal refused", self.name, replica.extent)
             try:
@@ -304,11 +315,34 @@ class ExtentNode:
         async with replica.lock:
             here = self.replicas.get(replica.extent) is replica
             if here and replica.flushed < replica.length and replica.sealed is None and not replica.lost:
+                await self._write_out(replica)
+
+    async def _write_out(self, replica: Replica) -> None:
+        """Adds what is in memory to the file. Its lock is held.
+
+        A file of which a sync failed takes no more in this life of the node: another one takes its place.
+        """
+        end = replica.length
+        more = b"".join(replica.chunks)
+        if replica.refused:
+            before = await self.device.read(replica.file, 0, replica.flushed) if replica.flushed else b""
+            if len(before) < replica.flushed:
+                raise ReadFailed(f"extent {replica.extent}: the file ends before {replica.flushed}")
+            await self._data.replace(replica.file.name, before + more)
+            replica.file = await self._data.open(replica.file.name)
+            replica.refused = False
+            self._world.event("file made anew", self.name, replica.extent)
+        else:
+            try:
                 if replica.file.size() != replica.flushed:
                     await replica.file.truncate(replica.flushed)
-                end = replica.length
-                await self.device.write(replica.file, b"".join(replica.chunks))
-                replica.flushed_to(end)
+                await self.device.write(replica.file, more)
+            except DiskFull:
+                raise
+            except DiskError:
+                replica.refused = True
+                raise
+        replica.flushed_to(end)
 
     async def _rotate(self) -> None:
         """Begins a new segment of the journal, flushes what the older ones hold, and deletes them."""
@@ -322,13 +356,7 @@ class ExtentNode:
             old, self._journal = list(self._segments), fresh
             self._segments.append((name, fresh))
             self._rotate_at = self._options.journal_segment_bytes
-            flushed = []
-            for replica in list(self.replicas.values()):
-                if replica.offsets and not replica.lost:
-                    await self._flush(replica)
-                    flushed.append((replica.extent, replica.flushed))
-            if flushed:
-                await self._catalog.note(Flushed(tuple(flushed)))
+            await self._flush_all()
             for segment in old:
                 if segment[1] is not None:
                     await segment[1].idle()
@@ -336,11 +364,32 @@ class ExtentNode:
                 self._segments.remove(segment)
         except DiskError as error:
             self._world.event("journal kept", self.name, repr(error))
-            for replica in self.replicas.values():
-                if replica.offsets:
-                    replica.closed = replica.closed or "the data device refused"
             self._rotate_at += self._options.journal_segment_bytes
         self._rotating = self._rotate_wanted = False
+
+    async def _flush_all(self) -> None:
+        """Has all replicas on the data device, and in the catalog how much of them. DiskError: not of all.
+
+        What was flushed before and could not be noted is noted too: its journal goes next.
+        """
+        refused: DiskError | None = None
+        for replica in list(self.replicas.values()):
+            if replica.offsets and not replica.lost:
+                try:
+                    await self._flush(replica)
+                except DiskError as error:
+                    replica.closed = replica.closed or "the data device refused"
+                    refused = error
+        known = self._catalog.replicas
+        flushed = [
+            (extent, replica.flushed)
+            for extent, replica in self.replicas.items()
+            if replica.sealed is None and extent in known and known[extent].flushed < replica.flushed
+        ]
+        if flushed:
+            await self._catalog.note(Flushed(tuple(flushed)))
+        if refused is not None:
+            raise refused
 
     # ------------------------------------------------------------------------------------------------ sealing
 
@@ -381,11 +430,10 @@ class ExtentNode:
         elif replica.length < length:
             self._world.event("replica shorter at seal", self.name, replica.extent)
             replica.accept(await self._rest_of(replica, length, sources))
-        if replica.file.size() > replica.flushed:
+        if replica.flushed < length or replica.refused:
+            await self._write_out(replica)
+        elif replica.file.size() > replica.flushed:
             await replica.file.truncate(replica.flushed)
-        if replica.flushed < length:
-            await self.device.write(replica.file, b"".join(replica.chunks))
-            replica.flushed_to(length)
         assert replica.length == replica.flushed == length
 
     def _still_here(self, replica: Replica) -> None:
@@ -418,14 +466,23 @@ class ExtentNode:
         raise failed
 
     async def fetch(self, extent: int, length: int, replicas: tuple[str, ...], sources: tuple[str, ...]) -> None:
-        """Makes a sealed replica here as a copy of others (re-replication). Doing it again does nothing."""
+        """Makes a sealed replica here as a copy of others (re-replication). Doing it again does nothing.
+
+        One that is lost, or is not of the sealed length, goes first.
+        """
+        replica = self.replicas.get(extent)
+        if replica is not None and (replica.lost or replica.sealed not in (None, length)):
+            await self.delete(extent, replica.made)
         await self.create(extent, replicas)
         await self.seal(extent, length, sources)
 
-    async def delete(self, extent: int) -> None:
-        """Removes a replica; a missing one is no error."""
+    async def delete(self, extent: int, made: int) -> None:
+        """Removes the replica that was made as ``made``; a missing one is no error.
+
+        A later copy of the same extent is another one: a request that comes late does not remove it.
+        """
         replica = self.replicas.get(extent)
-        if replica is None:
+        if replica is None or replica.made != made:
             return
         replica.frozen = True
         await replica.settled()
@@ -470,10 +527,10 @@ class ExtentNode:
         """The end of the last durable append."""
         return self._replica(extent).durable
 
-    async def inventory(self) -> tuple[tuple[int, int, bool], ...]:
-        """Extent, durable bytes and whether it is sealed, of all replicas that are of use."""
+    async def inventory(self) -> tuple[tuple[int, int, bool, int], ...]:
+        """Extent, durable bytes, whether it is sealed, and which copy it is, of all replicas that are of use."""
         return tuple(
-            (extent, replica.durable, replica.sealed is not None)
+            (extent, replica.durable, replica.sealed is not None, replica.made)
             for extent, replica in sorted(self.replicas.items())
             if not replica.lost
         )

@@ -68,19 +68,20 @@ class StreamManager:
         self.name = name
         self._nodes = tuple(nodes)
         self._options = options
-        self._log = StateLog(world, name, world.disk(name, "manager"), LOG, self._snapshot, COMPACT_BYTES)
+        self._log = StateLog(world, name, world.disk(name, "manager"), LOG, self._snapshot, COMPACT_BYTES, copied=True)
         self._next_number = 1
         self._numbering = Lock()
         self._stream_locks: dict[str, Lock] = {}
         self._extent_locks: dict[int, Lock] = {}
         self.directory = Directory()
         self.making: dict[int, None] = {}
+        self._in_doubt: dict[int, None] = {}
         self.room: dict[str, int] = {}
         self.failed_at_ns: dict[str, int] = {}
 
     @classmethod
     async def boot(cls, world: World, name: str, nodes: Sequence[NodeInfo], options: EngineOptions) -> StreamManager:
-        """Starts the manager from its log. DataCorrupt where that was damaged at rest."""
+        """Starts the manager from its log. DataCorrupt where both copies of that were damaged at rest."""
         manager = cls(world, name, nodes, options)
         recovered = await manager._log.open()
         if recovered.damaged_inside:
@@ -93,6 +94,9 @@ class StreamManager:
                 manager.directory.apply(found)
         manager.directory.check()
         manager._next_number = manager.directory.reserved_below
+        if recovered.uneven:
+            world.event("copies of the log differed", name)
+            await manager._log.renew()
         world.register(name, SERVICE, manager)
         return manager
 
@@ -222,11 +226,11 @@ class StreamManager:
 
         Open replicas of sealed extents are cut or filled, and replicas that the directory does not know are deleted.
         """
-        for extent, _, sealed in await self._world.call(self.name, node, EXTENTS, "inventory"):
+        for extent, _, sealed, made in await self._world.call(self.name, node, EXTENTS, "inventory"):
             info = self.directory.extents.get(extent)
             if info is None:
                 if extent not in self.making and extent < self._next_number:
-                    await self._world.call(self.name, node, EXTENTS, "delete", extent)
+                    await self._world.call(self.name, node, EXTENTS, "delete", extent, made)
             elif not sealed and info.sealed is not None and node in info.replicas and not info.coded:
                 self._world.event("brought back", node, extent)
                 await self._world.call(self.name, node, EXTENTS, "seal", extent, info.sealed, info.replicas)
@@ -274,7 +278,11 @@ class StreamManager:
                 del self.making[extent]
                 full = next((answer for answer in answers if isinstance(answer, DiskFull)), full)
                 continue
-            await self.commit(AddExtent(name, extent, replicas))
+            try:
+                await self.commit(AddExtent(name, extent, replicas))
+            except EngineError:
+                self._in_doubt[extent] = None  # it is true or not after a crash now: its replicas stay
+                raise
             del self.making[extent]
             return extent
         if full is not None:
@@ -310,8 +318,12 @@ class StreamManager:
     # ------------------------------------------------------------------------------------------------ the log
 
     async def commit(self, command: Command) -> None:
-        """Makes a command durable, then true. DiskError: it is not true, but may be after a crash."""
+        """Makes a command durable, then true. DiskError: it is not true; it may be after a crash, until another is."""
+        in_doubt = tuple(self._in_doubt)
         await self._log.commit(_ENCODER.encode(command), lambda: self.directory.apply(command))
+        for extent in in_doubt:  # the log was written anew without them
+            self._in_doubt.pop(extent, None)
+            self.making.pop(extent, None)
 
     def _snapshot(self) -> tuple[bytes, ...]:
         return (_ENCODER.encode(self.directory),)

@@ -3,44 +3,58 @@
     magic (4) | length (4) | number of the write (4) | crc32c of all others (4) | body
 
 A crash may tear the last write, and only that: its number is the highest. A record that does not match although a
-later write follows was damaged at rest. Both end in ``intact`` being false; the caller knows what it means.
+later write follows was damaged at rest, and so was one that cannot be read. Both end in ``intact`` being false; the
+caller knows what it means.
+
+A file may have a copy, which is written after it. Then no damage of one is taken for a torn write: a crash leaves one
+torn at most, and the other ends before that write or with it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from struct import Struct
 
 from google_crc32c import extend, value
 
+from pkadvisor.engine.options import MS
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import Disk, DiskError, DiskFull, File, World
+from pkadvisor.engine.worlds.world import Disk, DiskError, DiskFull, File, ReadFailed, World
 
 MAGIC = b"\xa5WAS"
 _HEAD = Struct("<4sII")
 _CHECKSUM = Struct("<I")
 _pack_head, _pack_checksum = _HEAD.pack, _CHECKSUM.pack
 FRAME_BYTES = _HEAD.size + _CHECKSUM.size
+READ_TRIES = 4
+READ_PAUSE_NS = 100 * MS
+SECTOR_BYTES = 512
 
 
-def frame(body: bytes, write: int) -> bytes:
-    """A record as it lies in the file."""
-    head = _pack_head(MAGIC, len(body), write)
-    return head + _pack_checksum(extend(value(head), body)) + body
+def frame(body: bytes, write: int, rest: bytes = b"") -> bytes:
+    """A record as it lies in the file; its body is ``body`` and ``rest``, which are not put together before."""
+    head = _pack_head(MAGIC, len(body) + len(rest), write)
+    return b"".join((head, _pack_checksum(extend(extend(value(head), body), rest)), body, rest))
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """What a file held: bodies in order, where the last whole one ends, and what followed."""
+    """What a file held: bodies in order, where the last whole one ends, and what followed.
+
+    ``seen`` is the highest number of a write of which anything whole is there. ``uneven``: the copy holds something
+    else, and both must be written anew.
+    """
 
     bodies: tuple[bytes, ...]
     end: int
     writes: int
     intact: bool
     damaged_inside: bool
+    seen: int = 0
+    uneven: bool = False
 
 
-def parse(data: bytes) -> Recovered:
+def parse(data: bytes, unreadable: bool = False) -> Recovered:
     """Reads what a crash or a fault left; bodies stop at the first that does not match."""
     bodies: list[bytes] = []
     position = writes = 0
@@ -49,13 +63,49 @@ def parse(data: bytes) -> Recovered:
         bodies.append(body)
         writes, position = write, end
     intact = position == len(data)
-    inside = False
+    seen = writes
     search = position + 1
-    while not intact and not inside and (search := data.find(MAGIC, search)) >= 0:
+    while not intact and (search := data.find(MAGIC, search)) >= 0:
         later = _record_at(data, search)
-        inside = later is not None and later[1] > writes + 1
-        search += 1
-    return Recovered(tuple(bodies), position, writes, intact, inside)
+        if later is not None:
+            seen = max(seen, later[1])
+        search = search + 1 if later is None else later[2]
+    inside = not intact and (unreadable or seen > writes + 1)
+    return Recovered(tuple(bodies), position, writes, intact, inside, seen)
+
+
+def better(first: Recovered, second: Recovered) -> Recovered:
+    """What two copies held: all of it as long as one of them is undamaged (both written in turn, this one first)."""
+    best = max(first, second, key=lambda found: (found.writes, found.end))
+    seen = max(first.seen, second.seen)
+    lost = seen > best.writes + 1 or not (first.intact or second.intact)
+    uneven = not (first.intact and second.intact and first.end == second.end)
+    return replace(best, damaged_inside=lost, seen=seen, uneven=uneven)
+
+
+async def read_all(world: World, file: File) -> tuple[bytes, bool]:
+    """All bytes, and whether some could not be read, however often it was tried: zeros stand in their place."""
+    size = file.size()
+    for attempt in range(READ_TRIES):
+        try:
+            return await file.read(0, size), False
+        except ReadFailed:
+            await world.sleep(READ_PAUSE_NS << attempt)
+    parts, unreadable = [], False
+    for start in range(0, size, SECTOR_BYTES):
+        length = min(SECTOR_BYTES, size - start)
+        for _ in range(READ_TRIES):
+            try:
+                parts.append(await file.read(start, length))
+                break
+            except ReadFailed:
+                continue
+        else:
+            parts.append(bytes(length))
+            unreadable = True
+    if unreadable:
+        world.event("bytes that cannot be read", file.name)
+    return b"".join(parts), unreadable
 
 
 def _record_at(data: bytes, position: int) -> tuple[bytes, int, int] | None:
@@ -83,25 +133,37 @@ class RecordFile:
     ``busy``: a write is under way.
     """
 
-    def __init__(self, world: World, node: str, file: File, writes: int) -> None:
+    def __init__(self, world: World, node: str, file: File, writes: int, copy: File | None = None) -> None:
         self._world = world
         self._node = node
         self._file = file
+        self._copy = copy
         self._writes = writes
         self.busy = False
-        self._queue: list[tuple[bytes, Future[None]]] = []
+        self._queue: list[tuple[bytes, bytes, Future[None]]] = []
         self._began_ns = 0
         self._idle: list[Future[None]] = []
         self.broken = False
 
     @classmethod
-    async def open(cls, world: World, node: str, disk: Disk, name: str) -> tuple[RecordFile, Recovered]:
+    async def open(
+        cls, world: World, node: str, disk: Disk, name: str, copy_name: str = ""
+    ) -> tuple[RecordFile, Recovered]:
         """The file with its records; what follows the last whole one is cut off unless it was damaged at rest."""
         file = await disk.open(name)
-        recovered = parse(await file.read(0, file.size()))
-        if not recovered.intact and not recovered.damaged_inside:
+        recovered = parse(*await read_all(world, file))
+        copy = None
+        if copy_name:
+            copy = await disk.open(copy_name)
+            recovered = better(recovered, parse(*await read_all(world, copy)))
+        elif not recovered.intact and not recovered.damaged_inside:
             await file.truncate(recovered.end)
-        return cls(world, node, file, recovered.writes), recovered
+        return cls(world, node, file, recovered.seen if copy else recovered.writes, copy), recovered
+
+    @property
+    def writes(self) -> int:
+        """The number of the last write."""
+        return self._writes
 
     def size(self) -> int:
         """Bytes in the file."""
@@ -118,20 +180,27 @@ class RecordFile:
             self._began_ns = self._world.clock_ns(self._node)
         return self._began_ns
 
-    async def append(self, body: bytes) -> None:
-        """Returns when the record is durable. DiskError: it may or may not be; DiskFull: it is not."""
+    async def append(self, body: bytes, rest: bytes = b"") -> None:
+        """Returns when the record is durable: ``body`` and ``rest``, in one.
+
+        DiskError: it may or may not be there; DiskFull: it is not.
+        """
         if self.broken:
             raise DiskError(f"{self._file.name}: refused before")
         if self.busy:
             future: Future[None] = Future()
-            self._queue.append((body, future))
+            self._queue.append((body, rest, future))
             await future
             return
         self.busy = True
         self._writes += 1
         try:
-            await self._file.append(frame(body, self._writes))
+            framed = frame(body, self._writes, rest)
+            await self._file.append(framed)
             await self._file.sync()
+            if self._copy is not None:
+                await self._copy.append(framed)
+                await self._copy.sync()
         except DiskError as error:
             self._refused(error)
             raise
@@ -163,19 +232,23 @@ class RecordFile:
             self._began_ns = 0
             self._writes += 1
             try:
-                await self._file.append(b"".join([frame(body, self._writes) for body, _ in batch]))
+                framed = b"".join([frame(body, self._writes, rest) for body, rest, _ in batch])
+                await self._file.append(framed)
                 await self._file.sync()
+                if self._copy is not None:
+                    await self._copy.append(framed)
+                    await self._copy.sync()
             except DiskError as error:
                 self._queue = batch + self._queue
                 self._refused(error)
                 return
-            for _, future in batch:
+            for _, _, future in batch:
                 future.resolve(None)
         self._rest()
 
     def _refused(self, error: DiskError) -> None:
         self._rest()
-        self.broken = not isinstance(error, DiskFull)
+        self.broken = self._copy is not None or not isinstance(error, DiskFull)
         queue, self._queue = self._queue, []
-        for _, future in queue:
+        for _, _, future in queue:
             future.fail(error)

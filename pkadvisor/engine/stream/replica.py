@@ -20,7 +20,10 @@ from pkadvisor.engine.worlds.world import File
 
 
 class Replica:
-    """State of one replica. ``closed`` says why it takes no appends."""
+    """State of one replica. ``closed`` says why it takes no appends; ``refused``: its file takes none either.
+
+    ``made`` tells it from an earlier copy of the same extent on this node.
+    """
 
     __slots__ = (
         "appending",
@@ -35,8 +38,10 @@ class Replica:
         "length",
         "lock",
         "lost",
+        "made",
         "offsets",
         "queue",
+        "refused",
         "replicas",
         "sealed",
         "uncertain",
@@ -54,6 +59,8 @@ class Replica:
         self.sealed: int | None = None
         self.closed = ""
         self.lost = False
+        self.refused = False
+        self.made = 0
         self.uncertain = False
         self.in_flight = 0
         self.waiting: list[Future[None]] = []

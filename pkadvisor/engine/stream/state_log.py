@@ -17,7 +17,10 @@ from pkadvisor.engine.worlds.world import Disk, DiskError, World
 
 
 class StateLog:
-    """The log of one state. ``snapshot`` gives the records that make the present state from nothing."""
+    """The log of one state. ``snapshot`` gives the records that make the present state from nothing.
+
+    ``copied``: it is kept twice, so that damage of one copy loses nothing (of a state of which there is no other).
+    """
 
     def __init__(
         self,
@@ -27,11 +30,13 @@ class StateLog:
         name: str,
         snapshot: Callable[[], Iterable[bytes]],
         compact_bytes: int,
+        copied: bool = False,
     ) -> None:
         self._world = world
         self._node = node
         self._disk = disk
         self._name = name
+        self._copy_name = f"{name}.copy" if copied else ""
         self._snapshot = snapshot
         self._compact_bytes = compact_bytes
         self._limit = compact_bytes
@@ -41,8 +46,8 @@ class StateLog:
         self._file: RecordFile
 
     async def open(self) -> Recovered:
-        """What the file holds."""
-        self._file, recovered = await RecordFile.open(self._world, self._node, self._disk, self._name)
+        """What the file holds; ``renew`` it where it is ``uneven``, before anybody is told of it."""
+        self._file, recovered = await RecordFile.open(self._world, self._node, self._disk, self._name, self._copy_name)
         self._limit = max(self._limit, 2 * self._file.size())
         return recovered
 
@@ -77,9 +82,14 @@ class StateLog:
             self._quiet.append(future)
             await future
         self._world.event("state written anew", self._node, self._name)
-        frames = [frame(body, number) for number, body in enumerate(self._snapshot(), 1)]
-        whole, number = b"".join(frames), len(frames)
+        number = self._file.writes if self._copy_name else 0  # of two copies the later one is known by its numbers
+        frames = [frame(body, number := number + 1) for body in self._snapshot()]
+        whole = b"".join(frames)
         self._file.broken = True  # until the new one is there
         await self._disk.replace(self._name, whole)
-        self._file = RecordFile(self._world, self._node, await self._disk.open(self._name), number)
+        copy = None
+        if self._copy_name:
+            await self._disk.replace(self._copy_name, whole)
+            copy = await self._disk.open(self._copy_name)
+        self._file = RecordFile(self._world, self._node, await self._disk.open(self._name), number, copy)
         self._limit = max(self._compact_bytes, 4 * len(whole))

@@ -27,6 +27,7 @@ PLAIN, SURROGATES = 1, 2
 
 _HEADER = Struct(">BQQI")
 _HEADER_BYTES = _HEADER.size
+_pack_header = _HEADER.pack
 
 
 class StoredProperty(Property):
@@ -45,7 +46,7 @@ class Head(NamedTuple):
     size_bytes: int
 
 
-class Body(NamedTuple):
+class Body(msgspec.Struct, frozen=True, gc=False):
     """Properties ready to be stored: their encoding, its format, and the entity's size in bytes."""
 
     encoded: bytes
@@ -80,7 +81,7 @@ def decode_properties(encoded: bytes | memoryview, form: int) -> dict[str, Store
 
 def encode_value(generation: int, ticks: int, body: Body) -> bytes:
     """The value of an entity's row."""
-    return _HEADER.pack(body.format, generation, ticks, body.size_bytes) + body.encoded
+    return _pack_header(body.format, generation, ticks, body.size_bytes) + body.encoded
 
 
 def head(value: bytes) -> Head:

@@ -44,7 +44,7 @@ class Tables:
     def __init__(self, router: Router, account: str, limits: TableLimits, ids: Iterator[int], sole: bool) -> None:
         self._router = router
         self._account = account
-        self._limits = limits
+        self._wait_ticks = limits.table_delete_ns * TICKS_PER_SECOND // SECOND
         self._ids = ids
         self._sole = sole
         self._known: dict[str, tuple[int, bytes]] = {}
@@ -66,7 +66,7 @@ class Tables:
             return known
         check_table_name(name)
         changes, key = self._changes, row_keys.schema_key(self._account, name)
-        answer = await self._router.send(key, TableRequest(key, next(self._ids)))
+        answer = await self._router.send(key, TableRequest(key, next(self._ids), self._wait_ticks))
         if not answer.ok:
             raise TableError(answer.status, answer.code)
         found = answer.generation, row_keys.table_prefix(self._account, name)
@@ -84,7 +84,7 @@ class Tables:
         """Makes a table. A name whose deletion was interrupted is cleared first."""
         check_table_name(name)
         key = row_keys.schema_key(self._account, name)
-        wait_ticks = self._limits.table_delete_ns * TICKS_PER_SECOND // SECOND
+        wait_ticks = self._wait_ticks
         answer = await self._change(name, CreateTableRequest(key, name, wait_ticks, next(self._ids)))
         if answer.code == "TableBeingDeleted":
             self.clearing = True

@@ -77,7 +77,7 @@ class MessageQueue:
 
     async def put(self, name: str, body: bytes, now_ns: int, *, delay_ns: int = 0, live_ns: int | None = None) -> None:
         """Adds an item; it is durable on return. One whose name is there already changes nothing: doing it again is
-        safe.
+        safe. One that has lived its time is not there any more, whether or not anybody has removed it.
 
         It is first visible after ``delay_ns`` and gone, worked on or not, after ``live_ns`` (default:
         ``message_time_to_live_ns``).
@@ -85,14 +85,9 @@ class MessageQueue:
         assert name, "an item has a name"
         live_ns = self._options.message_time_to_live_ns if live_ns is None else live_ns
         new = _Stored(body, now_ns, now_ns + live_ns, now_ns + delay_ns, 0, 0)
-        keys = (self._name_key(name), self._order_key(new.visible_ns, name))
-
-        def decide(rows: Sequence[Row | None], sequence: int) -> list[Change]:
-            if rows[0] is not None:
-                return []
-            return [(keys[0], _encode(new)), (keys[1], b"")]
-
-        await self._rows.write(keys, decide)
+        over: _Stored | None = None
+        while (over := await self._put(name, new, over, now_ns)) is not None:
+            pass  # an item past its time is in the way: its place in the order goes, too
 
     async def get(self, now_ns: int, *, most: int = 1, hide_ns: int | None = None) -> list[Message]:
         """Takes visible items, those that have waited longest first, and hides them for ``hide_ns``.
@@ -140,6 +135,27 @@ class MessageQueue:
         assert ordered == expected, "the order of a queue and its items agree"
 
     # ------------------------------------------------------------------------------------------ steps
+
+    async def _put(self, name: str, new: _Stored, over: _Stored | None, now_ns: int) -> _Stored | None:
+        """Puts an item where there is none, or only ``over``; returns another one past its time that is in the way."""
+        name_key, order_key = self._name_key(name), self._order_key(new.visible_ns, name)
+        old_key = order_key if over is None else self._order_key(over.visible_ns, name)
+        in_the_way: list[_Stored] = []
+
+        def decide(rows: Sequence[Row | None], sequence: int) -> list[Change]:
+            in_the_way.clear()
+            row = rows[0]
+            there = None if row is None else _decode(row[1])
+            if there is not None and there.expires_ns > now_ns:
+                return []
+            if there is not None and there != over:
+                in_the_way.append(there)
+                return []
+            gone: list[Change] = [] if there is None or old_key == order_key else [(old_key, None)]
+            return [*gone, (name_key, _encode(new)), (order_key, b"")]
+
+        await self._rows.write(tuple(dict.fromkeys((name_key, order_key, old_key))), decide)
+        return in_the_way[0] if in_the_way else None
 
     async def _take(self, order_key: bytes, now_ns: int, hide_ns: int) -> Message | None:
         """Takes the item at a place of the order; None where it is no longer there or has lived its time."""

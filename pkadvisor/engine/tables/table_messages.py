@@ -76,10 +76,14 @@ class PageRequest(msgspec.Struct, frozen=True):
 
 
 class TableRequest(msgspec.Struct, frozen=True):
-    """Whether a table is there, and its generation. ``key`` is that of its row in the schema."""
+    """Whether a table is there, and its generation. ``key`` is that of its row in the schema.
+
+    For ``wait_ticks`` after its deletion a table is being deleted, also where its rows are gone already.
+    """
 
     key: bytes
     id: int = 0
+    wait_ticks: int = 0
 
 
 class CreateTableRequest(msgspec.Struct, frozen=True):

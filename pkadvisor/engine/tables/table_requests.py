@@ -79,7 +79,7 @@ async def carry_out(
             case PageRequest():
                 return await read_page(rows, request, elapsed_ns)
             case TableRequest():
-                return await read_table(rows, request)
+                return await read_table(rows, request, ticks)
             case CreateTableRequest():
                 return await create_table(rows, request, ticks)
             case DeleteTableRequest():

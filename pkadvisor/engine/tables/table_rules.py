@@ -8,10 +8,11 @@ docstring says which was taken and why.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
@@ -89,7 +90,9 @@ MESSAGES = {
 
 _TABLE_NAME = re.compile("[A-Za-z][A-Za-z0-9]{2,62}")
 _FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f/\\\\#?]")
-_PROPERTY_NAME = re.compile(r"[^\W\d]\w*")
+_ETAG = re.compile(r'W/"[^"]*"')
+_NAME_BEGINS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Nl"))
+_NAME_GOES_ON = _NAME_BEGINS | {"Mn", "Mc", "Nd", "Pc", "Cf"}
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
@@ -123,8 +126,20 @@ def check_key(key: Key, limits: TableLimits = PUBLISHED) -> None:
             raise TableError(400, "OutOfRangeInput")
 
 
+def check_if_match(if_match: str) -> None:
+    """400 MissingRequiredHeader without a condition, InvalidInput for what is neither ``*`` nor a weak ETag.
+
+    No code is documented for the second; the service is said to answer so (Azure/Azurite issues 1229 and 2013).
+    """
+    if if_match == "*" or _ETAG.fullmatch(if_match):
+        return
+    raise TableError(400, "InvalidInput" if if_match else "MissingRequiredHeader")
+
+
 def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
-    """The properties of an entity that is written, checked and ready to be stored. Nulls are left out.
+    """The properties of an entity that is written, checked and ready to be stored.
+
+    Nulls are handled as if they were not there, and a Timestamp is ignored (data model reference).
 
     400 with TooManyProperties, PropertyNameTooLong, PropertyNameInvalid, DuplicatePropertiesSpecified,
     PropertyValueTooLarge, InvalidInput (a value that is not of its type), OutOfRangeInput (a date before 1601),
@@ -136,10 +151,11 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
         size = _by_plan(key, properties)
         if size:
             return Body(*encode_properties(properties), size)
+    if "Timestamp" in properties or any(p[1] is None for p in properties.values()):
+        properties = {n: p for n, p in properties.items() if n != "Timestamp" and p[1] is not None}
     if len(properties) + len(SYSTEM_PROPERTIES) > limits.properties:
         raise TableError(400, "TooManyProperties")
     size = ENTITY_BYTES + 2 * (utf16_units(key.partition_key) + utf16_units(key.row_key))
-    nulls = False
     for name, (edm, value) in properties.items():
         size += _names.get(name) or _checked_name(name, limits)
         if edm is EdmType.STRING and type(value) is str:
@@ -147,16 +163,11 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
             if 2 * units > limits.value_bytes:
                 raise TableError(400, "PropertyValueTooLarge")
             size += 4 + 2 * units
-        elif cast(object, value) is None:
-            nulls = True
-            size -= _names[name]
         else:
             size += _value_bytes(edm, value, limits)
     if size > limits.entity_bytes:
         raise TableError(400, "EntityTooLarge")
-    if nulls:
-        properties = {name: p for name, p in properties.items() if p.value is not None}
-    elif type(properties) is not dict:
+    if type(properties) is not dict:
         properties = dict(properties)
     elif limits is PUBLISHED and properties:
         _remember_plan(properties)
@@ -236,7 +247,7 @@ def _checked_name(name: str, limits: TableLimits) -> int:
     units = utf16_units(name)
     if units > limits.property_name_units:
         raise TableError(400, "PropertyNameTooLong")
-    if not _PROPERTY_NAME.fullmatch(name):
+    if not _is_property_name(name):
         raise TableError(400, "PropertyNameInvalid")
     if name in SYSTEM_PROPERTIES:
         raise TableError(400, "DuplicatePropertiesSpecified")
@@ -244,6 +255,13 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         _names.clear()
     _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
     return found
+
+
+def _is_property_name(name: str) -> bool:
+    """Whether a name follows the rules for C# identifiers (ECMA-334, 6.4.3), as property names must."""
+    if not name or not (name[0] == "_" or unicodedata.category(name[0]) in _NAME_BEGINS):
+        return False
+    return all(unicodedata.category(character) in _NAME_GOES_ON for character in name)
 
 
 _RANGES = {

@@ -29,14 +29,15 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TableRow).decode
 
 
-async def read_table(rows: RowStore, request: TableRequest) -> Answer:
-    """The generation of a table; 404 TableNotFound, 409 TableBeingDeleted."""
+async def read_table(rows: RowStore, request: TableRequest, ticks: int) -> Answer:
+    """The generation of a table; 404 TableNotFound, 409 TableBeingDeleted for as long as its name is not free."""
     row = await rows.read(request.key)
     if row is None:
         raise TableError(404, "TableNotFound")
     table = _decode(row[1])
     if table.deleted_ticks:
-        raise TableError(404, "TableNotFound") if table.cleared else TableError(409, "TableBeingDeleted")
+        gone = table.cleared and not _waits(table, request.wait_ticks, ticks)
+        raise TableError(404, "TableNotFound") if gone else TableError(409, "TableBeingDeleted")
     return Answer(generation=table.generation, examined=1, low=rows.low, high=rows.high)
 
 
@@ -46,12 +47,16 @@ async def create_table(rows: RowStore, request: CreateTableRequest, ticks: int) 
     def decide(table: TableRow | None, sequence: int) -> TableRow:
         if table is not None and not table.deleted_ticks:
             raise TableError(409, "TableAlreadyExists")
-        waits = table is not None and request.wait_ticks > max(0, ticks - table.deleted_ticks)
-        if table is not None and (waits or not table.cleared):
+        if table is not None and (_waits(table, request.wait_ticks, ticks) or not table.cleared):
             raise TableError(409, "TableBeingDeleted")
         return TableRow(request.name, sequence, ticks)
 
     return await _change(rows, request.key, decide, 201)
+
+
+def _waits(table: TableRow, wait_ticks: int, ticks: int) -> bool:
+    """Whether the deletion of a table was a short while ago."""
+    return wait_ticks > max(0, ticks - table.deleted_ticks)
 
 
 async def delete_table(rows: RowStore, request: DeleteTableRequest, ticks: int) -> Answer:

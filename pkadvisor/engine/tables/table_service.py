@@ -27,7 +27,15 @@ from pkadvisor.engine.tables.table_messages import (
     WriteKind,
     WriteRequest,
 )
-from pkadvisor.engine.tables.table_rules import MESSAGES, PUBLISHED, TableError, TableLimits, check_key, checked_body
+from pkadvisor.engine.tables.table_rules import (
+    MESSAGES,
+    PUBLISHED,
+    TableError,
+    TableLimits,
+    check_if_match,
+    check_key,
+    checked_body,
+)
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from pkadvisor.table.odata import FilterLimitError, FilterSyntaxError
 from pkadvisor.table.store import (
@@ -126,6 +134,7 @@ class TableService:
         group = status == 202
         rows: list[RowWrite] = []
         partition_key, partition = None, b""
+        size_bytes = 0
         for index, write in enumerate(writes):
             try:
                 kind, key, body, if_match = self._checked(write)
@@ -135,10 +144,18 @@ class TableService:
             if key.partition_key is not partition_key:
                 partition_key = key.partition_key
                 partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
-            rows.append(RowWrite(kind, partition + row_keys.encode_part(key.row_key), body, if_match))
-        if group and sum(row.body.size_bytes for row in rows if row.body) > self._limits.group_bytes:
+            row_key = key.row_key
+            part = row_key.encode() if row_key.isascii() else row_keys.encode_part(row_key)
+            rows.append(RowWrite(kind, partition + part, body, if_match))
+            if body is not None:
+                size_bytes += body.size_bytes
+        if group and size_bytes > self._limits.group_bytes:
             raise TableError(413, "RequestBodyTooLarge")
-        generation, _ = await self.tables.find(table)
+        try:
+            generation, _ = await self.tables.find(table)
+        except TableError as error:
+            error.index = 0 if group else None  # the first write is the first to miss its table
+            raise
         request = WriteRequest(generation, tuple(rows), next(self._ids))
         answer = await self._router.send(rows[0].key, request)
         if not answer.ok:
@@ -150,15 +167,18 @@ class TableService:
         kind = _KINDS[type(write)]
         limits = self._limits
         if isinstance(write, Delete):
-            key, body, if_match = write.key, None, write.if_match
+            key, body = write.key, None
             check_key(key, limits)
         else:
-            key = write.entity.key
+            entity = write.entity
+            key = entity.key
             check_key(key, limits)
-            body = checked_body(write.entity, limits)
-            if_match = write.if_match if isinstance(write, _CONDITIONAL) else "*"
-        if not if_match:
-            raise TableError(400, "MissingRequiredHeader")
+            body = checked_body(entity, limits)
+            if kind in _UNCONDITIONAL:
+                return kind, key, body, "*"
+        if_match: str = write.if_match  # type: ignore[union-attr]
+        if if_match != "*":
+            check_if_match(if_match)
         return kind, key, body, if_match
 
     async def _group(self, group: Group) -> Outcome:
@@ -172,10 +192,9 @@ class TableService:
         for index, write in enumerate(writes):
             if write.table != first.table and write.table.lower() != table:
                 raise TableError(400, "InvalidInput", index)
-            key = _key(write)
-            if key.partition_key != partition_key:
+            found, row_key = write.key if isinstance(write, Delete) else write.entity.key
+            if found != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
-            row_key = key.row_key
             if row_key in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
             seen.add(row_key)
@@ -204,7 +223,7 @@ class TableService:
         top = self._top(query.top)
         select = self._select(query.select)
         generation, _ = await self.tables.find(query.table)
-        if low >= high:
+        if low >= high or not top:
             return Outcome(200)
         limits = self._limits
         request = PageRequest(
@@ -229,16 +248,22 @@ class TableService:
         low = decode_token(prefix, listing.continuation) if listing.continuation else prefix
         high = row_keys.prefix_end(prefix)
         assert high is not None, "a prefix ends with its separator"
-        request = ListTablesRequest(low, high, self._top(listing.top), id=next(self._ids))
+        top = self._top(listing.top)
+        if not top:
+            return Outcome(200)
+        request = ListTablesRequest(low, high, top, id=next(self._ids))
         answer = await self._router.send(low, request)
         next_key = answer.next_key
         return _outcome(answer, 200, "" if next_key is None else encode_token(prefix, next_key))
 
     def _top(self, top: int | None) -> int:
-        """``$top`` lies between 1 and 1,000 (Writing LINQ queries against the Table service)."""
+        """``$top`` is at most 1,000 (Writing LINQ queries against the Table service).
+
+        0 asks for no entities: they are none, and there is no next page (the service: Azure/Azurite issue 1428).
+        """
         if top is None:
             return self._limits.page_entities
-        if type(top) is not int or not 1 <= top <= self._limits.page_entities:
+        if type(top) is not int or not 0 <= top <= self._limits.page_entities:
             raise TableError(400, "InvalidInput")
         return top
 
@@ -248,7 +273,7 @@ class TableService:
         return () if "*" in select else select
 
 
-_CONDITIONAL = (Update, Merge)
+_UNCONDITIONAL = (WriteKind.INSERT, WriteKind.INSERT_OR_REPLACE, WriteKind.INSERT_OR_MERGE)
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,
     Update: WriteKind.UPDATE,

@@ -203,8 +203,15 @@ class Simulator(Scheduler):
     def start(self, name: str) -> Task[None]:
         """Starts a node that is down. A boot that fails ends the run, unless somebody waits for its task."""
         self._up[name] = None
-        task = self._boot_tasks[name] = self.spawn(self._boots[name](), name)
+        task = self._boot_tasks[name] = self.spawn(self._boot(name), name)
         return task
+
+    async def _boot(self, name: str) -> None:
+        try:
+            await self._boots[name]()
+        except EngineError:  # a process whose start is refused is gone
+            self._up.pop(name, None)
+            raise
 
     def boot_of(self, name: str) -> Task[None] | None:
         """The task that last started a node."""

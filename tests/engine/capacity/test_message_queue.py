@@ -52,6 +52,24 @@ def test_putting_again_under_a_name_changes_nothing() -> None:
     assert (again.body, again.dequeue_count) == (b"one", 2)
 
 
+@pytest.mark.parametrize(("taken", "delay"), [(False, 0), (False, 7), (True, 0), (True, 7)])
+def test_an_item_that_lived_its_time_is_not_in_the_way_of_a_new_one(taken: bool, delay: int) -> None:
+    """Nobody came by to remove it: what is put under its name now must not go with it."""
+    q = queue()
+    run(q.put("a", b"old", 0, live_ns=10))
+    held = run(q.get(0, hide_ns=5)) if taken else []
+    run(q.put("a", b"new", 10, delay_ns=delay, live_ns=100))
+    run(q.check())
+    assert run(q.length()) == 1
+    for message in held:
+        with pytest.raises(ReceiptMismatch):
+            run(q.delete(message))
+    (found,) = run(q.get(10 + delay))
+    assert (found.body, found.dequeue_count, found.put_ns) == (b"new", 1, 10)
+    run(q.delete(found))
+    run(q.check())
+
+
 def test_an_update_keeps_the_progress_and_renews_the_receipt() -> None:
     q = queue()
     run(q.put("a", b"0", 0))
@@ -160,7 +178,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(name=st.sampled_from("abcdef"), body=st.binary(max_size=3), delay=st.integers(0, 9), live=st.integers(5, 60))
     def put(self, name: str, body: bytes, delay: int, live: int) -> None:
         run(self.queue.put(name, body, self.now, delay_ns=delay, live_ns=live))
-        self.known.setdefault(name, Known(body, self.now + delay, self.now + live, 0, 0))
+        new = Known(body, self.now + delay, self.now + live, 0, 0)
+        if self.known.setdefault(name, new).expires_ns <= self.now:
+            self.known[name] = new
 
     @rule(most=st.integers(1, 4), hide=st.integers(1, 12))
     def get(self, most: int, hide: int) -> None:

@@ -94,6 +94,31 @@ def test_on_files_children_and_the_range_they_become_again_hold_the_same_rows(tm
         layer.check()
 
 
+def test_a_range_that_is_split_and_merged_over_and_over_holds_each_extent_once(tmp_path: Path):
+    """S9: halves share their extents; a merge that counted them twice would double them with every round."""
+    with Machine(tmp_path, sync=False) as machine:
+        layer = lay_out(machine, SMALL, count=3, poll=False)
+        machine.run(layer.start())
+        streams = layer.client(NODE)
+
+        async def run() -> None:
+            history = History()
+            partition = await RangePartition.create(machine, NODE, streams, SMALL, 1, b"", None, 1)
+            for row in range(9):
+                await history.write(partition, [(key(row, row), b"x" * 300)])
+            for turn in range(12):
+                number, epoch = 10 * turn + 10, 2 * turn + 2
+                left, right = await split(partition, partition_boundary(key(4, 0)), number, number + 1, epoch)
+                partition = await merge(left, right, number + 2, epoch + 1)
+                assert await rows_of(partition) == history.all_rows()
+            assert layer.manager is not None
+            for stream in layer.manager.directory.streams.values():
+                assert len(stream.extents) == len(set(stream.extents)) < 100
+
+        machine.run(run())
+        layer.check()
+
+
 def fault_life(seed: int) -> Simulator:
     """Servers that crash, power cuts and lossy links under many writers, splits and merges; judged after each."""
     network = NetworkFaults(

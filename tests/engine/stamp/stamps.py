@@ -77,11 +77,18 @@ class Client:
     sent: dict[int, int] = field(default_factory=dict)
     refused: int = 0
     done: int = 0
+    stopped: bool = False
+
+    def stop(self) -> None:
+        """Begins no more operations."""
+        self.stopped = True
 
     async def work(self, operations: int, pause_ns: int = 20 * MS) -> None:
         world = self.stamp.world
         chance = world.random(f"client/{self.keys.start}")
         for _ in range(operations):
+            if self.stopped:
+                return
             number = self.keys[chance.randrange(len(self.keys) if chance.randrange(3) else 2)]  # two of them are hot
             if chance.randrange(3):
                 await self.write(number)

@@ -21,10 +21,14 @@ SLOW = ("split", "merge", "load", "load_made", "offload")
 TIMEOUTS = {"": SECOND // 2, "partitions": 2 * SECOND, **{f"partitions.{name}": 10 * SECOND for name in SLOW}}
 
 
-def run(seed: int, facts: dict[str, int] | None = None) -> None:
+DOUBLING = NetworkFaults(delay_ns_min=100_000, delay_ns_mean=30 * MS, duplicate_per_million=500_000)
+"""Every other message comes twice, the second time much later."""
+
+
+def run(seed: int, facts: dict[str, int] | None = None, faults: NetworkFaults | None = None) -> None:
     """A seed: what its clients see is checked at every read, P1 and P2 at every step, everything after healing."""
     chance = Random(seed)
-    network = NetworkFaults(
+    network = faults or NetworkFaults(
         delay_ns_min=100_000,
         delay_ns_mean=chance.choice([MS, 5 * MS, 30 * MS]),
         drop_per_million=chance.choice([0, 0, 5_000, 30_000]),

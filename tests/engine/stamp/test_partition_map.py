@@ -11,6 +11,7 @@ from pkadvisor.engine.partition.map_store import MapStore
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, RangeEntry, Routes, apply, first_map
 from pkadvisor.engine.stream.errors import Fenced
 from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import DataCorrupt
 from tests.engine.fakes import MemoryStreams
 from tests.engine.stamp.stamps import SMALL
 
@@ -51,6 +52,22 @@ def test_every_key_has_one_range_and_a_new_leader_reads_the_same_map(
         world.run(store.change(lambda before: Change(before.version + 1)))
     with pytest.raises(NotLeader):
         world.run(store.change(lambda before: Change(before.version + 1)))
+    world.close()
+
+
+def test_a_map_that_is_lost_is_not_begun_anew_but_refused() -> None:
+    """P1: a stamp that lost its map is unavailable, not empty; one that never wrote its first map begins."""
+    streams, world = MemoryStreams(), Simulator()
+    world.run(streams.create("partitions/map", 1))  # its leader crashed before the first snapshot
+    world.run(MapStore.open(streams, 2, SMALL, ()))
+    for extent in streams.streams["partitions/map"]:
+        streams.extents[extent].clear()
+    for _ in range(2):
+        with pytest.raises(DataCorrupt):
+            world.run(MapStore.open(streams, 3, SMALL, ()))
+    del streams.streams["partitions/map"]
+    with pytest.raises(DataCorrupt):
+        world.run(MapStore.open(streams, 4, SMALL, ()))
     world.close()
 
 

@@ -41,6 +41,7 @@ def big(name: str = "x", bytes_: int = 64 << 10) -> dict[str, Property]:
 
 
 LONG = {f"p{i}": Property(EdmType.BINARY, bytes(64 << 10)) for i in range(17)}
+NULL = {"null": Property(TEXT, None)}  # type: ignore[arg-type]
 GOOD: tuple[Operation, ...] = (
     Insert("Tab", entity("", "")),
     Insert("tab", entity("o'clock", "100% + & = é \U0001f600 \uffff")),
@@ -51,13 +52,19 @@ GOOD: tuple[Operation, ...] = (
     Insert("Tab", Entity(Key("p", "many"), {f"p{i}": Property(INT32, i) for i in range(252)})),
     Insert("Tab", entity("p", "name", **{"n" * 255: 1, "_a": 1, "é1": 2, "Δ": 3})),
     Insert("Tab", Entity(Key("p", "null"), {"n": Property(TEXT, None), "m": Property(INT32, 1)})),  # type: ignore[arg-type]
+    Insert("Tab", Entity(Key("p", "many and a null"), {f"p{i}": Property(INT32, i) for i in range(252)} | NULL)),
+    *(Insert("Tab", entity("p", name, **{name: 1})) for name in ("_", "नाम", "e\u0301", "Ⅷ", "a\u200d", "\U00020000")),
     Insert("Tab", entity("p", "surrogates", s="a\ud800b", t="\udc00")),
     Insert("Tab", entity("p", "n", n=float("nan"), i=float("inf"), l=Property(INT64, -(2**63)))),
+    Query("Tab", top=0),
+    ListTables(top=0),
     Query("Tab", " or ".join(["a eq 1"] * 15), tuple(f"p{i}" for i in range(255)), 1000),
     Query("Tab", "RowKey gt '\0' and PartitionKey ge 'a\0b'"),
     ListTables(top=1),
     Group(tuple(Insert("Tab", entity("group", f"{i:03}")) for i in range(100))),
 )
+NO_NAMES = ("a-b", "1a", "", "a b", "a\n", "²", "x²", "\ue000", "\u0301e", "a.b")
+MALFORMED = ("x", '"x"', "W/x", 'w/"x"', 'W/"x', 'W/"a","b"', "**", " *", 'W/"x"\n')
 REFUSED: tuple[tuple[Operation, int, str], ...] = (
     *(
         (CreateTable(name), 400, "InvalidResourceName")
@@ -83,9 +90,9 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
         "TooManyProperties",
     ),
     (Insert("Tab", entity(**{"n" * 256: 1})), 400, "PropertyNameTooLong"),
-    *((Insert("Tab", entity(**{name: 1})), 400, "PropertyNameInvalid") for name in ("a-b", "1a", "", "a b", "a\n")),
+    *((Insert("Tab", entity(**{name: 1})), 400, "PropertyNameInvalid") for name in NO_NAMES),
     (Insert("Tab", entity(PartitionKey="x")), 400, "DuplicatePropertiesSpecified"),
-    (Insert("Tab", entity(Timestamp="x")), 400, "DuplicatePropertiesSpecified"),
+    (Insert("Tab", entity(RowKey="r")), 400, "DuplicatePropertiesSpecified"),
     *(
         (Insert("Tab", entity(x=Property(edm, value))), 400, "InvalidInput")  # type: ignore[arg-type]
         for edm, value in (
@@ -105,7 +112,10 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
     (Delete("Tab", Key("p", "none")), 404, "ResourceNotFound"),
     (Insert("Tab", entity("old", "1")), 409, "EntityAlreadyExists"),
     (Update("Tab", entity("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
-    (Merge("Tab", entity("old", "1"), "x"), 412, "UpdateConditionNotSatisfied"),
+    (Update("none", entity("old", "1"), 'W/"x"'), 404, "TableNotFound"),
+    *((Merge("Tab", entity("old", "1"), tag), 400, "InvalidInput") for tag in MALFORMED),
+    (Update("Tab", entity("p", "none"), '"x"'), 400, "InvalidInput"),
+    (Delete("Tab", Key("old", "1"), "x"), 400, "InvalidInput"),
     (Delete("Tab", Key("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
     (Update("Tab", entity("old", "1"), ""), 400, "MissingRequiredHeader"),
     (Delete("Tab", Key("old", "1"), ""), 400, "MissingRequiredHeader"),
@@ -117,10 +127,10 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
     ),
     *((Query("Tab", text), 400, "InvalidInput") for text in ("a eq", "a like 'b'", "a eq null", "(" * 5, "a eq b")),
     (Query("Tab", " or ".join(["a eq 1"] * 16)), 400, "InvalidInput"),
-    *((Query("Tab", top=top), 400, "InvalidInput") for top in (0, -1, 1001)),
+    *((Query("Tab", top=top), 400, "InvalidInput") for top in (-1, 1001, True, 1.0)),
     *((Query("Tab", continuation=c), 400, "InvalidInput") for c in ("x", "1!4!AAA", "1!4!AA~é", "2!4!AAAA", "1!3!AAA")),
     (ListTables("x"), 400, "InvalidInput"),
-    (ListTables(top=0), 400, "InvalidInput"),
+    (ListTables(top=1001), 400, "InvalidInput"),
     (Query("Tab", select=tuple(f"p{i}" for i in range(256))), 400, "InvalidInput"),
     (Group(()), 400, "InvalidInput"),
     (Group(tuple(Insert("Tab", entity("g", str(i))) for i in range(101))), 400, "InvalidInput"),
@@ -141,6 +151,27 @@ def test_what_is_just_within_the_limits_is_carried_out(operation: Operation) -> 
             n: (p.type, repr(p.value)) for n, p in wanted.items()
         }
         assert (found.etag,) == outcome.etags
+
+
+def test_a_page_of_no_entities_is_empty_and_the_last() -> None:
+    """``$top=0``: a client that follows tokens must come to an end."""
+    store, _ = made()
+    do(store, CreateTable("Tab"))
+    do(store, Insert("Tab", entity()))
+    for operation in (Query("Tab", top=0), ListTables(top=0)):
+        outcome = do(store, operation)
+        assert (outcome.status, outcome.entities, outcome.tables, outcome.continuation) == (200, (), (), "")
+
+
+def test_a_timestamp_that_is_given_is_ignored() -> None:
+    """Data model reference: the value will be ignored, whatever its type; it counts nowhere."""
+    store, ranges = made()
+    do(store, CreateTable("Tab"))
+    given = {f"p{i}": Property(INT32, i) for i in range(252)} | {"Timestamp": Property(EdmType.DATETIME, 5)}
+    for write in (Insert, Merge, InsertOrReplace):
+        assert do(store, write("Tab", Entity(Key("p", "r"), given))).ok
+        (found,) = do(store, Get("Tab", Key("p", "r"))).entities
+        assert len(found.properties) == 252 and found.timestamp_ticks >= ranges.ticks
 
 
 @pytest.mark.parametrize(("operation", "status", "code"), REFUSED, ids=lambda o: repr(o)[:60])
@@ -165,7 +196,10 @@ GROUPS: tuple[tuple[tuple[Operation, ...], int, str, int | None], ...] = (
     ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("p", "x/"))), 400, "OutOfRangeInput", 1),
     ((Insert("Tab", entity("old", "2")), Insert("Tab", entity("old", "1"))), 409, "EntityAlreadyExists", 1),
     ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "3"))), 404, "ResourceNotFound", 1),
-    ((Update("Tab", entity("old", "1"), "x"), Insert("Tab", entity("old", "2"))), 412, CONDITION, 0),
+    ((Insert("none", entity("p", "1")), Insert("none", entity("p", "2"))), 404, "TableNotFound", 0),
+    ((Update("Tab", entity("old", "1"), "x"), Insert("Tab", entity("old", "2"))), 400, "InvalidInput", 0),
+    ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "1"), "")), 400, "MissingRequiredHeader", 1),
+    ((Update("Tab", entity("old", "1"), 'W/"x"'), Insert("Tab", entity("old", "2"))), 412, CONDITION, 0),
     ((Insert("Tab", entity("old", "1")),), 409, "EntityAlreadyExists", 0),
     (tuple(Insert("Tab", Entity(Key("p", str(i)), MANY)) for i in range(5)), 413, "RequestBodyTooLarge", None),
 )  # fmt: skip
