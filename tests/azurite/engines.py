@@ -101,9 +101,11 @@ class EngineSide:
 
 
 @contextmanager
-def engine_side(seed: int, partitions: tuple[str, ...] = (), limits: TableLimits = NO_WAIT) -> Iterator[EngineSide]:
-    """A stamp whose ranges end in front of partitions of the table ``tab``."""
-    boundaries = tuple(row_keys.partition_prefix(ACCOUNT, "tab", partition) for partition in partitions)
+def engine_side(
+    seed: int, table: str, partitions: tuple[str, ...] = (), limits: TableLimits = NO_WAIT
+) -> Iterator[EngineSide]:
+    """A stamp whose ranges end in front of partitions of a table."""
+    boundaries = tuple(row_keys.partition_prefix(ACCOUNT, table, partition) for partition in partitions)
     with simulated(seed) as world:
         stamp = built(world, servers=3, front_ends=2, boundaries=boundaries)
         services = [TableService(stamp.front_end(i), ACCOUNT, limits=limits, ids=count(i + 1, 2)) for i in range(2)]

@@ -117,13 +117,13 @@ class Chance(Random):
 def test_random_operations_are_answered_alike(azurite: Azurite, seed: int) -> None:
     """Statuses, codes, failing index, entities with types, order, merges, conditions, while ranges come and go."""
     chance = Chance(seed)
-    with engine_side(seed, ("1", "a")[: seed % 3]) as engine:
+    with engine_side(seed, TABLE, ("1", "a")[: seed % 3]) as engine:
         both = Both(engine, AzuriteSide(azurite))
         one, other = both.do(CreateTable(TABLE))
         assert one.ok and other.ok
         try:
-            for step in range(160):
-                if step % 8 == 0:
+            for step in range(110):
+                if step % 6 == 0:
                     engine.stir(chance.randrange(1000), wait=bool(chance.randrange(2)))
                 what = chance.randrange(10)
                 if what == 0:
@@ -152,7 +152,7 @@ def test_random_operations_are_answered_alike(azurite: Azurite, seed: int) -> No
 
 def test_pages_are_alike_while_entities_come_and_go(azurite: Azurite) -> None:
     """In one partition, which no range boundary divides: a token is a place among keys, for any filter and table."""
-    with engine_side(3, ("p",)) as engine:
+    with engine_side(3, "pages", ("p",)) as engine:
         both = Both(engine, AzuriteSide(azurite))
         for table in ("pages", "others"):
             both.do(CreateTable(table))
@@ -186,7 +186,7 @@ def test_pages_are_alike_while_entities_come_and_go(azurite: Azurite) -> None:
 
 def test_a_name_is_not_free_at_once_and_is_on_azurite(azurite: Azurite) -> None:
     """Delete Table: at least 40 s, in which whatever is attempted is a conflict. Azurite has none of this."""
-    with engine_side(4, limits=PUBLISHED) as engine:
+    with engine_side(4, "again", ("t",), limits=PUBLISHED) as engine:
         both = Both(engine, AzuriteSide(azurite))
         for operation in (CreateTable("again"), Insert("again", entity("r")), DeleteTable("again")):
             one, other = both.do(operation)

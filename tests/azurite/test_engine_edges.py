@@ -44,7 +44,7 @@ ASTRAL = "\U0001f600"
 @pytest.fixture(scope="module")
 def edges(azurite: Azurite) -> Iterator[Both]:
     """Both sides with one entity in a table, for operations at the limits; each has a key of its own."""
-    with engine_side(7, ("m", "t")) as engine:
+    with engine_side(7, EDGES, ("m", "t")) as engine:
         both = Both(engine, AzuriteSide(azurite))
         one, other = both.do(CreateTable(EDGES))
         assert one.ok and other.ok
