@@ -18,16 +18,18 @@ from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.stream.state_log import StateLog
 from pkadvisor.engine.worlds.world import EngineError
+from tests.engine.stream import planted_stream_bugs as earlier
 
 
-def load_without_comparing_lengths(patch: pytest.MonkeyPatch) -> None:
-    """The open extent is read as far as the first replica goes; nobody seals it."""
+def load_what_is_open(patch: pytest.MonkeyPatch) -> None:
+    """Nobody seals at a load: the open extent is read as far as its first replica goes, and stays open."""
 
     async def equal_length(self: StreamClient, view: Any) -> int | None:
         lengths = await self._world.gather([self._commit_length(r, view.extent) for r in view.replicas], self._node)
         return next((length for length in lengths if isinstance(length, int)), None)
 
     patch.setattr(StreamClient, "_equal_length", equal_length)
+    earlier.acquire_without_a_seal(patch)
 
 
 def skip_the_checksum(patch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,8 @@ class ExtentStore:
                 self._world.event("journal lost", self.name, len(still_open))
             for replica in still_open:
                 replica.lost = True
+            # Before the new journal has a name: with it they would count as complete at the start after this one.
+            await self._doubt(replica.extent for replica in still_open)
             journal = f"{self._world.random('journal names').getrandbits(64):016x}"
             first = f"{journal}.{0:08}"
             await self._journals.open(first)
