@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future as Work
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -195,7 +195,7 @@ class Machine(Scheduler):
         """Offers a service."""
         self._services[node, service] = instance
 
-    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Awaitable[Any]:
+    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Coroutine[Any, Any, Any]:
         """Calls a service on another node: the method itself, with nothing between."""
         instance = self._services.get((target, service))
         if instance is None:
