@@ -106,11 +106,12 @@ class Machine(Scheduler):
         return task.result()
 
     def turn(self) -> None:
-        """Runs what is ready and what is due."""
+        """Runs what is ready and what is due; who passes its turn goes on in the next one."""
         if self._beside:
             self._hear(0)
+        now_ns = self.now_ns()
         self._run_ready()
-        while (due := self._due()) is not None and due <= self.now_ns():
+        while (due := self._due()) is not None and due <= now_ns:
             self._fire()
             self._run_ready()
         if self.unhandled:
