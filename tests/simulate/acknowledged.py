@@ -1,6 +1,7 @@
 """What the stream layer promised: every acknowledged append can be read where it was put, while a stream holds it (S1).
 
-Also whether all copies of a sealed extent are as long as its seal says (S3).
+Also whether all copies of a sealed extent are as long as its seal says (S3), and whether a stream takes what an earlier
+owner sends after it was taken over (P3).
 """
 
 from __future__ import annotations
@@ -22,10 +23,23 @@ class NotingClient(StreamClient):
     """Streams as a node sees them; what was acknowledged to it is noted."""
 
     noted: dict[Location, bytes]
+    owners: dict[str, int]
+    under_way: dict[str, int]
+
+    async def acquire(self, name: str, epoch: int) -> None:
+        """Takes a stream over; from now on nothing of an earlier owner may be acknowledged that was sent later (P3)."""
+        await super().acquire(name, epoch)
+        self.owners[name] = max(epoch, self.owners.get(name, 0))
 
     async def append(self, name: str, blocks: Sequence[bytes], epoch: int) -> list[Location]:
         """Appends, and notes where each block lies."""
-        places = await super().append(name, blocks, epoch)
+        owner = self.owners.get(name, 0)
+        self.under_way[self._node] = self.under_way.get(self._node, 0) + 1
+        try:
+            places = await super().append(name, blocks, epoch)
+        finally:
+            self.under_way[self._node] -= 1
+        assert owner <= epoch, f"P3: {name} belongs to {owner}, and took what {epoch} appended"
         for place, block in zip(places, blocks, strict=True):
             before = self.noted.setdefault(place, _digest(block))
             assert before == _digest(block), f"S1: {place} was given to two appends"
@@ -38,6 +52,9 @@ class Acknowledged:
     def __init__(self, layer: StreamLayer) -> None:
         self._layer = layer
         self._noted: dict[Location, bytes] = {}
+        self._owners: dict[str, int] = {}
+        self.under_way: dict[str, int] = {}
+        """Appends that a node waits for."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._layer, name)
@@ -46,7 +63,8 @@ class Acknowledged:
         """Streams as a node sees them."""
         layer = self._layer
         client = NotingClient(layer.world, node, layer.manager_name, layer.options)
-        client.noted = self._noted
+        client.noted, client.owners, client.under_way = self._noted, self._owners, self.under_way
+        self.under_way[node] = 0
         return client
 
     async def read_back(self) -> int:

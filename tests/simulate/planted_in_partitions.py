@@ -27,7 +27,7 @@ from pkadvisor.engine.rows import Change, Row
 from pkadvisor.engine.stream.directory import ModifyStreams
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.tables.table_messages import Request
-from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, Unreachable
 
 # ------------------------------------------------------------------------------------------------ ownership
 
@@ -77,14 +77,17 @@ def load_elsewhere_without_an_offload(patch: pytest.MonkeyPatch) -> None:
 # ------------------------------------------------------------------------------------------------ log
 
 
-def apply_records_twice(patch: pytest.MonkeyPatch) -> None:
-    """Replay takes every record that it finds."""
+def take_records_twice(patch: pytest.MonkeyPatch) -> None:
+    """Replay knows no duplicates: a record that it has is one too many."""
 
     def take(self: Replay, record: LogRecord) -> None:
-        if record.epoch >= self.epoch and record.kind != OWNER:
-            self._apply(record.sequence, record.changes)
-            self.sequence = record.sequence
-            self.applied += 1
+        if record.epoch < self.epoch or record.kind == OWNER:
+            self.epoch = max(self.epoch, record.epoch)
+            return
+        if record.previous != self.sequence:
+            raise DataCorrupt(f"the commit log goes from {self.sequence} to {record.sequence}")
+        self._apply(record.sequence, record.changes)
+        self.epoch, self.sequence, self.applied = record.epoch, record.sequence, self.applied + 1
 
     patch.setattr(Replay, "_take", take)
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.stream import blocks
-from pkadvisor.engine.stream import extent_node as extent_node_module
+from pkadvisor.engine.stream import blocks, extent_store
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
@@ -19,16 +18,18 @@ from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.stream.state_log import StateLog
 from pkadvisor.engine.worlds.world import EngineError
+from tests.engine.stream import planted_stream_bugs as earlier
 
 
-def load_without_comparing_lengths(patch: pytest.MonkeyPatch) -> None:
-    """The open extent is read as far as the first replica goes; nobody seals it."""
+def load_what_is_open(patch: pytest.MonkeyPatch) -> None:
+    """Nobody seals at a load: the open extent is read as far as its first replica goes, and stays open."""
 
     async def equal_length(self: StreamClient, view: Any) -> int | None:
         lengths = await self._world.gather([self._commit_length(r, view.extent) for r in view.replicas], self._node)
         return next((length for length in lengths if isinstance(length, int)), None)
 
     patch.setattr(StreamClient, "_equal_length", equal_length)
+    earlier.acquire_without_a_seal(patch)
 
 
 def skip_the_checksum(patch: pytest.MonkeyPatch) -> None:
@@ -72,16 +73,16 @@ def drop_full_copies_before_validation(patch: pytest.MonkeyPatch) -> None:
 
 def forget_the_journal(patch: pytest.MonkeyPatch) -> None:
     """A node starts from its data device alone."""
-    right = extent_node_module.RecordFile.open
+    right = extent_store.RecordFile.open
 
     async def opened(*arguments: Any) -> Any:
         file, recovered = await right(*arguments)
         return file, Recovered((), recovered.end, recovered.writes, True, False)
 
-    class Forgetful(extent_node_module.RecordFile):
+    class Forgetful(extent_store.RecordFile):
         open = opened  # type: ignore[assignment]
 
-    patch.setattr(extent_node_module, "RecordFile", Forgetful)
+    patch.setattr(extent_store, "RecordFile", Forgetful)
 
 
 def append_to_what_is_sealed(patch: pytest.MonkeyPatch) -> None:

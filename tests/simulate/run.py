@@ -32,7 +32,7 @@ from tests.simulate.judge import judge, maybe_written
 from tests.simulate.terrain import Terrain, terrain_of
 from tests.simulate.workload import TABLES, Clients, Walked
 
-SAFETY_NS = 60 * SECOND
+SAFETY_NS = 30 * SECOND
 """How long clients may work under trouble before everything is healed."""
 LIVENESS_NS = 120 * SECOND
 """By when, after the healing, everything must have ended."""
@@ -190,7 +190,23 @@ class _Run:
         return await self.services[name].execute(operation)
 
     def _actions(self) -> Sequence[tuple[str, Callable[[], Any]]]:
-        return [("split", self._split), ("merge", self._merge), ("move", self._move)]
+        return [("split", self._split), ("merge", self._merge), ("move", self._move), ("zombie", self._zombie)]
+
+    async def _zombie(self) -> None:
+        """A server that writes stands still until its ranges are somebody else's, and goes on where it stood."""
+        under_way = self.acknowledged.under_way
+        for _ in range(200):
+            busy = [name for name in self.roles["servers"] if under_way.get(name) and self.world.is_up(name)]
+            if busy:
+                break
+            await self.world.sleep(MS)
+        else:
+            return
+        node = self.chance.choice(busy)
+        self.world.event("pause", node)
+        self.world.pause(node)
+        await self.world.sleep(3 * self.options.engine.lease_ns)
+        self.world.resume(node)
 
     async def _act(self, choose: Callable[[Any], Any]) -> None:
         leader, found = self.stamp.leader(), self.stamp.map()
