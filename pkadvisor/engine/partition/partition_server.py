@@ -345,6 +345,7 @@ class PartitionServer:
             assert hosted.number == number == hosted.partition.number, "a range under another's number"
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
+            hosted.answers.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.metadata.hold()  # not between a new root and what it names
                 try:
