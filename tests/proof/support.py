@@ -214,13 +214,16 @@ def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
 
 
 @cache
-def sample_cases(name: str, rows: int) -> tuple[Case, ...]:
-    """A bundled sample's sections, cut to some entities, with every scheme that gives each entity its own key."""
+def sample_cases(name: str, rows: int, *, spread: bool = True) -> tuple[Case, ...]:
+    """A bundled sample's sections, cut to some entities, with every scheme that gives each entity its own key.
+
+    The entities are spread over all there are, or the first ones: those of a log lie in a short time.
+    """
     out = []
     for bench, schemes in _searched(name):
         population = bench.population
         frame = population.frame.head(population.rows)
-        step = max(1, frame.height // rows)
+        step = max(1, frame.height // rows) if spread else 1
         entities = tuple(
             constants({n: row[n] for n in population.types if n in row}, population.types)
             for row in frame.gather_every(step).head(rows).iter_rows(named=True)

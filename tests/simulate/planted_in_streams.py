@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.stream import blocks
-from pkadvisor.engine.stream import extent_node as extent_node_module
+from pkadvisor.engine.stream import blocks, extent_store
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
@@ -74,16 +73,16 @@ def drop_full_copies_before_validation(patch: pytest.MonkeyPatch) -> None:
 
 def forget_the_journal(patch: pytest.MonkeyPatch) -> None:
     """A node starts from its data device alone."""
-    right = extent_node_module.RecordFile.open
+    right = extent_store.RecordFile.open
 
     async def opened(*arguments: Any) -> Any:
         file, recovered = await right(*arguments)
         return file, Recovered((), recovered.end, recovered.writes, True, False)
 
-    class Forgetful(extent_node_module.RecordFile):
+    class Forgetful(extent_store.RecordFile):
         open = opened  # type: ignore[assignment]
 
-    patch.setattr(extent_node_module, "RecordFile", Forgetful)
+    patch.setattr(extent_store, "RecordFile", Forgetful)
 
 
 def append_to_what_is_sealed(patch: pytest.MonkeyPatch) -> None:

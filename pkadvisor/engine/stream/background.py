@@ -35,7 +35,7 @@ class Background:
         """Offers ``fragments``, ``coordinator``, ``scrub`` and ``background``; scrubs for ever where told."""
         name = node.name
         disk = world.disk(name, DEVICE)
-        fragments = FragmentStore(world, name, disk)
+        fragments = FragmentStore(world, name, disk, node.device)
         await fragments.recover()
 
         async def read_copy(source: str, extent: int, offset: int, length: int) -> bytes:

@@ -13,7 +13,7 @@ from collections import deque
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import File, World
+from pkadvisor.engine.worlds.world import Disk, File, World
 
 _KIB = 1024
 _NS_PER_KIB = 10_000  # 100 MB/s, a disk of the paper's time [A]; what is observed corrects the rest
@@ -52,6 +52,17 @@ class Device:
         try:
             await file.append(data)
             await file.sync()
+        finally:
+            self._served(number)
+
+    async def replace(self, disk: Disk, name: str, data: bytes) -> File:
+        """Writes a whole file in place of an older one, in turn; the new one."""
+        number = self._dispatch(len(data), 0)
+        if not number:
+            number = await self._turn(len(data))
+        try:
+            await disk.replace(name, data)
+            return await disk.open(name)
         finally:
             self._served(number)
 

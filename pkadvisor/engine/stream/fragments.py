@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import google_crc32c
 
+from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, File, ReadFailed, World
@@ -49,8 +50,8 @@ def _key_of(name: str) -> FragmentKey | None:
 class FragmentStore:
     """The service ``fragments`` of an extent node."""
 
-    def __init__(self, world: World, node: str, disk: Disk) -> None:
-        self._world, self._node, self._disk = world, node, disk
+    def __init__(self, world: World, node: str, disk: Disk, device: Device) -> None:
+        self._world, self._node, self._disk, self._device = world, node, disk, device
         self._files: dict[FragmentKey, File] = {}
         self._sizes: dict[FragmentKey, int] = {}
         self._busy: dict[FragmentKey, Future[None]] = {}
@@ -100,8 +101,7 @@ class FragmentStore:
             offset = _offset(key, position)
             if file.size() > offset:  # a piece whose sync failed
                 await file.truncate(offset)
-            await file.append(_framed(key, position, data))
-            await file.sync()
+            await self._device.write(file, _framed(key, position, data))
             self._sizes[key] = size + len(data)
             return size + len(data)
         finally:
@@ -147,10 +147,15 @@ class FragmentStore:
         return not await self.bad_pieces(key)
 
     async def bad_pieces(self, key: FragmentKey) -> tuple[int, ...]:
-        """Reads all of it: where the pieces begin that are not as they were written."""
+        """Reads all of it: where the pieces begin that are not as they were written, or cannot be read."""
         key = FragmentKey(*key)
         size = self._sizes.get(key, 0)
-        return tuple([p for p in range(0, size, key.piece_bytes) if not await self._is_whole(key, p)])
+        bad = tuple([p for p in range(0, size, key.piece_bytes) if not await self._is_whole(key, p)])
+        if not bad:  # what could not be read once was read now
+            self._damaged.pop(key, None)
+        elif key in self._sizes:
+            self._damaged[key] = None
+        return bad
 
     async def mend(self, key: FragmentKey, pieces: tuple[tuple[int, bytes], ...]) -> None:
         """Puts pieces in place of bad ones: the whole file is replaced, or nothing."""
@@ -162,13 +167,17 @@ class FragmentStore:
             if key not in self._sizes:
                 raise NotThere(f"{self._node}: {_file_name(key)}")
             file, size = self._files[key], self._sizes[key]
-            content = bytearray(await file.read(0, file.size()))
-            for position, data in pieces:
-                assert len(data) == min(key.piece_bytes, size - position), "a piece for a piece"
-                start = _offset(key, position)
-                content[start : start + HEADER_BYTES + len(data)] = _framed(key, position, data)
-            await self._disk.replace(_file_name(key), bytes(content))
-            self._files[key] = await self._disk.open(_file_name(key))
+            anew = dict(pieces)
+            parts = []
+            for position in range(0, size, key.piece_bytes):  # what is bad may not even be read
+                length = min(key.piece_bytes, size - position)
+                data = anew.get(position)
+                if data is None:
+                    parts.append(await self._device.read(file, _offset(key, position), HEADER_BYTES + length))
+                else:
+                    assert len(data) == length, "a piece for a piece"
+                    parts.append(_framed(key, position, data))
+            self._files[key] = await self._device.replace(self._disk, _file_name(key), b"".join(parts))
             self._damaged.pop(key, None)
             self._world.event("fragment mended", self._node, *key)
         finally:
@@ -188,7 +197,7 @@ class FragmentStore:
             raise NotThere(f"{self._node}: {_file_name(key)}")
         length = min(key.piece_bytes, self._sizes[key] - position)
         offset = _offset(key, position)
-        found = await self._files[key].read(offset, HEADER_BYTES + length)
+        found = await self._device.read(self._files[key], offset, HEADER_BYTES + length)
         header, data = found[: _HEADER.size], found[HEADER_BYTES:]
         expected = _HEADER.pack(_MARK, *key, position, length)
         stored = found[_HEADER.size : HEADER_BYTES]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
+from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
@@ -29,6 +30,7 @@ class Replica:
         "appending",
         "chunks",
         "closed",
+        "device",
         "durable",
         "extent",
         "file",
@@ -48,10 +50,11 @@ class Replica:
         "waiting",
     )
 
-    def __init__(self, extent: int, replicas: tuple[str, ...], file: File) -> None:
+    def __init__(self, extent: int, replicas: tuple[str, ...], file: File, device: Device) -> None:
         self.extent = extent
         self.replicas = replicas
         self.file = file
+        self.device = device
         self.length = self.durable = self.flushed = 0
         self.offsets: list[int] = []
         self.chunks: list[bytes] = []
@@ -102,7 +105,7 @@ class Replica:
         parts: list[bytes] = []
         while offset < end:
             if offset < self.flushed:
-                part = await self.file.read(offset, min(end, self.flushed) - offset)
+                part = await self.device.read(self.file, offset, min(end, self.flushed) - offset)
                 if not part:
                     raise NotThere(f"extent {self.extent}: the file ends before {offset}")
             else:

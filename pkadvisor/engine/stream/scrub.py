@@ -18,7 +18,9 @@ from contextlib import suppress
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import scan
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.stream.extent_node import SERVICE, ExtentNode, file_name
+from pkadvisor.engine.stream.extent_node import ExtentNode
+from pkadvisor.engine.stream.extent_sealing import SERVICE
+from pkadvisor.engine.stream.extent_store import file_name
 from pkadvisor.engine.stream.fragments import FragmentStore
 from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
@@ -83,8 +85,7 @@ class Scrubber:
             if parts:
                 if position < length:
                     parts.append(await replica.bytes_at(position, length - position))
-                await self._data.replace(file_name(extent), b"".join(parts))
-                replica.file = await self._data.open(file_name(extent))
+                replica.file = await self._node.device.replace(self._data, file_name(extent), b"".join(parts))
                 self._world.event("replica mended", self._node.name, extent)
         self._node.damaged.pop(extent, None)
 

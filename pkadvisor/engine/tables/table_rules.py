@@ -131,9 +131,10 @@ def check_if_match(if_match: str) -> None:
 
     No code is documented for the second; the service is said to answer so (Azure/Azurite issues 1229 and 2013).
     """
-    if if_match == "*" or _ETAG.fullmatch(if_match):
-        return
-    raise TableError(400, "InvalidInput" if if_match else "MissingRequiredHeader")
+    if not if_match:
+        raise TableError(400, "MissingRequiredHeader")
+    if if_match != "*" and not _ETAG.fullmatch(if_match):
+        raise TableError(400, "InvalidInput")
 
 
 def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:

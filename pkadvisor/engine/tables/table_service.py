@@ -37,6 +37,7 @@ from pkadvisor.engine.tables.table_rules import (
     checked_body,
 )
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from pkadvisor.table.edm import utf16_key
 from pkadvisor.table.odata import FilterLimitError, FilterSyntaxError
 from pkadvisor.table.store import (
     CreateTable,
@@ -186,7 +187,7 @@ class TableService:
         writes = group.writes
         if not writes or len(writes) > self._limits.group_entities:
             raise TableError(400, "InvalidInput")
-        seen: set[str] = set()
+        seen: set[str | bytes] = set()
         first = writes[0]
         table, partition_key = first.table.lower(), _key(first).partition_key
         for index, write in enumerate(writes):
@@ -195,9 +196,12 @@ class TableService:
             found, row_key = write.key if isinstance(write, Delete) else write.entity.key
             if found != partition_key:
                 raise TableError(400, "CommandsInBatchActOnDifferentPartitions", index)
-            if row_key in seen:
+            units: str | bytes = row_key
+            if type(row_key) is str and not row_key.isascii():
+                units = utf16_key(row_key)  # two surrogates are the character that they stand for
+            if units in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
-            seen.add(row_key)
+            seen.add(units)
         return await self._write(writes, 202)
 
     # ------------------------------------------------------------------------------------------------ reads

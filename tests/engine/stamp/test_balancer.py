@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.engine.options import MINUTE, EngineOptions
@@ -154,3 +156,35 @@ def test_constant_load_comes_to_rest_within_the_watermarks(heat: list[int], serv
     assert last_ns < 6 * 60 * MINUTE, "two hours of rest at the end"
     splits = [turn[1:] for turn in world.turns if turn[0] == "split"]
     assert len(splits) == len(set(splits)), "what was split, merged and split again"
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.lists(st.integers(0, 900_000), min_size=2, max_size=16),
+    st.integers(1, 4),
+    st.randoms(use_true_random=False),
+    st.sampled_from([1, 5, 20]),
+    st.sampled_from([OPTIONS.merge_load_share, 0.79, 1.2]),
+)
+@example([850_000, 850_000], 1, Random(1), 1, 1.2)  # hot as one, idle as two
+def test_p9_a_load_that_wavers_around_a_threshold_turns_once_an_hour_at_most(
+    heat: list[int], servers: int, chance: Random, percent: int, merge_share: float
+) -> None:
+    """P9: constant but for noise: no place is split, merged and split again within an hour.
+
+    Also where nothing but the memory of the policy stands between the two: the thresholds are next to each other.
+    """
+    balancer, world = Balancer(replace(OPTIONS, merge_load_share=merge_share)), World(heat, servers)
+    turned: dict[int, list[tuple[int, str]]] = {}
+    for now_ns in range(0, 5 * 60 * MINUTE, 8 * PASS):
+        world.heat = [each * (100 + chance.randint(-percent, percent)) // 100 for each in heat]
+        before = len(world.turns)
+        for action in balancer.decide(now_ns, world.loads(), world.servers):
+            world.carry_out(balancer, now_ns, action)
+        balancer.check()
+        for direction, low, high in world.turns[before:]:
+            for place in range(low, high):
+                turned.setdefault(place, []).append((now_ns, direction))
+    for turns in turned.values():
+        changes = [now for (_, was), (now, is_) in pairwise(turns) if was != is_]
+        assert all(later - earlier >= OPTIONS.merge_after_ns for earlier, later in pairwise(changes))

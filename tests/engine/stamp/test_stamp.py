@@ -8,6 +8,7 @@ import pytest
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
@@ -93,6 +94,23 @@ def test_a_range_is_split_merged_and_moved_and_loses_nothing() -> None:
         world.run(holds(stamp, 200))
         world.run(stamp.check_all())
         assert world.counts["map refreshed"] > 3, "a stale front end learns of it (P8)"
+
+
+def test_a_check_goes_on_while_a_range_moves_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check waits for reads of pages, and the balancer does not wait for it."""
+    with simulated(5) as world:
+        stamp = built(world, servers=2, boundaries=(key_of(50)[:-2], key_of(90)[:-2]))
+        first, second = [entry for entry in stamp.map().entries if entry.server == "server-0"]  # type: ignore[union-attr]
+        check = RangePartition.check
+
+        async def slow(part: RangePartition) -> None:
+            await check(part)
+            if part.number == first.number:
+                assert await stamp.leader().order(Move(second.number, "server-1"))  # type: ignore[union-attr]
+
+        monkeypatch.setattr(RangePartition, "check", slow)
+        world.run(stamp.check_all())
+        assert stamp.servers["server-1"].serves()[-1][0] == second.number
 
 
 def test_a_server_that_was_paused_beyond_its_lease_serves_nothing_when_it_wakes() -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import pytest
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import MultiModify, NewStream
 from pkadvisor.engine.worlds.simulator import Simulator
-from tests.engine.stream.streams_history import SECOND, Stage, restart_after_crash
+from tests.engine.stream.streams_history import SECOND, TINY, Stage, restart_after_crash
 from tests.engine.worlds import crash_states
 
 
-async def scenario(world: Simulator, told: list[Any]) -> None:
-    stage = Stage(world, count=4)
+async def scenario(world: Simulator, told: list[Any], options: EngineOptions = TINY) -> None:
+    stage = Stage(world, 4, options)
     told.append(stage)
     await stage.start()
     chance = Random(5)
@@ -34,6 +36,23 @@ def test_a_power_cut_at_any_durable_write_loses_nothing_acknowledged(tear: str) 
     """S1, S3, S4, S5, S10, S12."""
     states = 0
     for state in crash_states(scenario, tears=(tear,), node="client-1", step=2):
+        world, stage = state.world, state.told[0]
+        world.start_all()
+        if stage.histories and "s" in stage.histories:
+            world.run(judge(stage), "judge", limit_ns=600 * SECOND)
+        states += 1
+    assert states > 20
+
+
+@pytest.mark.parametrize("tear", ["lost", "body"])
+def test_a_power_cut_loses_nothing_of_appends_that_pass_the_journal_by(tear: str) -> None:
+    """S1, S3, S4: they count when the catalog says that the data device has them."""
+
+    async def large(world: Simulator, told: list[Any]) -> None:
+        await scenario(world, told, replace(TINY, journal_append_bytes_max=60))
+
+    states = 0
+    for state in crash_states(large, tears=(tear,), node="client-1", step=2):
         world, stage = state.world, state.told[0]
         world.start_all()
         if stage.histories and "s" in stage.histories:

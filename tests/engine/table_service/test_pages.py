@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.continuation import encode_token
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Delete, Entity, Insert, Key, ListTables, Property, Query, Update
@@ -113,6 +117,23 @@ def test_a_token_outlives_the_entity_and_the_range_that_it_names_t5() -> None:
     ranges.merge(0)
     again = keys(pages(store, Query("tab", continuation=token)))
     assert [row_key for _, row_key in again] == ["00006", "00007", "00008", "00009"]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.sampled_from([bytes((b,)) for b in b"\0\1\7p0123\x7f\xed\xff"]), max_size=9).map(b"".join),
+    st.sampled_from(["", "PartitionKey eq 'p1'", "PartitionKey gt 'p0'", "PartitionKey eq 'p1' and RowKey eq '00004'"]),
+    st.sampled_from([None, 1, 5]),
+)
+def test_whatever_a_token_says_the_pages_go_on_from_there_t5(place: bytes, text: str, top: int | None) -> None:
+    """T5: a place that is no key, in no partition, of another table; across ranges, with any filter."""
+    store, ranges = filled(12, partitions=3)
+    for partition_key in ("p1", "p10", "p2"):
+        ranges.split_at("tab", partition_key)
+    token = encode_token(b"", place)
+    wanted = [key for key in keys(pages(store, Query("tab", text))) if row_keys.row_key("", "", *key)[2:] >= place]
+    assert keys(pages(store, Query("tab", text, top=top, continuation=token))) == wanted
+    assert do(store, ListTables(continuation=token)).ok
 
 
 def test_a_token_never_widens_what_a_filter_bounds() -> None:

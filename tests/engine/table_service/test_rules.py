@@ -117,7 +117,7 @@ REFUSED: tuple[tuple[Operation, int, str], ...] = (
     (Update("Tab", entity("p", "none"), '"x"'), 400, "InvalidInput"),
     (Delete("Tab", Key("old", "1"), "x"), 400, "InvalidInput"),
     (Delete("Tab", Key("old", "1"), 'W/"x"'), 412, "UpdateConditionNotSatisfied"),
-    (Update("Tab", entity("old", "1"), ""), 400, "MissingRequiredHeader"),
+    *((Update("Tab", entity("old", "1"), tag), 400, "MissingRequiredHeader") for tag in ("", None)),  # type: ignore[arg-type]
     (Delete("Tab", Key("old", "1"), ""), 400, "MissingRequiredHeader"),
     (Merge("Tab", entity("old", "1", **{f"q{i}": i for i in range(252)})), 400, "TooManyProperties"),
     (
@@ -187,6 +187,7 @@ def test_what_is_beyond_a_limit_has_its_code_and_leaves_no_trace(operation: Oper
 
 PARTITIONS = "CommandsInBatchActOnDifferentPartitions"
 CONDITION = "UpdateConditionNotSatisfied"
+TWICE = "InvalidDuplicateRow"
 MANY = dict(list(LONG.items())[:15])
 GROUPS: tuple[tuple[tuple[Operation, ...], int, str, int | None], ...] = (
     ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("q", "2"))), 400, PARTITIONS, 1),
@@ -196,6 +197,7 @@ GROUPS: tuple[tuple[tuple[Operation, ...], int, str, int | None], ...] = (
     ((Insert("Tab", entity("p", "1")), Insert("Tab", entity("p", "x/"))), 400, "OutOfRangeInput", 1),
     ((Insert("Tab", entity("old", "2")), Insert("Tab", entity("old", "1"))), 409, "EntityAlreadyExists", 1),
     ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "3"))), 404, "ResourceNotFound", 1),
+    ((Insert("Tab", entity("p", "\U0001f600")), Insert("Tab", entity("p", "\ud83d\ude00"))), 400, TWICE, 1),
     ((Insert("none", entity("p", "1")), Insert("none", entity("p", "2"))), 404, "TableNotFound", 0),
     ((Update("Tab", entity("old", "1"), "x"), Insert("Tab", entity("old", "2"))), 400, "InvalidInput", 0),
     ((Insert("Tab", entity("old", "2")), Delete("Tab", Key("old", "1"), "")), 400, "MissingRequiredHeader", 1),

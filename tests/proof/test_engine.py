@@ -1,0 +1,139 @@
+"""Every plan of every sample under every candidate, run on the embedded engine: the same rows as by brute force.
+
+Real rows under the keys of the scheme, in virtual time. Pages are small and each table lies in several ranges, so that
+answers come in many pages, some of them empty, and queries go on across the ends of pages and ranges.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import pytest
+
+from pkadvisor.cli.inputs import sample_names
+from pkadvisor.design.plan import plan
+from pkadvisor.design.requests import requests
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.engine.embedded_store import EmbeddedStore
+from pkadvisor.engine.open_store import ACCOUNT, open_virtual
+from pkadvisor.engine.stamp import Layout as Nodes
+from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.table_rules import TableLimits
+from pkadvisor.table.edm import utf16_key
+from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query
+from tests.proof.support import Case, Layout, Stored, ends_of, layout, prove, sample_cases
+
+ROWS = 80
+CLOSE_ROWS = 40
+INSTANCES = 3
+REQUESTS_MAX = 500
+"""A scheme under which more would be asked, period after period over years, gets few entities that lie close together,
+and each of its plans is run for fewer parameters."""
+PAGES = TableLimits(page_entities=10, page_examined=25, table_delete_ns=0)
+RANGES = 3
+"""Of each table."""
+OWN = ("PartitionKey", "RowKey", "Timestamp")
+PAIRS: dict[str, set[tuple[str, str]]] = {}
+SEEN: Counter[str] = Counter()
+
+
+@dataclass
+class EngineTable:
+    """One table of the engine, asked with ``$filter`` texts; what it met on the way is counted."""
+
+    store: EmbeddedStore
+    name: str
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def load(self, rows: tuple[Stored, ...]) -> None:
+        """Inserts all rows, those of a partition in groups."""
+        assert self.store.execute(CreateTable(self.name)).ok
+        partitions: dict[str, list[Insert]] = defaultdict(list)
+        for pk, rk, properties in rows:
+            kept = {n: Property(v.type, v.value) for n, v in properties.items() if n not in OWN}
+            partitions[pk].append(Insert(self.name, Entity(Key(pk, rk), kept)))
+        for inserts in partitions.values():
+            for begin in range(0, len(inserts), 100):
+                some = tuple(inserts[begin : begin + 100])
+                outcome = self.store.execute(Group(some) if len(some) > 1 else some[0])
+                assert outcome.ok, (outcome, some[0])
+
+    def query(self, filter_text: str, top: int | None = None) -> list[tuple[str, str]]:
+        """Keys of the rows that satisfy a filter, in the order in which the pages bring them."""
+        found: list[tuple[str, str]] = []
+        token = ""
+        while True:
+            wanted = None if top is None else min(top - len(found), PAGES.page_entities)
+            page = self.store.execute(Query(self.name, filter_text, ("v",), wanted, token))
+            assert page.ok, (page, filter_text)
+            found += [(entity.key.partition_key, entity.key.row_key) for entity in page.entities]
+            self.seen["requests"] += 1
+            self.seen["continued"] += bool(token)
+            self.seen["empty pages that go on"] += bool(page.continuation) and not page.entities
+            token = page.continuation
+            if not token or (top is not None and len(found) >= top):
+                return found
+
+    def get(self, partition_key: str, row_key: str) -> bool:
+        """Whether there is a row with a key."""
+        outcome = self.store.execute(Get(self.name, Key(partition_key, row_key)))
+        assert outcome.status in (200, 404), outcome
+        return outcome.ok
+
+
+def asked(case: Case, scheme: KeyScheme) -> Iterator[object]:
+    """The requests that all plans of a scheme send."""
+    for query, demand in case.classes():
+        for found in plan(query, demand.conditions, scheme, case.types, case.bench.population):
+            oldest, newest = ends_of(found, case.entities)
+            for values in case.instances(demand, INSTANCES):
+                yield from requests(found, demand.conditions, values, case.types, newest=newest, oldest=oldest)
+
+
+def placed(name: str) -> Iterator[tuple[Case, Layout, int]]:
+    """Every scheme of a sample with its rows, and for how many parameters its plans are run."""
+    for spread, close in zip(sample_cases(name, ROWS), sample_cases(name, CLOSE_ROWS, spread=False), strict=True):
+        for scheme in spread.schemes:
+            many = next(islice(asked(spread, scheme), REQUESTS_MAX, None), None) is not None
+            case = close if many else spread
+            yield case, layout(scheme, case.entities, case.types), 1 if many else INSTANCES
+
+
+def boundaries(table: str, place: Layout) -> list[bytes]:
+    """Where a table is divided: between partitions, in about equal parts."""
+    keys = sorted({row[0] for row in place.rows}, key=utf16_key)
+    parts = [keys[i * len(keys) // RANGES] for i in range(1, RANGES)]
+    return [row_keys.partition_prefix(ACCOUNT, table, key) for key in dict.fromkeys(parts) if key != keys[0]]
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_the_engine_answers_as_planned(name: str) -> None:
+    pairs, found = set(), 0
+    places = {f"proof{number}": place for number, place in enumerate(placed(name))}
+    cuts = sorted(cut for table, (_, place, _) in places.items() for cut in boundaries(table, place))
+    with open_virtual(1, layout=Nodes(boundaries=tuple(cuts)), table_limits=PAGES) as store:
+        for number, (table, (case, place, instances)) in enumerate(places.items()):
+            rows = EngineTable(store, table, SEEN)
+            rows.load(place.rows)
+            for proved in prove(case, place.scheme, rows, place, instances=instances):
+                assert not proved.wrong, proved
+                pairs.add((proved.query, proved.scheme))
+                found += proved.entities > 0
+            if not number:
+                store.check()
+    SEEN["ranges"] += len(cuts) + 1
+    PAIRS[name] = pairs
+    assert found >= len(pairs)  # empty answers prove little
+
+
+def test_enough_was_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    if set(PAIRS) != set(sample_names()):
+        pytest.skip("counts what the tests above did, which did not all run")
+    with capsys.disabled():
+        counts = ", ".join(f"{count:,} {name}" for name, count in SEEN.items())
+        print(f"\nplans proved on the engine: {sum(map(len, PAIRS.values())):,} (query, scheme) pairs: {counts}")
+    assert sum(map(len, PAIRS.values())) >= 500
+    assert SEEN["continued"] > 1000 and SEEN["empty pages that go on"] > 100 and SEEN["ranges"] > 300
