@@ -1,0 +1,82 @@
+"""Fixed seeds: none has a violation, and what should sometimes happen does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.engine import worlds
+from tests.simulate.planted import FIXED
+from tests.simulate.run import FAULTS, Report, simulate
+
+SEEDS = FIXED[:40]
+
+SOMETIMES = {
+    "replica longer at seal": "S2, S3: it is cut to the sealed length",
+    "replica shorter at seal": "S2, S3: it is filled from a longer one",
+    "seal with 2 of 3": "S3: the least length of those that answer",
+    "sealed because a replica lacks": "S5: an extent that lost a replica takes no more appends",
+    "brought back": "S3: who was away comes back to what was decided without it",
+    "append goes on elsewhere": "S5: the next extent at once",
+    "journal refused": "S10: the data device takes what the journal does not",
+    "hedged read": "deadline reads: another replica is asked",
+    "damaged block": "S6: wrong bytes are never given out",
+    "copy repaired": "S8: sealed extents come back to three good copies",
+    "coded": "S7: fragments that were validated stand in place of full copies",
+    "full copy dropped": "S7: only then do full copies go",
+    "read rebuilt": "S7: a read whose fragment is away is answered from the others",
+    "replica mended": "S6, S8: a damaged copy is made good from the others",
+    "collected": "S9: what no stream holds goes",
+    "state written anew": "S11: the stream manager starts from its own log",
+    "lease lapsed": "P2: a range goes to another server only after the lease of the first",
+    "zombie rejected": "P3: whoever has lost a range can write nothing",
+    "server lost its lease": "P2: a server that lost its lease drops all its ranges",
+    "leader elected": "P10: another manager goes on",
+    "log replayed": "P6: what the checkpoints lack comes back from the log",
+    "duplicate record replayed": "P4: and is applied once",
+    "checkpoint": "P7: rows leave the memory table",
+    "combine": "P7: checkpoints become one",
+    "split": "P5: one range becomes two",
+    "merge": "P5: two ranges become one",
+    "range made of its parents": "P5: a child finds out by itself what it is",
+    "split or merge found done": "P5: one whose answer was lost is found out",
+    "split or merge undone": "P5: one that did not happen leaves nothing behind",
+    "map refreshed": "P8: a front end that is behind learns where a range is",
+    "request arrived twice": "T9: and is carried out once",
+    "write uncertain": "T9: and is told to the client as uncertain",
+    "empty page with token": "T5: a page may be empty and go on",
+}
+"""Events that the fixed seeds bring about, each with the invariant or mechanism that it shows at work."""
+
+
+@pytest.fixture(scope="module")
+def reports() -> dict[int, Report]:
+    """Every seed, once."""
+    return {seed: simulate(seed) for seed in SEEDS}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_fixed_seed_has_no_violation(seed: int, reports: dict[int, Report]) -> None:
+    report = reports[seed]
+    assert not report.violation
+    assert report.judged
+    assert report.counts["acknowledged appends read"] == 2
+
+
+def test_what_should_sometimes_happen_does(reports: dict[int, Report], capsys: pytest.CaptureFixture[str]) -> None:
+    counts: Counter[str] = Counter()
+    for report in reports.values():
+        counts += report.counts
+    with capsys.disabled():
+        print()
+        for name, why in SOMETIMES.items():
+            print(f"{counts[name]:>8}  {name} ({why})")
+    assert not [name for name in SOMETIMES if not counts[name]]
+
+
+def test_faults_are_named_as_the_world_names_them() -> None:
+    """So that no fault drops out of the sums by its name."""
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(worlds.__file__).parent.glob("*.py")))
+    assert not [name for name in FAULTS if f'event("{name}"' not in text]
