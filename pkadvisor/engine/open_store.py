@@ -95,11 +95,10 @@ def open_virtual(
 
     With ``limits`` a :class:`Capacity` judges every request by their targets, and what a page may examine within its
     five seconds follows from them; without, nothing is throttled and nothing takes time but the ``network``. Where no
-    ``options`` are given the balancer's idea of a full range and server follows the limits as well; ``policy`` makes
-    the balancer.
+    ``options`` are given the balancer's idea of a full range and server follows the limits as well.
 
-    ``layout.boundaries`` begins with ranges apart (a table that has been warmed up); without them there is one.
-    ``store.world`` is the simulator, for faults and events.
+    ``policy`` makes the balancer. ``layout.boundaries`` begins with ranges apart (a table that has been warmed up);
+    without them there is one range. ``store.world`` is the simulator, for faults and events.
     """
     capacity = None
     if options is None:
