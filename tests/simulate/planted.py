@@ -77,7 +77,7 @@ IN_STREAMS = (
 )
 IN_PARTITIONS = (
     Bug(partitions.serve_after_the_lease, "P2", 2, 40),
-    Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 23, 200),
+    Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 66, 200),
     Bug(partitions.take_records_twice, "P4", 0, 40),
     Bug(partitions.answer_before_the_log_is_durable, "P6", 0, 40),
     Bug(partitions.drop_the_log_before_the_root, "P6", 7, 40),
