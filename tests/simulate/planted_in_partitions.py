@@ -276,15 +276,16 @@ def answer_by_a_stale_map(patch: pytest.MonkeyPatch) -> None:
     """A server answers for a range of another epoch, and for one whose partition has been stopped."""
     right = PartitionServer.handle
 
-    async def handle(self: PartitionServer, number: int, epoch: int, sender: str, count: int, request: Request) -> Any:
+    async def handle(self: PartitionServer, number: int, epoch: int, *rest: Any) -> Any:
+        request: Request = rest[-1]
         hosted = self._ranges.get(number) or _gone.get((id(self), number))
         if hosted is None:
-            return await right(self, number, epoch, sender, count, request)
+            return await right(self, number, epoch, *rest)
         _gone[id(self), number] = hosted
         if hosted.partition.state != "serving" and not server_module.is_write(request):
             hosted.partition.state = "read only"
             return await server_module.carry_out(hosted.partition, request, self._world.ticks(self._node))
-        return await right(self, number, epoch, sender, count, request)
+        return await right(self, number, epoch, *rest)
 
     _gone: dict[tuple[int, int], Any] = {}
     patch.setattr(PartitionServer, "handle", handle)

@@ -47,6 +47,7 @@ class FrontEnd:
                     "handle",
                     entry.number,
                     entry.epoch,
+                    entry.session,
                     self._sender,
                     self._count,
                     request,
@@ -82,7 +83,16 @@ class FrontEnd:
             self._count += 1
             try:
                 answer: Answer = await world.call(
-                    node, entry.server, SERVICE, "handle", entry.number, entry.epoch, self._sender, self._count, request
+                    node,
+                    entry.server,
+                    SERVICE,
+                    "handle",
+                    entry.number,
+                    entry.epoch,
+                    entry.session,
+                    self._sender,
+                    self._count,
+                    request,
                 )
                 return answer
             except EngineError as error:

@@ -1,4 +1,4 @@
-"""A range on its server: what is counted of it, and what was answered to whom."""
+"""A range on its server: what is counted of it; and what the server answered to whom."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 REQUEST_CPU_NS = 50_000  # [A] what a request and a row take of a server's processor
 ROW_CPU_NS = 2_000
-ANSWERS_KEPT = 1024
+ANSWERS_KEPT = 8192
 BUSY = 503
 
 
 class Answers:
     """Writes that were answered: one that arrives twice is carried out once, and both get the same answer.
 
-    The last thousand are kept. A message older than they, by its sender's count, is refused as uncertain.
+    The last eight thousand of a server are kept. A message older than they, by its sender's count, is uncertain.
 
         begun (None) ──again──► awaited (a future) ──done──► answered
              └───────────────────done───────────────────────────┘
@@ -86,7 +86,6 @@ class HostedRange:
     def __init__(self, world: World, node: str, options: EngineOptions, partition: RangePartition, now_ns: int) -> None:
         self.partition, self.number, self.epoch = partition, partition.number, partition.epoch
         self.ready = True
-        self.answers = Answers()
         self._sample_every = options.traffic_sample_every
         self._chance = world.random(f"traffic/{node}")
         self._skip = 0

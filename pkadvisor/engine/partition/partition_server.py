@@ -20,7 +20,7 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.hosted_range import HostedRange
+from pkadvisor.engine.partition.hosted_range import Answers, HostedRange
 from pkadvisor.engine.partition.judged import Judge
 from pkadvisor.engine.partition.lock_service import Lease
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
@@ -31,7 +31,7 @@ from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
 from pkadvisor.engine.worlds.locks import Locks
-from pkadvisor.engine.worlds.world import EngineError, World
+from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
 
@@ -54,6 +54,8 @@ class PartitionServer:
         self._lease = Lease(world, node, locks, f"server/{node}", options)
         self._leader = 0
         self._ranges: dict[int, HostedRange] = {}
+        self._answers = Answers()
+        self._first_session = 0  # the epoch of the first lease of this life
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
         self._refused: dict[int, None] = {}
@@ -76,6 +78,7 @@ class PartitionServer:
                 await self._world.sleep(self._options.heartbeat_ns // 4)
                 continue
             self._world.event("server leased", self._node, self._lease.epoch)
+            self._first_session = self._first_session or self._lease.epoch
             await self._lease.keep()
             self._world.event("server lost its lease", self._node)
             for hosted in self._ranges.values():
@@ -93,11 +96,31 @@ class PartitionServer:
 
     # ------------------------------------------------------------------------------------------ requests
 
-    async def handle(self, number: int, epoch: int, sender: str, count: int, request: Request) -> Answer:
+    async def handle(self, number: int, epoch: int, session: int, sender: str, count: int, request: Request) -> Answer:
         """Carries out a request on a range. NotServing: nothing was carried out.
 
-        ``sender`` and ``count`` tell one message from another: a write that arrives twice is carried out once.
+        ``sender`` and ``count`` tell one message from another: a write that arrives twice is carried out once, and both
+        get one answer, whatever became of the range between them. ``session`` is the server's life that the sender
+        means: of a write to an earlier one nobody knows any more whether it came before, so it is uncertain.
         """
+        if not is_write(request):
+            return await self._serve(number, epoch, request)
+        message, answers = (sender, count), self._answers
+        if answers.begin(message):
+            self._world.event("request arrived twice")
+            return await answers.earlier(message)
+        try:
+            answer = await self._serve(number, epoch, request)
+        except EngineError as error:
+            if isinstance(error, NotServing) and not 0 < self._first_session <= session:
+                self._world.event("write to an earlier life", self._node)
+                error = Unreachable(f"{self._node} has begun anew: {error}")
+            answers.done(message, error)
+            raise error from None
+        answers.done(message, answer)
+        return answer
+
+    async def _serve(self, number: int, epoch: int, request: Request) -> Answer:
         hosted = self._ranges.get(number)
         if hosted is None or hosted.epoch != epoch:
             raise NotServing(f"{self._node} does not serve range {number} at epoch {epoch}")
@@ -108,14 +131,11 @@ class PartitionServer:
             if self._ranges.get(number) is not hosted:
                 raise NotServing(f"{self._node} does not serve range {number} at epoch {epoch}")
         try:
-            if is_write(request):
-                answer = await self._write(hosted, sender, count, request)
-            else:
-                hosted.begun(request.key)
-                answer = await self._carry_out(hosted, request, lambda: world.clock_ns(node) - began_ns)
-                if not lease.held():  # somebody else may have written meanwhile
-                    world.event("read after the lease refused", node)
-                    raise NotServing(f"{node} lost its lease")
+            hosted.begun(request.key)
+            answer = await self._carry_out(hosted, request, lambda: world.clock_ns(node) - began_ns)
+            if not is_write(request) and not lease.held():  # somebody else may have written meanwhile
+                world.event("read after the lease refused", node)
+                raise NotServing(f"{node} lost its lease")
         except _NOT_HERE as error:
             raise NotServing(str(error)) from error
         hosted.ended(answer, world.clock_ns(node) - began_ns)
@@ -127,20 +147,6 @@ class PartitionServer:
         if self._judge is None:
             return carry_out(hosted.partition, request, self._world.ticks(self._node), elapsed_ns)
         return self._judge.carry_out(hosted, request, elapsed_ns)
-
-    async def _write(self, hosted: HostedRange, sender: str, count: int, request: Request) -> Answer:
-        message = (sender, count)
-        if hosted.answers.begin(message):
-            self._world.event("request arrived twice")
-            return await hosted.answers.earlier(message)
-        hosted.begun(request.key)
-        try:
-            answer = await self._carry_out(hosted, request)
-        except EngineError as error:
-            hosted.answers.done(message, error)
-            raise
-        hosted.answers.done(message, answer)
-        return answer
 
     async def _regain(self) -> None:
         """A lease that ran out while nobody asked, and that nobody else was told of, can be had back."""
@@ -339,13 +345,13 @@ class PartitionServer:
 
     async def check(self) -> None:
         """Each range under its number, none at an epoch that was given up; and each range's own check."""
+        self._answers.check()
         for number, hosted in list(self._ranges.items()):
             if self._ranges.get(number) is not hosted:  # moved away while another one was checked
                 continue
             assert hosted.number == number == hosted.partition.number, "a range under another's number"
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
-            hosted.answers.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.metadata.hold()  # not between a new root and what it names
                 try:

@@ -99,7 +99,7 @@ def test_a_write_that_comes_twice_is_carried_out_once_and_a_key_is_served_by_its
         entry, key = only(stamp), key_of(3)
 
         def handle(count: int, request: Any, epoch: int = entry.epoch) -> Answer:
-            arguments = (entry.number, epoch, "me", count, request)
+            arguments = (entry.number, epoch, entry.session, "me", count, request)
             return world.run(world.call("", "server-0", SERVICE, "handle", *arguments))  # type: ignore[no-any-return]
 
         first = handle(1, write_of(key, 1))
@@ -108,6 +108,31 @@ def test_a_write_that_comes_twice_is_carried_out_once_and_a_key_is_served_by_its
         assert handle(3, ReadRequest(1, key)).entities[0].properties["N"].value == 2
         with pytest.raises(NotServing):
             handle(4, write_of(key, 4), entry.epoch + 1)
+
+
+def test_a_write_that_comes_again_after_its_range_has_gone_gets_the_answer_that_it_had() -> None:
+    """T9: a NotServing that overtook the first answer would have the front end write again."""
+    with simulated(5) as world:
+        stamp = built(world, servers=2)
+        entry, key = only(stamp), key_of(3)
+
+        def handle(count: int, request: Any, session: int = entry.session) -> Answer:
+            arguments = (entry.number, entry.epoch, session, "me", count, request)
+            return world.run(world.call("", entry.server, SERVICE, "handle", *arguments))  # type: ignore[no-any-return]
+
+        first = handle(1, write_of(key, 1))
+        other = next(name for name in stamp.servers if name != entry.server)
+        leader = stamp.leader()
+        assert leader is not None
+        assert world.run(leader.order(Move(entry.number, other)))
+        world.run(stamp.until_settled())
+        assert handle(1, write_of(key, 1)) == first
+        with pytest.raises(NotServing):
+            handle(2, write_of(key, 2))
+        with pytest.raises(NotServing):  # what was refused stays refused
+            handle(2, write_of(key, 2))
+        with pytest.raises(Unreachable):  # meant for an earlier life: it may have been carried out then
+            handle(3, write_of(key, 3), entry.session - 1)
 
 
 def test_a_message_older_than_what_is_kept_is_uncertain() -> None:
