@@ -6,7 +6,7 @@ are, and a later process that asks for another number is refused rather than ser
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ import msgspec
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
+from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
@@ -85,6 +86,7 @@ def open_virtual(
     enforcement: Enforcement = Enforcement.STRICT,
     options: EngineOptions | None = None,
     layout: Layout | None = None,
+    policy: Callable[[EngineOptions], Policy] = Balancer,
     network: NetworkFaults | None = None,
     account: str = ACCOUNT,
     table_limits: TableLimits | None = None,
@@ -95,8 +97,8 @@ def open_virtual(
     five seconds follows from them; without, nothing is throttled and nothing takes time but the ``network``. Where no
     ``options`` are given the balancer's idea of a full range and server follows the limits as well.
 
-    ``layout.boundaries`` begins with ranges apart (a table that has been warmed up); without them there is one.
-    ``store.world`` is the simulator, for faults and events.
+    ``policy`` makes the balancer. ``layout.boundaries`` begins with ranges apart (a table that has been warmed up);
+    without them there is one range. ``store.world`` is the simulator, for faults and events.
     """
     capacity = None
     if options is None:
@@ -116,7 +118,7 @@ def open_virtual(
             table_limits = replace(table_limits, page_examined=max(1, examined))
     world = Simulator(seed, network=network)
     try:
-        stamp = Stamp(world, options, layout, capacity=capacity)
+        stamp = Stamp(world, options, layout, policy, capacity)
         world.run(stamp.start(), limit_ns=START_NS)
     except BaseException:
         world.close()

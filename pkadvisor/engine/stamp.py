@@ -178,6 +178,9 @@ class Stamp:
             self.locks.check()
         for manager in self.managers.values():
             manager.check()
+        for front_end in self.front_ends.values():
+            if front_end.routes is not None:
+                front_end.routes.check()
         owners: dict[int, str] = {}
         for name, server in self.servers.items():
             for number, _ in server.serves():

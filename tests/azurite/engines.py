@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 from uuid import UUID
@@ -101,9 +101,11 @@ class EngineSide:
 
 
 @contextmanager
-def engine_side(seed: int, partitions: tuple[str, ...] = (), limits: TableLimits = NO_WAIT) -> Iterator[EngineSide]:
-    """A stamp whose ranges end in front of partitions of the table ``tab``."""
-    boundaries = tuple(row_keys.partition_prefix(ACCOUNT, "tab", partition) for partition in partitions)
+def engine_side(
+    seed: int, table: str, partitions: tuple[str, ...] = (), limits: TableLimits = NO_WAIT
+) -> Iterator[EngineSide]:
+    """A stamp whose ranges end in front of partitions of a table."""
+    boundaries = tuple(row_keys.partition_prefix(ACCOUNT, table, partition) for partition in partitions)
     with simulated(seed) as world:
         stamp = built(world, servers=3, front_ends=2, boundaries=boundaries)
         services = [TableService(stamp.front_end(i), ACCOUNT, limits=limits, ids=count(i + 1, 2)) for i in range(2)]
@@ -264,3 +266,67 @@ def _property(value: Any) -> Property:
     if hasattr(value, "tables_service_value"):
         return Property(EdmType.DATETIME, parse_datetime_ticks(value.tables_service_value))
     return Property(_WIRE_TYPES[type(value)], value)
+
+
+# ------------------------------------------------------------------------------------------------ both
+
+
+class Both:
+    """The same operation on both sides, each with its own ETags."""
+
+    def __init__(self, engine: EngineSide, azurite: AzuriteSide) -> None:
+        self.engine, self.azurite = engine, azurite
+        self.tags: dict[Key, list[tuple[str, str]]] = {}
+
+    def do(self, operation: Operation, match: int | None = None) -> tuple[Outcome, Outcome]:
+        """The answers of both; ``match`` says which ETag of the entity goes with it, counted from its newest."""
+        mine, theirs = operation, operation
+        if match is not None and isinstance(operation, Update | Merge | Delete):
+            known = self.tags.get(_key(operation), [])
+            pair = known[-1 - match] if match < len(known) else ("W/\"datetime'never'\"", "W/\"datetime'never'\"")
+            mine, theirs = replace(operation, if_match=pair[0]), replace(operation, if_match=pair[1])
+        one, other = self.engine.execute(mine), self.azurite.execute(theirs)
+        writes = operation.writes if isinstance(operation, Group) else (operation,)
+        if one.ok and other.ok and one.etags and other.etags:
+            for write, tags in zip(writes, zip(one.etags, other.etags, strict=True), strict=True):
+                if not isinstance(write, Delete):
+                    self.tags.setdefault(_key(write), []).append(tags)  # type: ignore[arg-type]
+        return one, other
+
+    def pages(self, query: Query) -> tuple[list[object], list[object]]:
+        """All entities of a query on both sides."""
+        found: list[list[object]] = []
+        for side in (self.engine, self.azurite):
+            entities: list[object] = []
+            token, number = "", 0
+            while number == 0 or token:
+                outcome = side.execute(replace(query, continuation=token))
+                assert outcome.ok, (query, outcome)
+                assert len(outcome.entities) <= (query.top or 1000)
+                entities += plain(outcome)
+                token, number = outcome.continuation, number + 1
+                assert number < 300, "the pages end"
+            found.append(entities)
+        return found[0], found[1]
+
+
+def _key(write: Write) -> Key:
+    return write.key if isinstance(write, Delete) else write.entity.key
+
+
+def plain(outcome: Outcome) -> list[object]:
+    """Entities as they can be compared: NaN equals NaN, 5 is not 5.0; no Timestamp, no ETag."""
+    return [
+        (entity.key, sorted((name, found.type, repr(found.value)) for name, found in entity.properties.items()))
+        for entity in outcome.entities
+    ]
+
+
+def answer(outcome: Outcome) -> object:
+    """What two answers are compared by."""
+    return outcome.status, outcome.code, outcome.failed_index, plain(outcome)
+
+
+def entity(row_key: str, partition_key: str = "t", **properties: Property) -> Entity:
+    """An entity of one partition, unless it is said which."""
+    return Entity(Key(partition_key, row_key), properties)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from itertools import accumulate
+from typing import TypeAlias
 
 from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter
@@ -11,6 +13,9 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader, Root
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import Location, Streams
 
+PassTurn: TypeAlias = Callable[[], Awaitable[None]]
+"""Lets others run, then goes on (``World.pass_turn``)."""
+
 SAMPLES = 512
 """About so many keys of a checkpoint are remembered with the bytes before them, for sizes and halving keys."""
 
@@ -18,13 +23,29 @@ APPEND_BYTES = 1 << 20
 """Blocks are collected to so many bytes before they are appended, all or none."""
 
 
+TURN_BYTES = 256 << 10
+"""Bytes of rows that are written before others have their turn."""
+
+
 class CheckpointWriter:
     """One checkpoint in the making: ``add`` … ``add`` ──finish──► checkpoint. Abandoned, it leaves unused blocks."""
 
     def __init__(
-        self, streams: Streams, stream: str, epoch: int, options: EngineOptions, rows_max: int, bytes_max: int
+        self,
+        streams: Streams,
+        stream: str,
+        epoch: int,
+        options: EngineOptions,
+        rows_max: int,
+        bytes_max: int,
+        pass_turn: PassTurn | None = None,
     ) -> None:
-        """``rows_max`` and ``bytes_max`` bound what will be added: the filter and the samples are laid out for it."""
+        """``rows_max`` and ``bytes_max`` bound what will be added: the filter and the samples are laid out for it.
+
+        ``pass_turn`` is awaited after every ``TURN_BYTES``, so that a long checkpoint keeps nobody waiting.
+        """
+        self._pass_turn = pass_turn
+        self._worked_bytes = 0
         self._streams, self._stream, self._epoch, self._options = streams, stream, epoch, options
         self._filter = Filter.empty(rows_max, options.bloom_bits_per_key)
         self._keys: list[bytes] = []
@@ -62,9 +83,13 @@ class CheckpointWriter:
             if self._page_bytes >= page_max:
                 self._extend(keys, sequences, values, start, end)
                 start = end
+                self._worked_bytes += self._page_bytes
                 self._cut_page()
                 if self._unsent_bytes >= APPEND_BYTES:
                     await self._send()
+                if self._pass_turn is not None and self._worked_bytes >= TURN_BYTES:
+                    self._worked_bytes = 0
+                    await self._pass_turn()
         self._extend(keys, sequences, values, start, len(keys))
 
     async def finish(

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pkadvisor.engine.lsm.bloom import digest
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
-from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
+from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter, PassTurn
 from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
 from pkadvisor.engine.lsm.cursor import TreeCursor
 from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
@@ -46,8 +46,13 @@ class Tree:
         cache: PageCache | None = None,
         low: bytes = b"",
         high: bytes | None = None,
+        pass_turn: PassTurn | None = None,
     ) -> None:
-        """An empty tree; ``cache`` is that of the server, or one of its own of ``options.page_cache_bytes``."""
+        """An empty tree; ``cache`` is that of the server, or one of its own of ``options.page_cache_bytes``.
+
+        ``pass_turn`` is what a long checkpoint or combine awaits now and then.
+        """
+        self._pass_turn = pass_turn
         self.low, self.high = low, high
         self.cache = cache if cache is not None else PageCache(options.page_cache_bytes)
         self.sequence = 0
@@ -71,6 +76,7 @@ class Tree:
         high: bytes | None,
         *,
         cache: PageCache | None = None,
+        pass_turn: PassTurn | None = None,
     ) -> Tree:
         """The tree of [low, high) over checkpoints, newest first. The log after them is then applied.
 
@@ -78,7 +84,7 @@ class Tree:
         child and then those of the other. What lies outside the range is not believed; checkpoints that lie wholly
         outside are left out.
         """
-        tree = Tree(streams, data_stream, epoch, options, cache=cache, low=low, high=high)
+        tree = Tree(streams, data_stream, epoch, options, cache=cache, low=low, high=high, pass_turn=pass_turn)
         readers = []
         for checkpoint in checkpoints:
             own_low, own_high = checkpoint.clipped(low, high)
@@ -267,7 +273,9 @@ class Tree:
         return start
 
     def _writer(self, rows: int, row_bytes: int) -> CheckpointWriter:
-        writer = CheckpointWriter(self._streams, self._data_stream, self._epoch, self._options, rows, row_bytes)
+        writer = CheckpointWriter(
+            self._streams, self._data_stream, self._epoch, self._options, rows, row_bytes, self._pass_turn
+        )
         self._writers.append(writer)
         return writer
 

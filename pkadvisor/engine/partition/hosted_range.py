@@ -74,6 +74,11 @@ class Answers:
             raise Unreachable("what came of the message is forgotten")
         return found
 
+    def check(self) -> None:
+        """What is kept is bounded, and nobody waits for what was answered."""
+        assert len(self._kept) <= ANSWERS_KEPT
+        assert not any(isinstance(found, Future) and found.done for found in self._kept.values()), "woken, and kept"
+
 
 class HostedRange:
     """A range partition with its counts of this window, which ends with ``roll``."""

@@ -47,7 +47,7 @@ class LockService:
     def __init__(self, world: World, node: str, options: EngineOptions) -> None:
         self._world, self._node, self._options = world, node, options
         self._disk = world.disk(node, "state")
-        self._mutex = Lock()
+        self._lock = Lock()
         self._epoch = 0
         self._holdings: dict[str, Holding] = {}
         self._lapses_ns: dict[str, int] = {}
@@ -72,7 +72,7 @@ class LockService:
         message from a former life that comes late is refused.
         """
         self._notice_standstill()
-        async with self._mutex:
+        async with self._lock:
             await self._break_lapsed()
             holding = self._holdings.get(name)
             if holding is not None and (holding.owner != owner or holding.session > session):
@@ -95,7 +95,7 @@ class LockService:
 
     async def release(self, name: str, session: int, epoch: int) -> None:
         """Gives a lock back; one that is no longer held is no error."""
-        async with self._mutex:
+        async with self._lock:
             holding = self._holdings.get(name)
             if holding is not None and (holding.session, holding.epoch) == (session, epoch):
                 await self._save(self._epoch, {n: h for n, h in self._holdings.items() if n != name})
@@ -103,7 +103,7 @@ class LockService:
     async def held(self, prefix: str) -> tuple[Holding, ...]:
         """The locks below a prefix, by name. A lease that is not in the answer is over for good."""
         self._notice_standstill()
-        async with self._mutex:
+        async with self._lock:
             await self._break_lapsed()
             return tuple(self._holdings[name] for name in sorted(self._holdings) if name.startswith(prefix))
 

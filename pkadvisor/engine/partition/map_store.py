@@ -43,7 +43,7 @@ class MapStore:
 
     def __init__(self, streams: Streams, epoch: int, options: EngineOptions, found: PartitionMap) -> None:
         self._streams, self._epoch, self._options = streams, epoch, options
-        self._mutex = Lock()
+        self._lock = Lock()
         self._since_snapshot = 0
         self.failed = False
         self.routes = Routes(found)
@@ -82,7 +82,7 @@ class MapStore:
         NotLeader where this leadership is over. Where an append fails nobody knows whether the change holds: the
         leadership ends.
         """
-        async with self._mutex:
+        async with self._lock:
             if self.failed:
                 raise NotLeader("this leadership is over")
             change = build(self.routes.map)

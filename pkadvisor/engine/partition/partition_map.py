@@ -126,3 +126,9 @@ class Routes:
     def place(self, number: int) -> int:
         """The place of a range in key order."""
         return bisect_right(self._lows, self.by_number[number].low) - 1
+
+    def check(self) -> None:
+        """The map's own check, and that every look-up leads to the range that the map names."""
+        self.map.check()
+        assert self._lows == [entry.low for entry in self.map.entries], "what is searched is not the map"
+        assert len(self.by_number) == len(self.map.entries), "a number names one range"

@@ -30,7 +30,7 @@ from pkadvisor.engine.partition.split_merge import merge, split
 from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
-from pkadvisor.engine.worlds.locks import Lock
+from pkadvisor.engine.worlds.locks import Locks
 from pkadvisor.engine.worlds.world import EngineError, World
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
@@ -57,7 +57,7 @@ class PartitionServer:
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
         self._refused: dict[int, None] = {}
-        self._mutexes: dict[int, Lock] = {}
+        self._commands = Locks[int]()  # one command at a time for each range
         self._cache = PageCache(options.page_cache_bytes)
 
     async def boot(self) -> None:
@@ -162,9 +162,6 @@ class PartitionServer:
             raise LeaseLost(f"{self._node} is not in session {command.session}")
         self._leader = command.leader
 
-    def _mutex(self, number: int) -> Lock:
-        return self._mutexes.setdefault(number, Lock())
-
     async def load(
         self, command: Command, number: int, low: bytes, high: bytes | None, epoch: int, fresh: bool
     ) -> None:
@@ -173,7 +170,7 @@ class PartitionServer:
         ``fresh``: the range may never have been made. RangeMissing: it was split or merged. Fenced, StreamError.
         """
         self._obey(command)
-        async with self._mutex(number):
+        async with self._commands.hold(number):
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is not None and hosted.epoch == epoch and hosted.partition.state is SERVING:
@@ -194,7 +191,7 @@ class PartitionServer:
     async def load_made(self, command: Command, number: int, epoch: int) -> Placed:
         """Loads a range that a split or merge made, whose extent only its metadata knows."""
         self._obey(command)
-        async with self._mutex(number):
+        async with self._commands.hold(number):
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is None or hosted.partition.state is not SERVING:
@@ -227,7 +224,7 @@ class PartitionServer:
     async def offload(self, command: Command, number: int, epoch: int) -> None:
         """Checkpoint, stop, acknowledge; from then on never again at this epoch or an earlier one."""
         self._obey(command)
-        async with self._mutex(number):
+        async with self._commands.hold(number):
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is not None and hosted.epoch <= epoch:
@@ -255,7 +252,7 @@ class PartitionServer:
         Asked again it answers the same. After NotServing, or an error of the streams, what exists must be found out.
         """
         self._obey(command)
-        async with self._mutex(number):
+        async with self._commands.hold(number):
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is None and left in self._ranges and right in self._ranges:
@@ -280,7 +277,7 @@ class PartitionServer:
     ) -> tuple[Placed, ...]:
         """Makes one range of two neighbours, both here. Asked again it answers the same."""
         self._obey(command)
-        async with self._mutex(left), self._mutex(right):
+        async with self._commands.hold(left, right):
             self._obey(command)
             if into in self._ranges:
                 return self._placed(into)
@@ -348,6 +345,7 @@ class PartitionServer:
             assert hosted.number == number == hosted.partition.number, "a range under another's number"
             assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
+            hosted.answers.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.metadata.hold()  # not between a new root and what it names
                 try:

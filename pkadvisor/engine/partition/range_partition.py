@@ -287,7 +287,17 @@ async def open_range(
     roots = await read_roots(streams, metadata_name)
     born = not roots and first is not None
     root, made = (first, True) if born and first is not None else root_for(number, roots, epoch)
-    tree = await Tree.open(streams, data_name, epoch, options, root.checkpoints, root.low, root.high, cache=cache)
+    tree = await Tree.open(
+        streams,
+        data_name,
+        epoch,
+        options,
+        root.checkpoints,
+        root.low,
+        root.high,
+        cache=cache,
+        pass_turn=world.pass_turn,
+    )
     # Records before the owner's mark are older; a deposed owner's behind it are not applied (hardening of 1.5.3).
     if made:
         sequence, log_bytes = root.sequence, 0

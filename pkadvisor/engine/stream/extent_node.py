@@ -10,7 +10,8 @@ only as long as the three processes live that opened it, and no bytes of an earl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
@@ -118,8 +119,8 @@ class ExtentNode(ExtentSealing):
                 raise ReplicaFailed(f"extent {replica.extent}: {answer!r}")
         assert replica.durable >= offset + len(data)
 
-    async def _replicate(self, node: str, extent: int, offset: int, data: bytes) -> None:
-        await self._world.call(self.name, node, SERVICE, "replicate", extent, offset, data)
+    def _replicate(self, node: str, extent: int, offset: int, data: bytes) -> Coroutine[Any, Any, None]:
+        return self._world.call(self.name, node, SERVICE, "replicate", extent, offset, data)
 
     async def replicate(self, extent: int, offset: int, data: bytes) -> None:
         """Takes an append that the primary has placed; durable on return. ReplicaFailed where bytes before it lack."""
@@ -145,51 +146,45 @@ class ExtentNode(ExtentSealing):
         offset = replica.length
         replica.accept(data)
         replica.in_flight += 1
-        if len(data) >= self._options.journal_append_bytes_max and await self._store_large(replica, offset + len(data)):
+        end = offset + len(data)
+        journal = self._journal
+        if len(data) >= self._options.journal_append_bytes_max and await self._store_on_data(replica, end):
             replica.landed()
             return
-        journal = self._journal
         try:
             if journal.busy and self._stalled(journal):
                 raise DiskError(f"{self.name}: the journal is slow")
             await journal.append(_pack_place(replica.extent, offset), data)
-        except DiskError as refused:
+        except DiskError:
             self._world.event("journal refused", self.name, replica.extent)
-            try:
-                await self._flush(replica)
-                if replica.flushed < offset + len(data):
-                    raise refused
-                await self._catalog.note(Flushed(((replica.extent, replica.flushed),)))
-            except DiskError:
+            if not await self._store_on_data(replica, end):
                 replica.closed = replica.closed or "no device took an append"
                 replica.landed()
-                raise refused from None
-        end = offset + len(data)
+                raise
         if replica.durable < end:
             replica.durable = end
-        replica.landed()
+        replica.in_flight -= 1
+        if replica.waiting:
+            replica.wake()
         if journal.size() >= self._rotate_at or journal.broken:
             await self._rotate_soon(journal)
 
-    async def _store_large(self, replica: Replica, end: int) -> bool:
-        """Makes all of a replica durable on the data device alone; False where that refuses, and the journal is asked.
+    async def _store_on_data(self, replica: Replica, end: int) -> bool:
+        """Makes all of a replica durable on the data device alone; False where that refuses.
 
         What is large already is not written twice: of the two devices the first that has it is enough (SOSP 2011, 4.8).
-        It counts as flushed only when the catalog says so, for a start of the node cuts off what lies beyond.
+        It is durable only when the catalog says so, for a start of the node cuts off what lies beyond.
         """
-        async with replica.lock:
-            if replica.flushed >= end:
-                return True
-            try:
-                if replica.file.size() != replica.flushed:
-                    await replica.file.truncate(replica.flushed)
-                length = replica.length
-                await self.device.write(replica.file, b"".join(replica.chunks))
+        try:
+            async with replica.lock:
+                if replica.flushed < end:
+                    await self._write_out(replica)
+                length = replica.flushed
                 await self._catalog.note(Flushed(((replica.extent, length),)))
-            except DiskError as error:
-                self._world.event("large append goes to the journal", self.name, repr(error))
-                return False
-            replica.flushed_to(length)
+        except DiskError as error:
+            self._world.event("data device refused", self.name, repr(error))
+            return False
+        replica.durable = max(replica.durable, length)
         return True
 
     def _stalled(self, journal: RecordFile) -> bool:

@@ -64,21 +64,21 @@ class ExtentSealing(ExtentStore):
             if replica.sealed is None:
                 await self._bring_to(replica, length, sources)
                 await self._catalog.note(Sealed(extent, length))
-                replica.sealed = length
+                replica.sealed = replica.durable = length
                 replica.uncertain = False
                 replica.closed = ""
         assert replica.sealed == length, "a sealed length never changes"
 
     async def _bring_to(self, replica: Replica, length: int, sources: Sequence[str]) -> None:
         """Cuts or fills a replica, and has all of it on the data device. Its lock is held."""
-        if replica.length > replica.durable:
-            replica.cut(replica.durable)
-        if replica.length > length:
+        kept = min(replica.durable, length)
+        if replica.durable > length:
             self._world.event("replica longer at seal", self.name, replica.extent)
-            if replica.flushed > length:
-                await self._catalog.note(Cut(replica.extent, length))
-            replica.cut(length)
-        elif replica.length < length:
+        if replica.length > kept:
+            if replica.flushed > kept:
+                await self._catalog.note(Cut(replica.extent, kept))
+            replica.cut(kept)
+        if replica.length < length:
             self._world.event("replica shorter at seal", self.name, replica.extent)
             replica.accept(await self._rest_of(replica, length, sources))
         if replica.flushed < length or replica.refused:

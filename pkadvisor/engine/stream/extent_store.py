@@ -214,6 +214,10 @@ class ExtentStore:
         ]
         if flushed:
             await self._catalog.note(Flushed(tuple(flushed)))
+            for extent, length in flushed:
+                found = self.replicas.get(extent)
+                if found is not None and found.flushed >= length:  # else it was cut meanwhile
+                    found.durable = max(found.durable, length)
         if refused is not None:
             raise refused
 

@@ -37,7 +37,7 @@ from pkadvisor.engine.stream.directory import (
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.stream.state_log import StateLog
-from pkadvisor.engine.worlds.locks import Lock
+from pkadvisor.engine.worlds.locks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 
 SERVICE = "streams"
@@ -71,8 +71,8 @@ class StreamManager:
         self._log = StateLog(world, name, world.disk(name, "manager"), LOG, self._snapshot, COMPACT_BYTES, copied=True)
         self._next_number = 1
         self._numbering = Lock()
-        self._stream_locks: dict[str, Lock] = {}
-        self._extent_locks: dict[int, Lock] = {}
+        self._stream_locks = Locks[str]()
+        self._extent_locks = Locks[int]()
         self.directory = Directory()
         self.making: dict[int, None] = {}
         self._in_doubt: dict[int, None] = {}
@@ -104,7 +104,7 @@ class StreamManager:
 
     async def create(self, identity: str, name: str, epoch: int) -> None:
         """Makes an empty stream. StreamExists, LimitReached."""
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             if identity in self.directory.done:
                 return
             if name in self.directory.streams:
@@ -115,7 +115,7 @@ class StreamManager:
 
     async def delete(self, identity: str, name: str) -> None:
         """Removes a stream; a missing one is no error."""
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             if identity not in self.directory.done and name in self.directory.streams:
                 await self.commit(DeleteStream(identity, name))
 
@@ -136,7 +136,7 @@ class StreamManager:
 
     async def acquire(self, name: str, epoch: int) -> None:
         """Makes ``epoch`` the owner and seals the last extent. Fenced, StreamMissing."""
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             await self._own(name, epoch)
             await self._seal_last(name)
 
@@ -145,7 +145,7 @@ class StreamManager:
 
         Fenced, StreamMissing, LimitReached; Unreachable where no replica could be sealed or placed.
         """
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             stream = self._stream(name)
             if epoch > stream.epoch:
                 await self._own(name, epoch)
@@ -161,14 +161,14 @@ class StreamManager:
 
     async def drop_before(self, name: str, extent: int) -> None:
         """Takes the extents before one out of a stream; one that is not in it changes nothing."""
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             extents = self._stream(name).extents
             if extent in extents and extents[0] != extent:
                 await self.commit(DropExtents(name, extent))
 
     async def concatenate(self, identity: str, target: str, sources: tuple[str, ...], epoch: int) -> None:
         """Adds the extents of sources, sealed, to the end of a stream."""
-        async with self._locked(target, *sources):
+        async with self._stream_locks.hold(target, *sources):
             if identity in self.directory.done:
                 return
             for name in (target, *sources):
@@ -181,7 +181,7 @@ class StreamManager:
     async def multi_modify(self, change: MultiModify) -> None:
         """Several changes as one command of the log, and so all or none."""
         names = [source for new in change.make for source in new.sources]
-        async with self._locked(*names, *change.delete, *[new.name for new in change.make]):
+        async with self._stream_locks.hold(*names, *change.delete, *[new.name for new in change.make]):
             if change.id in self.directory.done:
                 return
             for name in names:
@@ -204,7 +204,7 @@ class StreamManager:
 
     async def seal(self, extent: int) -> int:
         """Seals an extent where it is open; its length. Unreachable where that cannot be decided now."""
-        async with self._extent_locks.setdefault(extent, Lock()):
+        async with self._extent_locks.hold(extent):
             info = self.directory.extents.get(extent)
             if info is None:
                 raise NotThere(f"there is no extent {extent}")
@@ -218,8 +218,7 @@ class StreamManager:
             await self.commit(SealExtent(extent, length))
             self._world.event("sealed", extent, length)
             await self._ask_all(reached, "seal", extent, length, holders)
-        self._extent_locks.pop(extent, None)
-        return length
+            return length
 
     async def bring_back(self, node: str) -> None:
         """Brings the replicas of a node, which was away, to what was decided without it.
@@ -346,39 +345,17 @@ class StreamManager:
             raise StreamMissing(name)
         return stream
 
-    def _locked(self, *names: str) -> _Locks:
-        return _Locks(self._stream_locks, sorted(dict.fromkeys(names)))
-
     def check(self) -> None:
         """AssertionError where the directory is not as it must be."""
         self.directory.check()
+        self._stream_locks.check()
+        self._extent_locks.check()
         by_name = {node.name: node for node in self._nodes}
         for extent, info in self.directory.extents.items():
             if info.sealed is None:
                 held = [by_name[node] for node in info.replicas]
                 assert len({node.fault_domain for node in held}) == len(held), f"extent {extent}: fault domains"
                 assert len({node.upgrade_domain for node in held}) == len(held), f"extent {extent}: upgrade domains"
-
-
-class _Locks:
-    """Several locks in the order of their names; those that nobody wants any more are forgotten."""
-
-    def __init__(self, held: dict[str, Lock], names: Sequence[str]) -> None:
-        self._held = held
-        self._names = names
-        self._locks: list[Lock] = []
-
-    async def __aenter__(self) -> None:
-        for name in self._names:
-            lock = self._held.setdefault(name, Lock())
-            await lock.__aenter__()
-            self._locks.append(lock)
-
-    async def __aexit__(self, *_: object) -> None:
-        for name, lock in zip(self._names, self._locks, strict=True):
-            await lock.__aexit__()
-            if lock.free:
-                self._held.pop(name, None)
 
 
 def _sealed_length(

@@ -6,7 +6,7 @@ open ──freeze──► frozen ──seal at n──► sealed
 closed (takes no appends until it is sealed) ───────────┘        lost: answers nothing, not even a length
 
 0 ........ flushed ........ durable ........ length
-data device │ journal and memory │ on its way
+data device │ journal and memory │ on its way        (flushed beyond durable: the catalog does not say so yet)
 """
 
 from __future__ import annotations
@@ -120,9 +120,13 @@ class Replica:
         """An append that was on its way is durable, or failed."""
         self.in_flight -= 1
         if self.waiting:
-            waiting, self.waiting = self.waiting, []
-            for future in waiting:
-                future.resolve(None)
+            self.wake()
+
+    def wake(self) -> None:
+        """Lets those look again who wait until nothing is on its way."""
+        waiting, self.waiting = self.waiting, []
+        for future in waiting:
+            future.resolve(None)
 
     async def settled(self) -> None:
         """Waits until nothing is on its way."""
@@ -144,17 +148,17 @@ class Replica:
         self.flushed = min(self.flushed, length)
 
     def flushed_to(self, length: int) -> None:
-        """The data device has it up to here: memory lets go of it."""
+        """The data device has it up to here: memory lets go of it. It is durable when the catalog says so, too."""
         gone = 0
         while gone < len(self.offsets) and self.offsets[gone] + len(self.chunks[gone]) <= length:
             gone += 1
         del self.offsets[:gone], self.chunks[:gone]
         self.flushed = length
-        self.durable = max(self.durable, length)
 
     def check(self) -> None:
         """AssertionError where the parts do not fit together."""
-        assert 0 <= self.flushed <= self.durable <= self.length
+        assert 0 <= self.flushed <= self.length
+        assert 0 <= self.durable <= self.length
         expected = self.flushed
         for offset, chunk in zip(self.offsets, self.chunks, strict=True):
             assert offset == expected, "chunks in memory follow one another from what is flushed"
@@ -162,5 +166,5 @@ class Replica:
         assert expected == self.length
         if self.sealed is not None:
             assert self.frozen
-            assert self.flushed == self.length == self.sealed
+            assert self.flushed == self.durable == self.length == self.sealed
             assert not self.in_flight

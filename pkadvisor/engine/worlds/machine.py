@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future as Work
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,11 +106,12 @@ class Machine(Scheduler):
         return task.result()
 
     def turn(self) -> None:
-        """Runs what is ready and what is due."""
+        """Runs what is ready and what is due; who passes its turn goes on in the next one."""
         if self._beside:
             self._hear(0)
+        now_ns = self.now_ns()
         self._run_ready()
-        while (due := self._due()) is not None and due <= self.now_ns():
+        while (due := self._due()) is not None and due <= now_ns:
             self._fire()
             self._run_ready()
         if self.unhandled:
@@ -195,7 +196,7 @@ class Machine(Scheduler):
         """Offers a service."""
         self._services[node, service] = instance
 
-    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Awaitable[Any]:
+    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Coroutine[Any, Any, Any]:
         """Calls a service on another node: the method itself, with nothing between."""
         instance = self._services.get((target, service))
         if instance is None:

@@ -20,6 +20,8 @@ from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError
 MS = 1_000_000
 SPINDLE_NS = 2_300_000_000  # the slowest answer of a spindle that the paper tells of (SOSP 2011, 4.2)
 NODE = "nemesis"
+ACTIONS = "nemesis actions"
+"""Actions run code of the engine, and end when it does: a killed one that waits for a lock would keep it for ever."""
 BOOTS = 20
 
 Action = Callable[[], Awaitable[object]]
@@ -67,7 +69,8 @@ class Nemesis:
             "action": self._act,
         }
         for name in self._plagues.names():
-            self._world.spawn(self._repeat(getattr(self._plagues, f"{name}_every_ns"), evils[name]), NODE)
+            node = ACTIONS if name == "action" else NODE
+            self._world.spawn(self._repeat(getattr(self._plagues, f"{name}_every_ns"), evils[name]), node)
 
     async def heal(self) -> None:
         """Ends all trouble: returns when every node has started. What was under way may still come late."""
@@ -98,6 +101,8 @@ class Nemesis:
     async def _repeat(self, every_ns: int, evil: Callable[[], Awaitable[None]]) -> None:
         while True:
             await self._world.sleep(draw_ns(self._chance, every_ns // 8, every_ns))
+            if self._healed:
+                return
             await evil()
 
     def _choose(self) -> str | None:

@@ -9,7 +9,7 @@ A node is a name. Its services are objects whose coroutine methods other nodes m
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from random import Random
 from typing import Any, Protocol, TypeVar
 
@@ -139,7 +139,7 @@ class World(Protocol):
     def register(self, node: str, service: str, instance: object) -> None:
         """Offers the coroutine methods of an object to other nodes under a name, until the node stops."""
 
-    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Awaitable[Any]:
+    def call(self, source: str, target: str, service: str, method: str, *arguments: Any) -> Coroutine[Any, Any, Any]:
         """Calls a service on another node (or the same one). An EngineError of the service is raised here.
 
         Unreachable where no answer came in time: the call may have been carried out, once or more than once.

@@ -65,7 +65,7 @@ def keep_what_is_beyond_the_seal(patch: pytest.MonkeyPatch) -> None:
 
 def acquire_without_a_seal(patch: pytest.MonkeyPatch) -> None:
     async def acquire(self: StreamManager, name: str, epoch: int) -> None:
-        async with self._locked(name):
+        async with self._stream_locks.hold(name):
             await self._own(name, epoch)
 
     patch.setattr(StreamManager, "acquire", acquire)

@@ -10,6 +10,7 @@ import pytest
 
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
+from pkadvisor.engine.stream.blocks import encode
 from pkadvisor.engine.stream.catalog import NAME as CATALOG
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.extent_store import file_name
@@ -218,6 +219,37 @@ def test_what_was_flushed_and_could_not_be_noted_is_noted_before_the_journal_goe
         stage.world.crash(node, "lost")
         await stage.world.start(node)
         assert await stage.layer.extent_nodes[node].freeze(place.extent) == (place.length, True)
+
+    staged(script)
+
+
+def test_no_length_is_told_that_a_start_would_not_find_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S3: bytes on the data device alone count when the catalog says so."""
+
+    async def script(stage: Stage) -> None:
+        place = await written(stage)
+        node = manager_of(stage).directory.extents[place.extent].replicas[1]
+        holder = stage.layer.extent_nodes[node]
+        replica = holder.replicas[place.extent]
+        right = holder._catalog.note
+
+        async def refuse(entry: Any) -> None:
+            raise DiskError("no")
+
+        holder._journal.broken = True
+        monkeypatch.setattr(holder._catalog, "note", refuse)
+        data, _ = encode(place.extent, place.length, (b"not acknowledged",))
+        with pytest.raises(DiskError):
+            await holder.replicate(place.extent, place.length, data)
+        monkeypatch.setattr(holder._catalog, "note", right)
+        assert replica.flushed == place.length + len(data)
+        assert await holder.freeze(place.extent) == (place.length, True)
+        await holder.seal(place.extent, place.length, ())
+        assert await replica.bytes_at(0, replica.length) == await replica.device.read(replica.file, 0, place.length)
+        assert replica.file.size() == place.length
+        stage.world.crash(node, "lost")
+        await stage.world.start(node)
+        assert stage.layer.extent_nodes[node].replicas[place.extent].sealed == place.length
 
     staged(script)
 

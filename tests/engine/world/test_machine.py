@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -151,6 +152,69 @@ def test_errors_of_the_device_are_told_and_a_failed_sync_ends_all_writing(
             with pytest.raises(DiskError, match="sync failed"):
                 world.run(refused)
         assert world.run(file.read(0, 9)) == b"abc"
+
+
+def test_a_sync_goes_on_beside_other_tasks_and_covers_only_what_was_written_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, told, order = threading.Event(), [], []
+
+    def slow(descriptor: int) -> None:
+        assert go.wait(10)
+        told.append(os.fstat(descriptor).st_size)
+
+    with machine(tmp_path) as world:
+        disk = world.disk("n", "d")
+        file, other = world.run(disk.open("f")), world.run(disk.open("g"))
+
+        async def first() -> None:
+            await file.append(b"a")
+            await file.sync()
+            order.append("first")
+
+        async def second() -> None:
+            await file.append(b"b")
+            go.set()
+            await file.sync()
+            order.append("second")
+
+        async def deleted() -> None:
+            await other.append(b"c")
+            with pytest.raises(DiskError, match="gone"):
+                await other.sync()
+
+        async def all_of_them() -> None:
+            tasks = [world.spawn(deleted(), "n"), world.spawn(first(), "n")]
+            await world.pass_turn()
+            await disk.delete("g")
+            for task in [*tasks, world.spawn(second(), "n")]:
+                await task
+
+        with monkeypatch.context() as patch:
+            patch.setattr(machine_disk.os, "fdatasync", slow)
+            world.run(all_of_them())
+        assert order == ["first", "second"]
+        assert len(told) == 3, "who wrote after a sync had begun waits for the next one"
+        assert world.run(file.read(0, 9)) == b"ab"
+
+
+def test_who_passes_its_turn_keeps_nobody_else_from_ending(tmp_path: Path) -> None:
+    turns = 0
+
+    async def for_ever() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await world.pass_turn()
+
+    async def short() -> None:
+        return
+
+    with machine(tmp_path) as world:
+        world.spawn(for_ever(), "n")
+        for _ in range(10):
+            world.run(short())
+        assert 5 <= turns <= 30
 
 
 def test_a_write_that_cannot_be_taken_back_ends_all_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

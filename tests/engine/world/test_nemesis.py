@@ -9,6 +9,7 @@ from zlib import crc32
 import pytest
 
 from pkadvisor.engine.worlds.faults import NodesAtlas
+from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.nemesis import Nemesis
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.swarm import Plagues, SwarmOptions
@@ -154,3 +155,27 @@ def test_devices_are_lost_and_bytes_damaged_only_where_the_atlas_allows_it(allow
 
 async def _wait_for(world: Simulator, node: str) -> None:
     await world.start(node)
+
+
+def test_an_action_under_way_at_the_healing_ends_and_none_begins_after_it() -> None:
+    """A killed one that waited for a lock would be given it, and keep it for ever."""
+    with simulated(1) as world:
+        lock = Lock()
+        done: list[int] = []
+
+        async def act() -> None:
+            async with lock:
+                await world.sleep(SECOND)
+                done.append(world.now_ns())
+
+        async def story() -> None:
+            nemesis = Nemesis(world, Plagues(action_every_ns=SECOND // 10), {}, actions=[("act", act)])
+            async with lock:
+                nemesis.begin()
+                await world.sleep(3 * SECOND)  # an action waits by now
+                await nemesis.heal()
+            await world.sleep(10 * SECOND)
+            async with lock:
+                assert len(done) == 1
+
+        world.run(story(), limit_ns=60 * SECOND)
