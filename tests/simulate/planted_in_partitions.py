@@ -11,16 +11,13 @@ from pkadvisor.engine.lsm import combine as combine_module
 from pkadvisor.engine.lsm import tree as tree_module
 from pkadvisor.engine.lsm.bloom import Filter, digest
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
-from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
+from pkadvisor.engine.lsm.memory_table import Version
 from pkadvisor.engine.lsm.tree import Tree
-from pkadvisor.engine.partition import partition_server as server_module
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, LogRecord, Replay
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.hosted_range import Answers
 from pkadvisor.engine.partition.latches import KeyLatches
-from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease, LockService
-from pkadvisor.engine.partition.metadata import MetadataStream
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.rows import Change, Row
@@ -46,32 +43,7 @@ def serve_after_the_lease(patch: pytest.MonkeyPatch) -> None:
 
 def lapse_without_the_drift_of_clocks(patch: pytest.MonkeyPatch) -> None:
     """The lock service gives a lease to the next one while its holder still counts on it."""
-    patch.setattr(LockService, "_lapse_ns", lambda self: self._world.clock_ns(self._node) + self._options.lease_ns // 2)
-
-
-def obey_whoever_commands(patch: pytest.MonkeyPatch) -> None:
-    """Commands of deposed leaders, and those for earlier lives, are carried out."""
-    patch.setattr(PartitionServer, "_obey", lambda self, command: None)
-
-
-def take_back_what_was_given_up(patch: pytest.MonkeyPatch) -> None:
-    """A load that comes late undoes an offload."""
-    right = PartitionServer.offload
-
-    async def offload(self: PartitionServer, command: Any, number: int, epoch: int) -> None:
-        await right(self, command, number, epoch)
-        self._given_up.pop(number, None)
-
-    patch.setattr(PartitionServer, "offload", offload)
-
-
-def load_elsewhere_without_an_offload(patch: pytest.MonkeyPatch) -> None:
-    """The manager believes a range gone that its owner still serves."""
-
-    async def surely_gone(self: Term, entries: Sequence[Any]) -> bool:
-        return True
-
-    patch.setattr(Term, "_surely_gone", surely_gone)
+    patch.setattr(LockService, "_lapse_ns", lambda self: self._world.clock_ns(self._node) + self._options.lease_ns // 8)
 
 
 # ------------------------------------------------------------------------------------------------ log
@@ -88,18 +60,6 @@ def take_records_twice(patch: pytest.MonkeyPatch) -> None:
             raise DataCorrupt(f"the commit log goes from {self.sequence} to {record.sequence}")
         self._apply(record.sequence, record.changes)
         self.epoch, self.sequence, self.applied = record.epoch, record.sequence, self.applied + 1
-
-    patch.setattr(Replay, "_take", take)
-
-
-def apply_records_of_deposed_owners(patch: pytest.MonkeyPatch) -> None:
-    """Replay does not look at epochs, and passes over gaps."""
-
-    def take(self: Replay, record: LogRecord) -> None:
-        if record.kind != OWNER and record.sequence > self.sequence:
-            self._apply(record.sequence, record.changes)
-            self.sequence = record.sequence
-            self.applied += 1
 
     patch.setattr(Replay, "_take", take)
 
@@ -130,19 +90,6 @@ def drop_the_log_before_the_root(patch: pytest.MonkeyPatch) -> None:
         await right(self, change, installed)
 
     patch.setattr(RangePartition, "change_root", change_root)
-
-
-def install_before_the_root(patch: pytest.MonkeyPatch) -> None:
-    """A root counts before it is durable."""
-    right = MetadataStream.append
-
-    async def append(self: MetadataStream, root: Any) -> None:
-        try:
-            await right(self, root)
-        except EngineError:
-            self.root = root
-
-    patch.setattr(MetadataStream, "append", append)
 
 
 # ------------------------------------------------------------------------------------------------ tree
@@ -214,16 +161,6 @@ def checkpoint_without_tombstones(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Tree, "write_checkpoint", write_checkpoint)
 
 
-def snapshot_that_moves(patch: pytest.MonkeyPatch) -> None:
-    """A page shows rows that were written after it began."""
-    right = MemoryTable.walk
-
-    def walk(self: MemoryTable, low: Any, high: Any, sequence: int, count: int, *, after: bool) -> Any:
-        return right(self, low, high, self.sequence, count, after=after)
-
-    patch.setattr(MemoryTable, "walk", walk)
-
-
 # ------------------------------------------------------------------------------------------------ split, routes
 
 
@@ -270,25 +207,6 @@ def never_refresh_the_map(patch: pytest.MonkeyPatch) -> None:
         return False if self._routes is not None else await right(self)
 
     patch.setattr(FrontEnd, "_refresh", refresh)
-
-
-def answer_by_a_stale_map(patch: pytest.MonkeyPatch) -> None:
-    """A server answers for a range of another epoch, and for one whose partition has been stopped."""
-    right = PartitionServer.handle
-
-    async def handle(self: PartitionServer, number: int, epoch: int, *rest: Any) -> Any:
-        request: Request = rest[-1]
-        hosted = self._ranges.get(number) or _gone.get((id(self), number))
-        if hosted is None:
-            return await right(self, number, epoch, *rest)
-        _gone[id(self), number] = hosted
-        if hosted.partition.state != "serving" and not server_module.is_write(request):
-            hosted.partition.state = "read only"
-            return await server_module.carry_out(hosted.partition, request, self._world.ticks(self._node))
-        return await right(self, number, epoch, *rest)
-
-    _gone: dict[tuple[int, int], Any] = {}
-    patch.setattr(PartitionServer, "handle", handle)
 
 
 def write_again_after_silence(patch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from pkadvisor.engine.stream import blocks, extent_store
 from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.directory import Directory, ExtentInfo, PlaceExtent
-from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.record_file import Recovered
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.stream.replica import Replica
@@ -88,18 +87,6 @@ def forget_the_journal(patch: pytest.MonkeyPatch) -> None:
 def append_to_what_is_sealed(patch: pytest.MonkeyPatch) -> None:
     """A replica takes appends in every state."""
     patch.setattr(Replica, "require_open", lambda _self: None)
-
-
-def forget_that_a_length_is_uncertain(patch: pytest.MonkeyPatch) -> None:
-    """A journal that ends in torn bytes is believed."""
-
-    async def freeze(self: ExtentNode, extent: int) -> tuple[int, bool]:
-        replica = self._replica(extent)
-        replica.frozen = True
-        await replica.settled()
-        return replica.durable, True
-
-    patch.setattr(ExtentNode, "freeze", freeze)
 
 
 def command_true_before_it_is_durable(patch: pytest.MonkeyPatch) -> None:

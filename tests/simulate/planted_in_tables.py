@@ -84,6 +84,7 @@ def page_of_two_moments(patch: pytest.MonkeyPatch) -> None:
 
     async def read_page(rows: Any, request: PageRequest, elapsed_ns: Any) -> Answer:
         answer = await right(rows, request, elapsed_ns)
+        await rows.world.sleep(20_000_000)
         again = await right(rows, request, elapsed_ns)
         half = len(answer.entities) // 2
         if len(again.entities) != len(answer.entities):

@@ -163,6 +163,7 @@ class _Run:
         second = self._final("after a power cut of everything")
         self._same(first, second, "P6: what a restart from the disks shows is what was there before")
         world.event("rows in the end", len(first))
+        world.event("late owners refused", self._run(self.acknowledged.refuse_the_late()))
 
     def _run(self, coroutine: Any) -> Any:
         return self.world.run(coroutine, "judge", limit_ns=LIVENESS_NS)
