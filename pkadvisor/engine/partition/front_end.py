@@ -8,9 +8,12 @@ look up ──► call the server ──► answer
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from typing import Any
+
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotServing
-from pkadvisor.engine.partition.partition_map import PartitionMap, Routes
+from pkadvisor.engine.partition.partition_map import PartitionMap, RangeEntry, Routes
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE, SERVICE
 from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import is_write
@@ -38,24 +41,28 @@ class FrontEnd:
         routes = self._routes
         if routes is not None and not self._suspect:
             entry = routes.find(key)
-            self._count += 1
-            try:
-                answer: Answer = await self._world.call(
-                    self._node,
-                    entry.server,
-                    SERVICE,
-                    "handle",
-                    entry.number,
-                    entry.epoch,
-                    entry.session,
-                    self._sender,
-                    self._count,
-                    request,
-                )
-                return answer
-            except EngineError as error:
-                self._uncertain(request, error)
+            if entry.server:
+                try:
+                    return await self._ask(entry, request)
+                except EngineError as error:
+                    self._uncertain(request, error)
         return await self._retry(key, request)
+
+    def _ask(self, entry: RangeEntry, request: Request) -> Coroutine[Any, Any, Answer]:
+        """Sends a message of its own number to the server of a range."""
+        self._count += 1
+        return self._world.call(
+            self._node,
+            entry.server,
+            SERVICE,
+            "handle",
+            entry.number,
+            entry.epoch,
+            entry.session,
+            self._sender,
+            self._count,
+            request,
+        )
 
     def _uncertain(self, request: Request, error: EngineError) -> None:
         """Passes where the request may be sent again; raises Unreachable where it may have been carried out."""
@@ -80,21 +87,8 @@ class FrontEnd:
             entry = self._routes.find(key)
             if not entry.server:
                 continue
-            self._count += 1
             try:
-                answer: Answer = await world.call(
-                    node,
-                    entry.server,
-                    SERVICE,
-                    "handle",
-                    entry.number,
-                    entry.epoch,
-                    entry.session,
-                    self._sender,
-                    self._count,
-                    request,
-                )
-                return answer
+                return await self._ask(entry, request)
             except EngineError as error:
                 self._uncertain(request, error)
                 last = error
