@@ -282,6 +282,8 @@ def test_a_server_that_comes_back_has_an_empty_queue_and_no_ticket_is_lost() -> 
         assert statuses(found) == {204: 50}
         world.crash("server-0")  # type: ignore[attr-defined]
         world.start("server-0")  # type: ignore[attr-defined]
+        # The front end still means the server's earlier life: whether that one carried it out, nobody can say.
+        assert store.execute(put("p", 1), store.now_ms() + 1000).uncertain
         again = store.execute(put("p", 1), store.now_ms() + 1000)
         assert again.ok
         store.check()  # conservation: every arrival is somewhere
