@@ -5,8 +5,8 @@ look up ──► call the server ──► answer
    └─ newer map ┘ (waits a little where there is none)       ▼
                                          a read is tried again; a write is uncertain: Unreachable
 
-A write that reaches a later life of its server than the map knows of is uncertain too [H]: a copy of it may have reached
-the earlier one. So the first write of a front end after a server began anew may be answered 500.
+A write that reaches a later life of its server than the map knows of is uncertain too [H]: a copy of it may have
+reached the earlier one. So the first write of a front end after a server began anew may be answered 500.
 """
 
 from __future__ import annotations
