@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 Place: TypeAlias = tuple[int, int, int]
 """A ``Location`` as a bare tuple."""
@@ -30,8 +30,8 @@ class PageCache:
         self.misses = 0
         self._held: OrderedDict[Place, Weighed] = OrderedDict()
 
-    def get(self, place: Place) -> Weighed | None:
-        """The block at a place, where it is held."""
+    def get(self, place: Place) -> Any:
+        """The block at a place, or None: a page or an index node, as whoever asks for the place knows."""
         found = self._held.get(place)
         if found is None:
             self.misses += 1

@@ -125,16 +125,16 @@ class CheckpointReader:
         if number < 0:
             return None
         place = self._node_places[number]
-        node = self._cache.get(place) or await self._load_node(number)
-        keys = node.keys  # type: ignore[attr-defined]
+        node: IndexNode = self._cache.get(place) or await self._load_node(number)
+        keys = node.keys
         slot = bisect_right(keys, key) - 1
-        place = node.places[slot]  # type: ignore[attr-defined]
-        page = self._cache.get(place) or await self._load_page(place, keys[slot])
-        keys = page.keys  # type: ignore[attr-defined]
+        place = node.places[slot]
+        page: Page = self._cache.get(place) or await self._load_page(place, keys[slot])
+        keys = page.keys
         i = bisect_left(keys, key)
         if i == len(keys) or keys[i] != key:
             return None
-        return page.sequences[i], page.value(i)  # type: ignore[attr-defined]
+        return page.sequences[i], page.value(i)
 
     async def page_of(self, key: bytes) -> int:
         """The number of the page where a row of this key would lie."""
@@ -149,14 +149,14 @@ class CheckpointReader:
         node = await self._node(number // self._fan_out)
         slot = number % self._fan_out
         place = node.places[slot]
-        found = self._cache.get(place)
+        found: Page | None = self._cache.get(place)
         if found is not None:
-            return found  # type: ignore[return-value]
+            return found
         return await self._load_page(place, node.keys[slot], keep=keep)
 
     async def _node(self, number: int) -> IndexNode:
-        found = self._cache.get(self._node_places[number])
-        return found if found is not None else await self._load_node(number)  # type: ignore[return-value]
+        found: IndexNode | None = self._cache.get(self._node_places[number])
+        return found if found is not None else await self._load_node(number)
 
     async def _load_node(self, number: int) -> IndexNode:
         place = self._node_places[number]
