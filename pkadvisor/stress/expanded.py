@@ -16,11 +16,8 @@ from itertools import accumulate
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import KIB, Work
-from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes
+from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Stage, Step
-
-ACCOUNT = "stress"
-"""The one account of a run, as ``Capacity`` is told it."""
 
 
 def row_sums(space: KeySpace) -> tuple[int, ...]:
@@ -91,25 +88,6 @@ def range_index(lows: Sequence[int], step: Step) -> int:
 def work(step: Step) -> Work:
     """What ``Capacity.admit`` is told of a step. Its partition is ``step.partition``, or None for ``SEVERAL``."""
     return Work(step.kind, step.entities, step.continued)
-
-
-def nominal_ns(times: ServiceTimes, step: Step) -> int:
-    """What a step takes unhindered in the median: after so long the client sends its next stage."""
-    effort = times.work_milli(step.kind, step.entities, step.examined)
-    middle = DRAWS // 2
-    if step.kind == Kind.WRITE:
-        return times.unhindered[Kind.WRITE][middle] * effort // MILLI
-    trip = times.next_page[middle] if step.continued else times.unhindered[step.kind][middle]
-    return trip + times.scan_ns * step.examined
-
-
-def counted_milli(step: Step, scan_weight_milli: int) -> int:
-    """What a step counts toward the targets in all, in milli-entities: its entities, or those it examines, weighed."""
-    if step.kind == Kind.WRITE:
-        return MILLI * step.entities
-    if step.kind == Kind.PAGE:
-        return max(MILLI, scan_weight_milli * step.examined)
-    return MILLI
 
 
 def moved_milli(step: Step) -> int:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound
-from pkadvisor.engine.capacity.service_times import mixed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,28 +17,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 WINDOW_NS = 1_000_000_000
-"""Timelines have a value for each second of the run, and on to the second of the last attempt."""
-HEAT_ROWS = 120
-HEAT_BANDS = 64
-SAMPLES = 100_000
-"""Latencies that are kept of a class: those of the requests with the least ``sample_mark``."""
-SAMPLE_SEED = 0x5A3D
-
-
-def sample_mark(request: int) -> int:
-    """What decides whether the latency of a request is kept: 64 mixed bits of its number."""
-    return mixed(SAMPLE_SEED, request)
-
-
-def heat_step(duration_ns: int) -> int:
-    """Seconds in a row of ``heat``: as few as give at most ``HEAT_ROWS`` rows for the load's duration."""
-    return max(1, -(-duration_ns // (WINDOW_NS * HEAT_ROWS)))
-
-
-def band_edges(size: int) -> list[int]:
-    """Where the rank bands of ``heat`` begin, and the end of the last; at most ``HEAT_BANDS`` for so many ranks."""
-    bands = min(HEAT_BANDS, size)
-    return [i * size // bands for i in range(bands + 1)]
+"""Timelines have a value for each second of the run."""
 
 
 @dataclass(slots=True)
@@ -82,12 +60,10 @@ class MapEvent:
 
 @dataclass(slots=True)
 class RunResult:
-    """A whole run. Timelines are by second of the attempt; ``offered``, ``accepted``, ``throttled`` count attempts.
+    """A whole run. Timelines are by second; ``heat`` maps (second // heat_step) to counted milli-entities by rank band.
 
-    ``hottest`` is the lowest rank of the PartitionKeys with the most offered milli-entities (``counted_milli`` of each
-    attempt, whatever becomes of it; not those over several keys), ``hottest_milli`` its timeline. ``heat`` has a row
-    for each ``heat_step`` seconds and a column for each rank band ``bands[i] … bands[i + 1] − 1``: offered
-    milli-entities by the rank that routes the attempt.
+    ``offered``, ``accepted``, ``throttled`` count attempts. ``hottest`` is the rank of the PartitionKey with the most
+    offered milli-entities, ``hottest_milli`` its timeline, ``bounds_at`` band edges (ranks) of ``heat``.
     """
 
     duration_ns: int
@@ -99,6 +75,5 @@ class RunResult:
     hottest_milli: Ints
     bands: Ints
     heat: Ints
-    heat_step: int = 1
     events: tuple[MapEvent, ...] = ()
     complete: bool = True
