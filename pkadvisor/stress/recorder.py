@@ -11,6 +11,7 @@ from pkadvisor.stress.measures import (
     band_edges,
     entities_read,
     entities_written,
+    examined,
     heat_step,
     offered_milli,
     seconds,
@@ -131,10 +132,8 @@ class WindowTally:
             return
         _add(self.latency_ns, number, latency_ns)
         if status != 500:
-            if step.examined:
-                _add(self.examined, step.low, step.examined)
-            if step.bytes_moved:
-                _add(self.bytes_moved, step.low, step.bytes_moved)
+            _add(self.examined, step.low, examined(step))
+            _add(self.bytes_moved, step.low, step.bytes_moved)
 
     def take(self, size: int) -> WindowCounts:
         """The counts since the last time, for a key space of so many ranks."""
