@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -104,5 +105,5 @@ def script(*stages: Sequence[Step]) -> Script:
 
 def fixed(*edges: int, servers: int = 1) -> FixedMap:
     """Ranges between edges, e.g. 0, 5, 10, on servers in turn."""
-    pairs = zip(edges, edges[1:], strict=False)
-    return FixedMap([MapRange(i + 1, low, high, f"server-{i % servers}") for i, (low, high) in enumerate(pairs)])
+    ranges = [MapRange(i + 1, *pair, f"server-{i % servers}") for i, pair in enumerate(pairwise(edges))]
+    return FixedMap(ranges)
