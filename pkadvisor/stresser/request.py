@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.engine.capacity.capacity import Enforcement
@@ -86,11 +86,10 @@ class StressRequest:
     reading: AnalyzeRequest
     result: str | None = None
     scheme: int | None = None
-    only: str = ""
     load: str = "x1"
     growth_months: float = 0.0
     duration_s: float = DURATION_S
-    retry: str = "exponential"
+    retry: str = "current"
     enforcement: Enforcement = Enforcement.STRICT
     servers: int = SERVERS
     faults: tuple[str, ...] = ()
@@ -98,7 +97,5 @@ class StressRequest:
     partition: str | None = None
     find_limit: bool = False
     audited_requests: int = 1000
-    mode: str = "auto"
     accelerate: bool | None = None
     seed: int = 0
-    limits_files: tuple[str, ...] = field(default=())

@@ -38,7 +38,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     UsageError (2) and InputError (3) as ``tables_of`` raises them, and for texts of loads, policies and faults.
     """
-    from pkadvisor.stress.living_map import parse_fault
+    from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.load_text import parse_load
     from pkadvisor.stress.retry import policy_of
 
@@ -144,8 +144,11 @@ def _design(
 
 def _load_measures(stand: Stand, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
     """The hottest partition and what is turned away there, as predicted and as measured."""
+    from pkadvisor.design.queueing import retry_equilibrium
+    from pkadvisor.stresser.request import RETRIES
+
     hot = stand.design.estimate.hot
-    asked = max(stand.loads, default=0.0)
+    asked = max(stand.partition_loads, default=0.0)
     return [
         load_measure("hottest partition", "entities/s", hot.entities_per_s if hot is not None else None, asked),
     ]
