@@ -110,6 +110,8 @@ class ReplayLoad:
                     f"each stands for {stands_for:.3g}"
                 )
             parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factor))
+        if (last - first) * 1000 / speed >= duration:
+            notes.append(f"the run ends {(last - first) / 1e6 / speed - duration / SECOND_NS:,.0f} s before the log")
         return ReplayLoad(tuple(parts), duration, seed, tuple(notes))
 
     @property
