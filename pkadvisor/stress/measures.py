@@ -49,6 +49,11 @@ def entities_read(step: Step) -> int:
     return step.examined if step.kind == Kind.PAGE else 1 if step.kind == Kind.READ else 0
 
 
+def examined(step: Step) -> int:
+    """Entities that a partition server counts an accepted step to have looked at (``hosted_range``)."""
+    return step.entities if step.kind == Kind.WRITE else step.examined
+
+
 def entities_written(step: Step) -> int:
     """Entities that an accepted step wrote."""
     return step.entities if step.kind == Kind.WRITE else 0
