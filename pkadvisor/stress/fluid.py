@@ -196,7 +196,6 @@ class _Run:
     # ------------------------------------------------------------------------------------------ one window
 
     def _window(self, start: int, end: int, epoch: int, arrived: tuple[Ints, Ints, Ints, Ints]) -> None:
-        import numpy as np
 
         from pkadvisor.stress.fluid_flights import spread
 
@@ -207,7 +206,7 @@ class _Run:
         if table.empty:
             none = table.first[script] == table.end[script]
             if none.any():
-                counts.serve(requests[none], classes[none], np.zeros(int(none.sum()), np.int64))
+                counts.serve_at_once(classes[none])
                 requests, moments, script = requests[~none], moments[~none], script[~none]
         plan = spread(table, self._calendar.take(end), requests, moments, script, end)
         code, latency = self._judged(plan, start)

@@ -69,7 +69,9 @@ class _Latencies:
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
     def _chosen(self, requests: Ints) -> NDArray[np.bool_]:
-        return (mixed_numbers(requests) & np.uint64((1 << self._level) - 1)) == 0
+        low = mixed_numbers(requests) & np.uint64((1 << self._level) - 1)
+        chosen: NDArray[np.bool_] = low == 0
+        return chosen
 
 
 class Counts:
@@ -117,6 +119,10 @@ class Counts:
             if chosen.any():
                 self._sums[3, number] += latency[chosen].sum()
                 self._latencies[number].add(requests[chosen], latency[chosen])
+
+    def serve_at_once(self, classes: Ints) -> None:
+        """Requests had nothing to send: they have no latency."""
+        self._sums[1] += np.bincount(classes, minlength=len(self._classes))
 
     def lose(self, classes: Ints) -> None:
         """Requests will never get it."""

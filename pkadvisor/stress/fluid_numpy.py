@@ -320,6 +320,9 @@ def _queues(
         on_server, on_range = on_server[passed], on_range[passed]
     if not len(at):
         return wait, 0, range_free, server_free
+    longest = int(max((range_free[of_range] - at).max(), (server_free[of_server] - at).max()))
+    if longest > state.figures[QUEUE_WAIT]:  # nobody serves there for some time
+        return wait, longest, range_free, server_free
     departed = _lindley(at, on_server, of_server, server_free)
     waited = departed - on_server - at
     longest = int(waited.max())
@@ -338,9 +341,9 @@ def _lindley(at: Ints, takes: Ints, key: Ints, free: Ints) -> Ints:
     """Departures from first-come queues, one for each value of ``key``; ``free`` goes on to the end of each."""
     if len(free) == 1:
         sums = takes.cumsum()
-        departed = sums + np.maximum(free[0], np.maximum.accumulate(at - sums + takes))
-        free[0] = departed[-1]
-        return departed
+        alone: Ints = sums + np.maximum(free[0], np.maximum.accumulate(at - sums + takes))
+        free[0] = alone[-1]
+        return alone
     packed = np.sort((key << 32) | np.arange(len(at), dtype=np.int64))
     order, key = packed & 0xFFFFFFFF, packed >> 32
     starts = np.r_[True, key[1:] != key[:-1]]
@@ -360,7 +363,7 @@ def _lindley(at: Ints, takes: Ints, key: Ints, free: Ints) -> Ints:
     np.maximum.accumulate(early, out=early)
     early += sums - lift
     free[queues] = early[begins + lengths - 1]
-    departed = np.empty_like(early)
+    departed: Ints = np.empty_like(early)
     departed[order] = early
     return departed
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import UNITS, TokenBucket
 from pkadvisor.engine.capacity.capacity import Bound, Enforcement
-from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, TIMED_OUT
 from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED, ON_RANGE, ON_SERVER
 from pkadvisor.stress.measures import ACCOUNT
@@ -67,9 +66,7 @@ class State:
         self._names = tuple(dict.fromkeys(each.server for each in ranges))
         place = {name: i for i, name in enumerate(self._names)}
         self.server_of = np.array([place[each.server] for each in ranges], np.int64)
-        self.lows = range_lows(ranges)
-        lengths = np.diff(np.array([*self.lows, self._size], np.int64))
-        self.range_of = np.repeat(np.arange(len(ranges), dtype=np.int64), lengths)
+        self.range_of = np.repeat(np.arange(len(ranges), dtype=np.int64), [each.high - each.low for each in ranges])
         of_ranges = [capacity.of_range(number) for number in self._numbers]
         self.ranges = np.array([(b.level, b.at_ns) for b, _, _, _ in of_ranges], np.int64)
         self.bandwidths = np.array([(b.level, b.at_ns) for _, b, _, _ in of_ranges], np.int64)

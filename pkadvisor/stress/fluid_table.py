@@ -138,7 +138,7 @@ class Table:
         out[:, SCAN] = np.where(write, 0, times.scan_ns * examined)
         middle = self.trips[:, self.trips.shape[1] // 2]
         out[:, NOMINAL] = middle[out[:, TRIP]] * out[:, EFFORT] // MILLI + out[:, SCAN]
-        out[:, EXAMINED], out[:, BYTES] = examined, raw[:, 6]
+        out[:, EXAMINED], out[:, BYTES] = np.where(write, entities, examined), raw[:, 6]
         out[:, READ] = np.where(page, examined, np.where(write, 0, 1))
         out[:, WRITTEN], out[:, PAGES], out[:, STARTS] = np.where(write, entities, 0), page, 0
         return out
