@@ -19,7 +19,7 @@ SERVERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A service level: ``p50``, ``p99``, ``p99.9`` in ms, or the shares ``throttled`` and ``lost``; at most ``most``."""
+    """A service level, at most ``most``: ``p50``, ``p99``, ``p99.9`` in ms, or the shares ``throttled`` and ``lost``."""
 
     name: str
     most: float
@@ -80,7 +80,8 @@ class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
     ``scheme``: the number in the ranking to run beside the current keys, in place of the recommended one. ``result``:
-    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or ``hottest``.
+    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or
+    ``hottest``.
     """
 
     reading: AnalyzeRequest

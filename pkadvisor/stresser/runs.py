@@ -37,8 +37,7 @@ def run_of(
     stamp_map: StampMap
     if living:
         failing = [parse_fault(text) for text in faults]
-        size = len(stand.scripts.space.keys)
-        stamp_map = LivingMap(size, stand.servers, stand.options, ranges=ranges, faults=failing)
+        stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
     else:
         stamp_map = FixedMap(ranges)
     return run_fluid(

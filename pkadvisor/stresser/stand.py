@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.expected import loads_by_rank
 
@@ -28,9 +27,9 @@ INSTANCES_MAX = 4_000
 class Stand:
     """One design on its stand. ``load`` is the same for every design of the table.
 
-    ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights`` by
-    class (all of them where ``compared_all``). ``rates_per_s`` are the mean rates of the load, ``partition_loads`` its
-    entities per second by rank of the PartitionKey. ``warm`` is the map that the load converges to.
+    ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
+    by class (all of them where ``compared_all``). ``rates_per_s`` are the mean rates of the load, ``partition_loads``
+    its entities per second by rank of the PartitionKey. ``warm`` is the map that the load converges to.
     """
 
     table: Table
@@ -74,7 +73,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
 
     from pkadvisor.stress.programs import Programs, entities_of
     from pkadvisor.stress.script_table import script_table
-    from pkadvisor.stress.warm import warm_map
+    from pkadvisor.stress.warm import counted_load, warm_map
 
     options = options_of(limits)
     programs = Programs(
@@ -91,9 +90,9 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     weights, spread = _compared(programs)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
     unscaled = script_table(programs, limits, everyone, SECOND, examined_scale=False)
-    single, routed = loads_by_rank(scripts, rates, mix, limits)
+    single, _ = loads_by_rank(scripts, rates, mix, limits)
     servers = tuple(f"server-{number}" for number in range(request.servers))
-    warm = warm_map(scripts.space, np.rint(routed * MILLI).astype(np.int64), limits, servers)
+    warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
     return Stand(
         table=table,
         design=design,

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stresser.request import StressRequest
 
 
@@ -144,9 +143,6 @@ def _design(
 
 def _load_measures(stand: Stand, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
     """The hottest partition and what is turned away there, as predicted and as measured."""
-    from pkadvisor.design.queueing import retry_equilibrium
-    from pkadvisor.stresser.request import RETRIES
-
     hot = stand.design.estimate.hot
     asked = max(stand.partition_loads, default=0.0)
     return [
