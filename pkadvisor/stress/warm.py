@@ -98,23 +98,22 @@ class _Spread:
 def dividing_rank(loads: Ints) -> int | None:
     """The place that halves a load best, of those that divide it in most windows; None: it is one key, or it runs away.
 
-    ``loads``: by window and rank. A place divides a window where each side has at least one part in eight of it.
+    ``loads``: by window and rank. A place divides a window where each side has at least one part in eight of it. It is
+    a key that the first window asks for: a table that is warm when a run begins was not divided at keys to come.
     """
     import numpy as np
 
-    total = loads.sum(axis=0)
-    places = np.flatnonzero(total[1:]) + 1
-    busy = loads.sum(axis=1) > 0
-    if not len(places) or not busy.any():
+    busy = loads[loads.any(axis=1)]
+    if not len(busy):
         return None
-    left = np.cumsum(loads[busy], axis=1)
-    whole = left[:, -1:]
-    below = left[:, places - 1]
+    places = np.flatnonzero(busy[0, 1:]) + 1
+    left = np.cumsum(busy, axis=1)
+    whole, below = left[:, -1:], left[:, places - 1]
     divides = USEFUL_SHARE * np.minimum(below, whole - below) >= whole
-    lasting = 2 * divides.sum(axis=0) > int(busy.sum())
+    lasting = 2 * divides.sum(axis=0) > len(busy)
     if not lasting.any():
         return None
-    off = np.abs(2 * below.sum(axis=0) - total.sum())[lasting]
+    off = np.abs(2 * below.sum(axis=0) - whole.sum())[lasting]
     return int(places[lasting][np.argmin(off)])
 
 
