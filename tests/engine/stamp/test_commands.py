@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.balancer import Move
+from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
@@ -62,6 +62,38 @@ def test_a_load_between_offload_and_the_next_owner_is_refused_by_the_epoch_given
             command(world, "server-0", "load", by, entry.number, b"", None, entry.epoch, False)
         world.run(stamp.until_settled(), limit_ns=10 * SECOND)
         assert only(stamp).epoch > entry.epoch
+
+
+@pytest.mark.parametrize("what", ["split", "merge"])
+def test_what_a_lost_split_or_merge_made_is_given_up_before_another_server_has_it(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P2: it was done, the answer was lost, and its ranges go elsewhere while the first server lives."""
+    order = Term._order
+    lost: list[str] = []
+
+    async def losing(self: Term, server: str, method: str, *arguments: Any) -> Any:
+        answer = await order(self, server, method, *arguments)
+        if method == what and not lost:
+            lost.append(server)
+            self._shunned[arguments[0]] = server  # it could not load the range some time before
+            raise Unreachable("the answer is lost")
+        return answer
+
+    with simulated(6) as world:
+        stamp = built(world, servers=2, boundaries=(key_of(50)[:-2],) if what == "merge" else ())
+        for number in range(100):
+            world.run(put(stamp, number, number))
+        monkeypatch.setattr(Term, "_order", losing)
+        numbers = [entry.number for entry in stamp.map().entries]  # type: ignore[union-attr]
+        action = Merge(*numbers) if what == "merge" else Split(numbers[0], "size")
+        assert not world.run(stamp.leader().order(action))  # type: ignore[union-attr]
+        world.run(stamp.until_settled(), limit_ns=30 * SECOND)
+        stamp.check()
+        owners = {entry.server for entry in stamp.map().entries}  # type: ignore[union-attr]
+        assert lost and owners.isdisjoint(lost)
+        assert stamp.servers[lost[0]].serves() == ()
+        assert [world.run(get(stamp, number)) for number in range(0, 100, 10)] == list(range(0, 100, 10))
 
 
 def test_commands_for_an_earlier_life_or_from_a_deposed_leader_are_refused() -> None:
