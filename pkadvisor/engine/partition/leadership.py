@@ -298,6 +298,8 @@ class Term:
                     await self._move(routes.by_number[action.number], action.server)
         except (NotServing, NotSplittable, LeaseLost, Unreachable) as error:
             self._world.event("action not done", type(action).__name__, type(error).__name__)
+            if isinstance(action, Split) and isinstance(error, NotSplittable):
+                self.balancer.refused(self._world.clock_ns(self._node), action)
             return False
         finally:
             self._free(numbers)

@@ -58,7 +58,6 @@ class PartitionServer:
         self._first_session = 0  # the epoch of the first lease of this life
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
-        self._refused: dict[int, None] = {}
         self._commands = Locks[int]()  # one command at a time for each range
         self._cache = PageCache(options.page_cache_bytes)
 
@@ -181,11 +180,11 @@ class PartitionServer:
             hosted = self._ranges.get(number)
             if hosted is not None and hosted.epoch == epoch and hosted.partition.state is SERVING:
                 return
-            if epoch <= self._given_up.get(number, 0) or (hosted is not None and hosted.epoch > epoch):
+            if epoch <= self._given_up.get(number, 0) or (hosted is not None and hosted.epoch >= epoch):
                 raise NotServing(f"{self._node} gave range {number} up")
             if hosted is not None:
                 hosted.partition.close("loaded again")
-                del self._ranges[number]
+                self._drop(hosted)
             self._loading[number] = epoch
             try:
                 partition = await self._load(number, low, high, epoch, fresh)
@@ -201,9 +200,10 @@ class PartitionServer:
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is None or hosted.partition.state is not SERVING:
+                if hosted is not None:
+                    self._drop(hosted)
                 if epoch <= self._given_up.get(number, 0):
                     raise NotServing(f"{self._node} gave range {number} up")
-                self._ranges.pop(number, None)
                 self._loading[number] = epoch
                 try:
                     partition = await self._load(number, b"", None, epoch, False)
@@ -226,6 +226,11 @@ class PartitionServer:
         partition.look_after_itself()
         self._ranges[partition.number] = hosted
         return hosted
+
+    def _drop(self, hosted: HostedRange) -> None:
+        """Takes a range away that has failed, or of which there is a later epoch: this one never comes back."""
+        del self._ranges[hosted.number]
+        self._given_up[hosted.number] = max(hosted.epoch, self._given_up.get(hosted.number, 0))
 
     async def offload(self, command: Command, number: int, epoch: int) -> None:
         """Checkpoint, stop, acknowledge; from then on never again at this epoch or an earlier one."""
@@ -265,9 +270,9 @@ class PartitionServer:
                 return self._placed(left, right)
             if hosted is None or hosted.epoch != epoch or hosted.partition.state is not SERVING:
                 raise NotServing(f"{self._node} does not serve range {number} at epoch {epoch}")
-            at = None if left in self._refused else hosted.split_key(reason)
-            if at is None:
-                self._refused[left] = None  # the same command again must not be carried out after it was refused
+            at = None if left <= hosted.refused else hosted.split_key(reason)
+            if at is None:  # the same command again must not be carried out after it was refused; numbers grow
+                hosted.refused = max(left, hosted.refused)
                 raise NotSplittable(f"range {number} has no useful boundary")
             hosted.ready = False
             try:

@@ -123,6 +123,8 @@ def test_a_split_that_was_refused_is_refused_again_though_it_has_become_possible
         with pytest.raises(NotSplittable):
             command(world, "server-0", "split", by, *split)
         assert world.run(get(stamp, 5)) == 5
+        later = (entry.number, entry.epoch, "size", 9, 10, 99)
+        assert [placed.number for placed in command(world, "server-0", "split", by, *later)] == [9, 10]
 
 
 def test_a_write_that_comes_twice_is_carried_out_once_and_a_key_is_served_by_its_range_only() -> None:
