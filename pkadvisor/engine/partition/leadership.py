@@ -380,4 +380,22 @@ class Term:
         self._moment += 1
         for number in numbers:
             self._busy.pop(number, None)
-            self._freed[number] = self._moment
+            if number in self.store.routes.by_number:
+                self._freed[number] = self._moment
+            else:
+                self._freed.pop(number, None)
+
+    # ------------------------------------------------------------------------------------------ checks
+
+    def check(self) -> None:
+        """Asserts that nothing is kept of ranges that are gone, and that a split or merge is one server's matter."""
+        self.store.check()
+        self.balancer.check()
+        by_number = self.store.routes.by_number
+        kept = by_number.keys() | self._busy.keys()  # what a change took away is busy until its task ends
+        assert self._freed.keys() <= kept and self._shunned.keys() <= kept, "something is kept of a range that is gone"
+        assert all(moment <= self._moment for moment in self._freed.values()), "freed in the future"
+        assert all(moment <= self._moment for moment, _ in self._reports.values()), "reported in the future"
+        for change in self.store.routes.map.pending:
+            owners = {by_number[number].server for number in change.old}
+            assert len(owners) == 1, f"the ranges {change.old} are being changed, on {owners}"

@@ -22,7 +22,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import Answers, HostedRange
 from pkadvisor.engine.partition.judged import Judge
-from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
@@ -348,14 +348,21 @@ class PartitionServer:
             (hosted.number, hosted.epoch) for hosted in self._ranges.values() if hosted.partition.state is SERVING
         )
 
-    async def check(self) -> None:
-        """Each range under its number, none at an epoch that was given up; and each range's own check."""
+    def check_now(self, locks: LockService | None) -> None:
+        """At every instant: the lease, each range under its number, none at an epoch that was given up."""
+        self._lease.check(locks)
         self._answers.check()
+        self._commands.check()
+        for number, hosted in self._ranges.items():
+            assert hosted.number == number == hosted.partition.number, "a range under another's number"
+            assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
+            hosted.partition.metadata.check()
+
+    async def check(self) -> None:
+        """What takes reading: each range's own check."""
         for number, hosted in list(self._ranges.items()):
             if self._ranges.get(number) is not hosted:  # moved away while another one was checked
                 continue
-            assert hosted.number == number == hosted.partition.number, "a range under another's number"
-            assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.metadata.hold()  # not between a new root and what it names
