@@ -228,7 +228,10 @@ class PartitionServer:
         return hosted
 
     def _drop(self, hosted: HostedRange) -> None:
-        """Takes a range away that has failed, or of which there is a later epoch: this one never comes back."""
+        """Takes away a range that failed, was split or merged, or is to have a later epoch: it never comes back.
+
+        Least of all empty: the first load of a range makes it, and may arrive again at any time.
+        """
         del self._ranges[hosted.number]
         self._given_up[hosted.number] = max(hosted.epoch, self._given_up.get(hosted.number, 0))
 
@@ -310,7 +313,8 @@ class PartitionServer:
 
     def _replace(self, command: Command, old: tuple[int, ...], new: tuple[RangePartition, ...]) -> None:
         for number in old:
-            self._ranges.pop(number, None)
+            if number in self._ranges:
+                self._drop(self._ranges[number])
         for partition in new:
             self._host(command, partition)
 
