@@ -200,12 +200,16 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
     if found["audit"] is not None:
         audit = found["audit"]
+        wrong = (
+            f"{plural(audit['violations'], 'answer')} not permissible" if audit["violations"] else "every answer right"
+        )
         page.wrapped(
-            f"{plural(audit['requests'], 'request')} ({plural(audit['operations'], 'operation')}) run on the engine with "
-            f"{audit['rows']:,} rows: {plural(audit['violations'], 'answer')} that {'was' if audit['violations'] == 1 else 'were'} "
-            "not permissible",
-            "  ", "    ", "bad" if audit["violations"] else "",
-        )  # fmt: skip
+            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} carried out by the "
+            f"embedded engine on {audit['rows']:,} rows: {wrong}",
+            "  ",
+            "    ",
+            "bad" if audit["violations"] else "good",
+        )
     if design["limit"] is not None:
         limit = design["limit"]
         binds = f"; then {limit['binds']} binds" if limit["binds"] else ""
@@ -233,7 +237,8 @@ def _goals(page: Page, table: dict[str, Any]) -> None:
     for goal in table["goals"]:
         marks = ", ".join(f"{m['label']} {'met' if m['met'] else 'MISSED'}" for m in goal["designs"])
         most = f"{amount(goal['most'])} ms" if goal["unit"] == "ms" else percent(goal["most"])
-        page.wrapped(f"goal {goal['name']} <= {most}: {marks}", "", "  ")
+        of = f" of {goal['query']}" if goal["query"] else ""
+        page.wrapped(f"goal {goal['name']}{of} ≤ {most}: {marks}", "", "  ")
 
 
 __all__ = ["render_stress"]

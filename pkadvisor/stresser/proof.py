@@ -57,7 +57,9 @@ def proof_of(
         "holds": None,
     }
     if found.cause in NOT_ENFORCED:
-        out["sentence"] = f"breaks at {ratio(found.factor)} ({found.cause}): not to be proved here, {NOT_ENFORCED[found.cause]}"
+        out["sentence"] = (
+            f"breaks at {ratio(found.factor)} ({found.cause}): not to be proved here, {NOT_ENFORCED[found.cause]}"
+        )
         return out
     if found.factor <= 0:
         out["sentence"] = f"is above its limit whatever the rate ({found.cause})"
