@@ -342,7 +342,8 @@ class Tree:
             assert self.high is None or (reader.high is not None and reader.high <= self.high)
             assert reader.checkpoint.sequence <= self.sequence
             source = CheckpointSource(reader, self.low, self.high, keep=False)
-            while (chunk := await source.next()) is not None:
-                for key, sequence in zip(chunk.keys[chunk.start :], chunk.sequences[chunk.start :], strict=True):
+            while (part := await source.next()) is not None:
+                rows, start, end = part
+                for key, sequence in zip(rows.keys[start:end], rows.sequences[start:end], strict=True):
                     assert sequence <= newest.setdefault(key, sequence), "an older checkpoint has a newer row"
         self.cache.check()
