@@ -57,7 +57,7 @@ def tier(row_bytes: int, fan_in: int, unit_bytes: int) -> int:
 async def combine(readers: Sequence[CheckpointReader], writer: CheckpointWriter, *, bottom: bool) -> None:
     """Adds the newest version of each row of the checkpoints (newest first) to a new one; foreign rows and, at the
     bottom, tombstones stay behind."""
-    walk = Walk([CheckpointSource(reader, b"", None, keep=False) for reader in readers])
+    walk = Walk([CheckpointSource(reader, reader.low, reader.high, keep=False) for reader in readers])
     while parts := await walk.next():
         keys, sequences, values = columns(parts)
         if bottom and any(rows.tombstones for rows, _, _ in parts):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pkadvisor.engine.lsm.walk import Source, Walk, merged
+from pkadvisor.engine.lsm.walk import Source, Walk, live
 
 
 class TreeCursor:
@@ -26,11 +26,9 @@ class TreeCursor:
             if not parts:
                 self.close()
                 break
-            rows = merged(parts)
-            if any([part[0].tombstones for part in parts]):
-                rows = [row for row in rows if row[2] is not None]
+            rows = live(parts)
             if rows:
-                return rows  # type: ignore[return-value]
+                return rows
         return []
 
     def close(self) -> None:

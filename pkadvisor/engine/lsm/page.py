@@ -39,7 +39,7 @@ class Page:
     """Rows in key order. Keys are objects; values lie as one run of bytes and are cut out when they are asked for, so
     that reading one row of a page does not cost all of its values."""
 
-    __slots__ = ("_deleted", "_ends", "_raw", "_start", "keys", "memory_bytes", "sequences")
+    __slots__ = ("_deleted", "_ends", "_raw", "_start", "keys", "memory_bytes", "sequences", "tombstones")
 
     def __init__(
         self, keys: list[bytes], sequences: list[int], ends: list[int], deleted: list[int], raw: bytes, start: int
@@ -47,12 +47,8 @@ class Page:
         """``ends``: 0, then where each value ends, counted from ``start`` in ``raw``; ``deleted``: tombstones."""
         self.keys, self.sequences = keys, sequences
         self._ends, self._deleted, self._raw, self._start = ends, deleted, raw, start
+        self.tombstones = len(deleted)
         self.memory_bytes = len(raw) + ENTRY_OVERHEAD * len(keys)
-
-    @property
-    def tombstones(self) -> int:
-        """How many rows are tombstones."""
-        return len(self._deleted)
 
     def value(self, row: int) -> bytes | None:
         """The value of a row; None is a tombstone."""

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Protocol, TypeAlias
 
 from pkadvisor.engine.lsm.checkpoint import CheckpointReader
 from pkadvisor.engine.lsm.memory_table import MemoryTable
+from pkadvisor.engine.lsm.page import IndexNode
 
+_KEY = itemgetter(0)
 MEMORY_ROWS = 32
 """Rows of a memory table in a block."""
 
@@ -23,10 +26,8 @@ class Rows(Protocol):
 
     keys: list[bytes]
     sequences: list[int]
-
-    @property
-    def tombstones(self) -> int:
-        """How many rows are tombstones, or at least whether any is."""
+    tombstones: int
+    """How many rows are tombstones."""
 
     def values(self, first: int, end: int) -> list[bytes | None]:
         """The values of rows ``first`` to before ``end``; None is a tombstone."""
@@ -37,10 +38,16 @@ Part: TypeAlias = tuple[Rows, int, int]
 
 
 class Source(Protocol):
-    """Rows of one table or checkpoint within bounds."""
+    """Rows of one table or checkpoint within bounds, and those of them at hand: all used up when ``at`` is ``end``."""
 
-    async def next(self) -> Part | None:
-        """The next rows, never none of them but at the end: None."""
+    rows: Rows
+    at: int
+    end: int
+    last: bytes
+    """The key before ``end``."""
+
+    async def fill(self) -> bool:
+        """Takes the next rows, at least one; False where there are none any more."""
 
 
 class MemoryRows:
@@ -60,16 +67,20 @@ class MemoryRows:
 class MemorySource:
     """What a snapshot at ``sequence`` sees of a memory table."""
 
-    __slots__ = ("_after", "_ended", "_from", "_high", "_sequence", "_table")
+    __slots__ = ("_after", "_ended", "_from", "_high", "_sequence", "_table", "at", "end", "last", "rows")
+
+    rows: Rows
 
     def __init__(self, table: MemoryTable, low: bytes, high: bytes | None, sequence: int) -> None:
         self._table, self._from, self._high, self._sequence = table, low, high, sequence
         self._after = self._ended = False
+        self.at = self.end = 0
+        self.last = b""
 
-    async def next(self) -> Part | None:
-        """The next rows."""
+    async def fill(self) -> bool:
+        """Takes the next rows."""
         if self._ended:
-            return None
+            return False
         keys, versions, goes_on = self._table.walk(
             self._from, self._high, self._sequence, MEMORY_ROWS, after=self._after
         )
@@ -78,112 +89,129 @@ class MemorySource:
         else:
             self._from, self._after = goes_on, True
         if not keys:
-            return None
-        rows = MemoryRows(keys, [version[0] for version in versions], [version[1] for version in versions])
-        return rows, 0, len(keys)
+            return False
+        self.rows = MemoryRows(keys, [version[0] for version in versions], [version[1] for version in versions])
+        self.at, self.end, self.last = 0, len(keys), keys[-1]
+        return True
 
 
 class CheckpointSource:
     """Rows of a checkpoint within bounds, page by page."""
 
-    __slots__ = ("_high", "_keep", "_low", "_page", "_reader")
+    __slots__ = ("_high", "_keep", "_low", "_node", "_number", "_reader", "_slot", "at", "end", "last", "rows")
+
+    rows: Rows
 
     def __init__(self, reader: CheckpointReader, low: bytes, high: bytes | None, *, keep: bool = True) -> None:
+        """Bounds within those of the reader. ``keep`` false: what is read does not displace what the cache holds."""
         self._reader, self._keep = reader, keep
-        self._low: bytes | None
-        self._low, self._high = reader.checkpoint.clipped(low, high)
-        self._page = -1
-
-    async def next(self) -> Part | None:
-        """The rows of the next page."""
-        reader, low, high = self._reader, self._low, self._high
-        if self._page < 0 and low is not None:
-            self._page = await reader.page_of(low)
-        while self._page < reader.root.pages:
-            page = await reader.page(self._page, keep=self._keep)
-            self._page += 1
-            keys = page.keys
-            start = 0 if low is None else bisect_left(keys, low)
-            end = len(keys)
-            if high is not None and keys[-1] >= high:
-                end = bisect_left(keys, high)
-                self._page = reader.root.pages
-            if start < end:
-                self._low = None
-                return page, start, end
-        return None
-
-
-class _Lane:
-    """A source, and the rows of it that are at hand: all are used up when ``at`` is ``end``."""
-
-    __slots__ = ("at", "end", "last", "rows", "source")
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.rows: Rows
+        self._low: bytes | None = low
+        self._high = high
+        self._node: IndexNode | None = None
+        self._number = self._slot = 0
         self.at = self.end = 0
         self.last = b""
 
     async def fill(self) -> bool:
-        """Takes the next rows; False where the source has ended."""
-        part = await self.source.next()
-        if part is None:
-            return False
-        self.rows, self.at, self.end = part
-        self.last = self.rows.keys[self.end - 1]
-        return True
+        """Takes the rows of the next page."""
+        reader, low, high = self._reader, self._low, self._high
+        while True:
+            node = self._node
+            if node is None:
+                if low is not None:
+                    self._number = reader.node_of(low)
+                if self._number >= reader.nodes:
+                    return False
+                self._node = node = reader.cached_node(self._number) or await reader.load_node(self._number)
+                self._slot = 0 if low is None else max(bisect_right(node.keys, low) - 1, 0)
+            slot = self._slot
+            place = node.places[slot]
+            page = reader.cached_page(place) or await reader.load_page(place, node.keys[slot], keep=self._keep)
+            self._slot = slot = slot + 1
+            if slot == len(node.places):
+                self._node, self._number = None, self._number + 1
+            keys = page.keys
+            start, end = 0, len(keys)
+            self.last = last = keys[-1]
+            if low is not None:
+                start = bisect_left(keys, low)
+                self._low = low = None
+            if high is not None and last >= high:
+                end = bisect_left(keys, high)
+                self._node, self._number = None, reader.nodes
+                self.last = keys[end - 1]
+            if start < end:
+                self.rows, self.at, self.end = page, start, end
+                return True
 
 
 class Walk:
     """Sources, newest first, as one; tombstones are among the rows."""
 
-    __slots__ = ("_lanes",)
+    __slots__ = ("_sources",)
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        self._lanes = [_Lane(source) for source in reversed(sources)]
+        self._sources = list(sources)
 
     async def next(self) -> list[Part]:
-        """The next rows, at least one: the parts of a round, oldest first, for ``merged`` or ``columns``; none of them
+        """The next rows, at least one: the parts of a round, newest first, for ``merged`` or ``columns``; none of them
         at the end. No key of a later round is before one of this."""
-        lanes = self._lanes
-        for lane in lanes:
-            if lane.at == lane.end and not await lane.fill():
-                self._lanes = [other for other in self._lanes if other is not lane]
-        lanes = self._lanes
-        if len(lanes) == 1:
-            (lane,) = lanes
-            start, lane.at = lane.at, lane.end
-            return [(lane.rows, start, lane.end)]
-        if not lanes:
-            return []
-        limit = min([lane.last for lane in lanes])
+        sources = self._sources
+        ended = False
+        for source in sources:
+            if source.at == source.end and not await source.fill():
+                ended = True
+        if ended:
+            sources = self._sources = [source for source in sources if source.at < source.end]
+        if len(sources) < 2:
+            if not sources:
+                return []
+            (source,) = sources
+            start, source.at = source.at, source.end
+            return [(source.rows, start, source.end)]
+        limit = min([source.last for source in sources])
         parts: list[Part] = []
-        for lane in lanes:
-            start = lane.at
-            end = lane.end if lane.last == limit else bisect_right(lane.rows.keys, limit, start, lane.end)
+        for source in sources:
+            start, rows = source.at, source.rows
+            end = source.end if source.last == limit else bisect_right(rows.keys, limit, start, source.end)
             if end > start:
-                parts.append((lane.rows, start, end))
-                lane.at = end
+                parts.append((rows, start, end))
+                source.at = end
         return parts
-
-
-def merged(parts: Sequence[Part]) -> list[tuple[bytes, int, bytes | None]]:
-    """The rows of a round (key, sequence number, value), the newest version of each."""
-    if len(parts) == 1:
-        ((rows, start, end),) = parts
-        return list(zip(rows.keys[start:end], rows.sequences[start:end], rows.values(start, end), strict=True))
-    found: dict[bytes, tuple[bytes, int, bytes | None]] = {}
-    for rows, start, end in parts:
-        keys = rows.keys[start:end]
-        found.update(zip(keys, zip(keys, rows.sequences[start:end], rows.values(start, end)), strict=True))
-    return [found[key] for key in sorted(found)]
 
 
 def columns(parts: Sequence[Part]) -> tuple[list[bytes], list[int], list[bytes | None]]:
     """The rows of a round as keys, sequence numbers and values, the newest version of each."""
+    rows, start, end = parts[0]
     if len(parts) == 1:
-        ((rows, start, end),) = parts
         return rows.keys[start:end], rows.sequences[start:end], rows.values(start, end)
     keys, sequences, values = zip(*merged(parts), strict=True)
     return list(keys), list(sequences), list(values)
+
+
+def merged(parts: Sequence[Part]) -> list[tuple[bytes, int, bytes | None]]:
+    """The rows of a round (key, sequence number, value), the newest version of each."""
+    keys: list[bytes] = []
+    sequences: list[int] = []
+    values: list[bytes | None] = []
+    for rows, start, end in parts:
+        keys += rows.keys[start:end]
+        sequences += rows.sequences[start:end]
+        values += rows.values(start, end)
+    found = list(zip(keys, sequences, values, strict=True))
+    if len(parts) == 1:
+        return found
+    if len(set(keys)) < len(keys):
+        found = list(dict(zip(reversed(keys), reversed(found), strict=True)).values())
+    found.sort(key=_KEY)
+    return found
+
+
+def live(parts: Sequence[Part]) -> list[tuple[bytes, int, bytes]]:
+    """The rows of a round that are there; none where all of them are tombstones."""
+    found = merged(parts)
+    for rows, _, _ in parts:
+        if rows.tombstones:
+            found = [row for row in found if row[2] is not None]
+            break
+    return found  # type: ignore[return-value]
