@@ -70,7 +70,7 @@ def test_a_block_that_is_not_the_one_meant_is_refused() -> None:
     with pytest.raises(DataCorrupt, match="kind"):
         blocks.unpack_node(block, b"a")
     with pytest.raises(FormatError, match="P2"):
-        blocks.unpack_page(b"P2" + block[2:], b"a")
+        blocks.unpack_page(b"P3" + block[2:], b"a")
     for end in range(2, len(block)):
         with pytest.raises(DataCorrupt):
             blocks.unpack_page(block[:end], b"a")
