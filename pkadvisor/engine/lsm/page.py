@@ -6,6 +6,9 @@ zstandard. The stream layer holds the checksum; here it is checked that a block 
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Callable
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,31 +28,55 @@ ENTRY_OVERHEAD = 140
 
 T = TypeVar("T")
 
+_HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()
-_decode_page = msgspec.msgpack.Decoder(tuple[int, list[bytes], list[int], list[bytes | None]])
+_decode_page = msgspec.msgpack.Decoder(tuple[int, list[bytes], list[int], list[int]])
+_decode_values = msgspec.msgpack.Decoder(list[bytes | None]).decode
+_decode_value: Callable[[bytes], bytes | None] = msgspec.msgpack.Decoder(bytes | None).decode
 _decode_node = msgspec.msgpack.Decoder(tuple[list[bytes], list[tuple[int, int, int]]])
 _compress = zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=False).compress
 _decompress = zstandard.ZstdDecompressor().decompress
 
 
 class Page:
-    """Rows in key order, as columns; a value None is a tombstone."""
+    """Rows in key order, as columns. Values lie packed until a walk asks for some, and then all are decoded, at less
+    than half of what cutting out each would cost; reading one row of a page does not cost all of its values."""
 
-    __slots__ = ("_values", "keys", "memory_bytes", "sequences", "tombstones")
+    __slots__ = ("_ends", "_raw", "_start", "_values", "keys", "memory_bytes", "sequences", "tombstones")
 
     def __init__(
-        self, keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int, raw_bytes: int
+        self, keys: list[bytes], sequences: list[int], ends: list[int], tombstones: int, raw: bytes, start: int
     ) -> None:
-        self.keys, self.sequences, self._values, self.tombstones = keys, sequences, values, tombstones
-        self.memory_bytes = raw_bytes + ENTRY_OVERHEAD * len(keys)
+        """``ends``: where the first value begins, then where each ends, counted from ``start`` in ``raw``."""
+        self.keys, self.sequences, self.tombstones = keys, sequences, tombstones
+        self._ends, self._raw, self._start = ends, raw, start
+        self._values: list[bytes | None] | None = None
+        self.memory_bytes = len(raw) + ENTRY_OVERHEAD * len(keys)
 
     def value(self, row: int) -> bytes | None:
-        """The value of a row; None is a tombstone."""
-        return self._values[row]
+        """The value of a row; None is a tombstone. DataCorrupt."""
+        if self._values is not None:
+            return self._values[row]
+        start, ends = self._start, self._ends
+        try:
+            return _decode_value(self._raw[start + ends[row] : start + ends[row + 1]])
+        except msgspec.DecodeError as error:
+            raise DataCorrupt(f"a value cannot be decoded: {error}") from error
 
     def values(self, first: int, end: int) -> list[bytes | None]:
-        """The values of rows ``first`` to before ``end``."""
+        """The values of rows ``first`` to before ``end``. DataCorrupt."""
+        if self._values is None:
+            self._values, self._raw = self._unpacked(), b""
         return self._values[first:end]
+
+    def _unpacked(self) -> list[bytes | None]:
+        try:
+            found = _decode_values(memoryview(self._raw)[self._start :])
+        except msgspec.DecodeError as error:
+            raise DataCorrupt(f"the values of a page cannot be decoded: {error}") from error
+        if len(found) != len(self.keys):
+            raise DataCorrupt("a page has not as many values as keys")
+        return found
 
 
 class IndexNode:
@@ -93,23 +120,32 @@ def unpack(kind: bytes, block: bytes, decoder: msgspec.msgpack.Decoder[T]) -> T:
 
 
 def pack_page(keys: list[bytes], sequences: list[int], values: list[bytes | None], tombstones: int) -> bytes:
-    """A page as a block: how many tombstones, then the columns. Decoded as one: a value that is cut out by itself costs
-    more than twice as much."""
-    return pack(PAGE, (tombstones, keys, sequences, values))
+    """A page as a block: length of the head, head (tombstones, keys, sequence numbers, ends of values), values."""
+    packed = _encoder.encode(values)
+    widths = [1 if value is None else len(value) + _width(len(value)) for value in values]
+    ends = list(accumulate(widths, initial=len(packed) - sum(widths)))  # from where the values begin
+    head = _encoder.encode((tombstones, keys, sequences, ends))
+    return pack_bytes(PAGE, b"".join((_HEAD.pack(len(head)), head, packed)))
+
+
+def _width(length: int) -> int:
+    """How many bytes msgpack puts before so many."""
+    return 2 if length < 1 << 8 else 3 if length < 1 << 16 else 5
 
 
 def unpack_page(block: bytes, first: bytes) -> Page:
     """The page of a block; DataCorrupt where it does not begin with the key that the index says."""
     raw = unpack_bytes(PAGE, block)
     try:
-        tombstones, keys, sequences, values = _decode_page.decode(raw)
-    except msgspec.DecodeError as error:
+        start = _HEAD.size + _HEAD.unpack_from(raw)[0]
+        tombstones, keys, sequences, ends = _decode_page.decode(memoryview(raw)[_HEAD.size : start])
+    except (msgspec.DecodeError, struct.error) as error:
         raise DataCorrupt(f"a page cannot be decoded: {error}") from error
     if not keys or keys[0] != first:
         raise DataCorrupt(f"a page begins with {keys[:1]!r}, the index says {first!r}")
-    if not len(keys) == len(sequences) == len(values):
-        raise DataCorrupt("the columns of a page differ in length")
-    return Page(keys, sequences, values, tombstones, len(raw))
+    if not len(keys) == len(sequences) == len(ends) - 1 or start + ends[-1] != len(raw):
+        raise DataCorrupt("the head of a page does not fit its values")
+    return Page(keys, sequences, ends, tombstones, raw, start)
 
 
 def pack_node(keys: list[bytes], places: list[Place]) -> bytes:
