@@ -29,6 +29,7 @@ ENTRY_OVERHEAD = 140
 T = TypeVar("T")
 
 _HEAD = struct.Struct("<I")
+_ARRAY_HEAD = struct.Struct(">BI")  # of an array of msgpack
 _encoder = msgspec.msgpack.Encoder()
 _decode_page = msgspec.msgpack.Decoder(tuple[int, list[bytes], list[int], list[int]])
 _decode_values = msgspec.msgpack.Decoder(list[bytes | None]).decode
@@ -39,10 +40,12 @@ _decompress = zstandard.ZstdDecompressor().decompress
 
 
 class Page:
-    """Rows in key order, as columns. Values lie packed until a walk asks for some, and then all are decoded, at less
-    than half of what cutting out each would cost; reading one row of a page does not cost all of its values."""
+    """Rows in key order, as columns. Values lie packed until they are asked for.
 
-    __slots__ = ("_ends", "_raw", "_start", "_values", "keys", "memory_bytes", "sequences", "tombstones")
+    So reading one row does not cost all values; many are decoded at half of what cutting out each would cost.
+    """
+
+    __slots__ = ("_ends", "_raw", "_start", "keys", "memory_bytes", "sequences", "tombstones")
 
     def __init__(
         self, keys: list[bytes], sequences: list[int], ends: list[int], tombstones: int, raw: bytes, start: int
@@ -50,13 +53,10 @@ class Page:
         """``ends``: where the first value begins, then where each ends, counted from ``start`` in ``raw``."""
         self.keys, self.sequences, self.tombstones = keys, sequences, tombstones
         self._ends, self._raw, self._start = ends, raw, start
-        self._values: list[bytes | None] | None = None
         self.memory_bytes = len(raw) + ENTRY_OVERHEAD * len(keys)
 
     def value(self, row: int) -> bytes | None:
         """The value of a row; None is a tombstone. DataCorrupt."""
-        if self._values is not None:
-            return self._values[row]
         start, ends = self._start, self._ends
         try:
             return _decode_value(self._raw[start + ends[row] : start + ends[row + 1]])
@@ -65,18 +65,12 @@ class Page:
 
     def values(self, first: int, end: int) -> list[bytes | None]:
         """The values of rows ``first`` to before ``end``. DataCorrupt."""
-        if self._values is None:
-            self._values, self._raw = self._unpacked(), b""
-        return self._values[first:end]
-
-    def _unpacked(self) -> list[bytes | None]:
+        start, ends = self._start, self._ends
+        packed = memoryview(self._raw)[start + ends[first] : start + ends[end]]
         try:
-            found = _decode_values(memoryview(self._raw)[self._start :])
+            return _decode_values(b"".join((_ARRAY_HEAD.pack(0xDD, end - first), packed)))
         except msgspec.DecodeError as error:
-            raise DataCorrupt(f"the values of a page cannot be decoded: {error}") from error
-        if len(found) != len(self.keys):
-            raise DataCorrupt("a page has not as many values as keys")
-        return found
+            raise DataCorrupt(f"values of a page cannot be decoded: {error}") from error
 
 
 class IndexNode:

@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 
 from pkadvisor.engine.lsm.checkpoint import CheckpointReader
 from pkadvisor.engine.lsm.memory_table import MemoryTable
-from pkadvisor.engine.lsm.page import IndexNode
+from pkadvisor.engine.lsm.page import IndexNode, Page
 
 _KEY = itemgetter(0)
 MEMORY_ROWS = 32
@@ -62,6 +62,24 @@ class MemoryRows:
     def values(self, first: int, end: int) -> list[bytes | None]:
         """The values of rows ``first`` to before ``end``."""
         return self._values[first:end]
+
+
+class PageRows:
+    """Rows of a page from ``first`` to before ``end``; their values are decoded once, when the first is asked for."""
+
+    __slots__ = ("_end", "_first", "_page", "_values", "keys", "sequences", "tombstones")
+
+    def __init__(self, page: Page, first: int, end: int) -> None:
+        self.keys, self.sequences, self.tombstones = page.keys, page.sequences, page.tombstones
+        self._page, self._first, self._end = page, first, end
+        self._values: list[bytes | None] = []
+
+    def values(self, first: int, end: int) -> list[bytes | None]:
+        """The values of rows ``first`` to before ``end``."""
+        start = self._first
+        if not self._values:
+            self._values = self._page.values(start, self._end)
+        return self._values[first - start : end - start]
 
 
 class MemorySource:
@@ -141,7 +159,7 @@ class CheckpointSource:
                 self._node, self._number = None, reader.nodes
                 self.last = keys[end - 1]
             if start < end:
-                self.rows, self.at, self.end = page, start, end
+                self.rows, self.at, self.end = PageRows(page, start, end), start, end
                 return True
 
 
