@@ -104,14 +104,9 @@ class ExtentNode(ExtentSealing):
         if len(replica.replicas) == 1:
             await self._store(replica, data)
             return
-        answers = await self._world.gather(
-            [
-                self._store(replica, data),
-                *[self._replicate(node, replica.extent, offset, data) for node in replica.replicas[1:]],
-            ],
-            self.name,
-        )
-        for answer in answers:
+        parts = [self._store(replica, data)]
+        parts += [self._replicate(node, replica.extent, offset, data) for node in replica.replicas[1:]]
+        for answer in await self._world.gather(parts, self.name):
             if answer is not None:
                 replica.closed = replica.closed or "an append failed"
                 if isinstance(answer, (DiskFull, ExtentSealed)):
@@ -125,7 +120,8 @@ class ExtentNode(ExtentSealing):
     async def replicate(self, extent: int, offset: int, data: bytes) -> None:
         """Takes an append that the primary has placed; durable on return. ReplicaFailed where bytes before it lack."""
         replica = self._replica(extent)
-        replica.require_open()
+        if replica.frozen or replica.closed:
+            replica.require_open()
         if offset > replica.length:
             raise ReplicaFailed(f"extent {extent}: {offset} is beyond its end {replica.length}")
         if offset < replica.length:

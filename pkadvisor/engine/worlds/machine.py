@@ -107,7 +107,7 @@ class Machine(Scheduler):
 
     def turn(self) -> None:
         """Runs what is ready and what is due; who passes its turn goes on in the next one."""
-        if self._beside:
+        if self._beside and not self._ended_beside.empty():
             self._hear(0)
         now_ns = self.now_ns()
         self._run_ready()
@@ -154,8 +154,8 @@ class Machine(Scheduler):
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
         """Begins one after the other; those that wait go on beside each other."""
         results: list[T | EngineError] = []
-        waiting: dict[int, Task[T]] = {}
-        for number, coroutine in enumerate(coroutines):
+        waiting: dict[int, Task[T]] | None = None
+        for coroutine in coroutines:
             try:
                 waited_for = coroutine.send(None)
             except StopIteration as stop:
@@ -163,12 +163,16 @@ class Machine(Scheduler):
             except EngineError as error:
                 results.append(error)
             except BaseException:
-                for later in coroutines[number + 1 :]:
+                for later in coroutines[len(results) + 1 :]:
                     later.close()
                 raise
             else:
-                waiting[number] = self._go_on(coroutine, waited_for, node)
+                if waiting is None:
+                    waiting = {}
+                waiting[len(results)] = self._go_on(coroutine, waited_for, node)
                 results.append(EngineError("not yet ended"))
+        if waiting is None:
+            return results
         for number, task in waiting.items():
             try:
                 results[number] = await task

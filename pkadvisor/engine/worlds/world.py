@@ -77,6 +77,9 @@ class File(Protocol):
     async def sync(self) -> None:
         """Returns when everything appended before is durable."""
 
+    async def write_through(self, data: bytes) -> int:
+        """``append``, then ``sync``, in one call."""
+
     async def read(self, offset: int, length: int) -> bytes:
         """The bytes there, fewer at the end of the file. ReadFailed on a device error."""
 
