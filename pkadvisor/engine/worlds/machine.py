@@ -102,7 +102,9 @@ class Machine(Scheduler):
                 self._hear(None if due is None else max(0, due - self.now_ns()) / 1e9)
                 continue
             assert due is not None, "nothing will ever happen again, and the task still waits"
-            time.sleep(max(0, due - self.now_ns()) / 1e9)
+            wait_ns = due - self.now_ns()
+            if wait_ns > 0:  # a sleep of no time gives the processor away
+                time.sleep(wait_ns / 1e9)
         return task.result()
 
     def turn(self) -> None:
@@ -116,6 +118,10 @@ class Machine(Scheduler):
             self._run_ready()
         if self.unhandled:
             raise self.unhandled.pop(0)
+
+    def others_ready(self) -> bool:
+        """Whether tasks are ready; without syncs none of them would run before a write has ended."""
+        return bool(self._ready)
 
     def beside(self, work: Callable[[], None]) -> Future[None]:
         """Does what takes time in a thread, while tasks run; the future is done, in a turn, when that has ended."""

@@ -130,6 +130,9 @@ class World(Protocol):
     async def pass_turn(self) -> None:
         """Lets every task run that is ready now, then goes on."""
 
+    def others_ready(self) -> bool:
+        """Whether tasks are ready and could not run meanwhile, as calls do not wait. False where calls wait."""
+
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
         """Runs all beside each other; for each its value, or the EngineError it raised. Other errors are raised."""
 
