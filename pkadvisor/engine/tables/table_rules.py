@@ -209,7 +209,7 @@ def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
         return 0
     size = plan.fixed_bytes + 2 * units
     if plan.binaries is not None:
-        length = sum(map(len, compress(values, plan.binaries)))
+        length = len(values[0]) if len(values) == 1 else sum(map(len, compress(values, plan.binaries)))
         if length > PUBLISHED.value_bytes:
             return 0
         size += length
