@@ -5,7 +5,8 @@ records, whose checksum is the stream layer's. Every change of an entity group i
 there as a whole or not at all (SOSP 2011, 5.4.1). A record larger than a block goes as pieces in one atomic append.
 
 Group commit: one append is under way at a time. Whoever comes meanwhile queues; when the append is durable its records
-are applied in order, and the first in the queue leads the next append, with all that fit.
+are applied in order, and the first in the queue leads the next append, with all that fit. Where an append takes no time
+that others could use, as on files without syncs, the leader first lets those go on that are ready: they may be writers.
 
     nobody leads ──append──► one append under way ──durable, nobody waits──► nobody leads
                                  │      ▲ durable: the first that waits leads
@@ -32,7 +33,7 @@ from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertai
 from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import DataCorrupt, EngineError
+from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, World
 
 WRITE, OWNER = 0, 1  # kinds: changes of rows; "from here on only this epoch or later ones write"
 
@@ -91,7 +92,14 @@ class CommitLog:
     """The open end of a log: gives out sequence numbers, appends, applies what is durable."""
 
     def __init__(
-        self, streams: Streams, name: str, epoch: int, options: EngineOptions, sequence: int, apply: Apply
+        self,
+        streams: Streams,
+        name: str,
+        epoch: int,
+        options: EngineOptions,
+        sequence: int,
+        apply: Apply,
+        world: World | None = None,
     ) -> None:
         self.given = sequence
         """The last sequence number given out."""
@@ -104,6 +112,7 @@ class CommitLog:
         """Bytes appended and replayed so far."""
         self.appends = 0
         self._streams, self._name, self._epoch, self._apply = streams, name, epoch, apply
+        self._world = world
         self._records_max = min(options.group_commit_records, _RECORDS_PER_BLOCK_MAX)
         self._block_bytes = options.block_bytes_max - _BLOCK_MARGIN_BYTES
         self._queue: deque[_Waiting] = deque()
@@ -120,7 +129,11 @@ class CommitLog:
         sequence = self.given + 1
         block = _encode(((self._epoch, sequence, self.given, WRITE, changes),))
         self.given = sequence
-        if not self._led:
+        world = self._world
+        if not self._led and world is not None and world.others_ready():
+            self._led = True
+            await self._gather(world, _Waiting(sequence, changes, block[1:], Future()))
+        elif not self._led:
             self._led = True
             if len(block) <= self._block_bytes:  # the short way of one record in one block
                 try:
@@ -140,10 +153,11 @@ class CommitLog:
             else:
                 self._led = False
             return sequence
-        turn: Future[bool] = Future()
-        self._queue.append(_Waiting(sequence, changes, block[1:], turn))
-        if not await turn:
-            return sequence
+        else:
+            turn: Future[bool] = Future()
+            self._queue.append(_Waiting(sequence, changes, block[1:], turn))
+            if not await turn:
+                return sequence
         group = self._take()
         assert group[0].sequence == sequence, "the first of the queue leads its own group"
         await self._carry([each.data for each in group], [(each.sequence, each.changes) for each in group], group[1:])
@@ -151,6 +165,14 @@ class CommitLog:
         for each in group[1:]:
             each.leads.resolve(False)
         return sequence
+
+    async def _gather(self, world: World, leader: _Waiting) -> None:
+        """Lets others join who are ready. RangeReadOnly where the range was closed meanwhile: nothing is logged."""
+        self._queue.append(leader)
+        await world.pass_turn()
+        if self.failed is not None:
+            self._fail(self.failed, ())
+            raise RangeReadOnly(f"{self._name}: the log has failed: {self.failed}")
 
     def _take(self) -> list[_Waiting]:
         """The records of the next append: the first in the queue, and those behind it that fit in its block."""

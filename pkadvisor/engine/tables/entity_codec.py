@@ -111,13 +111,8 @@ def etag(ticks: int, sequence: int) -> str:
     The number is the sequence number of the change. The Timestamp alone could come again when an entity is deleted and
     inserted anew within one tick, or by a server whose clock is behind (invariant T4). Clients take an ETag for opaque.
     """
-    return f'{_stamp(ticks)}{sequence}"'
-
-
-@lru_cache(maxsize=4096)
-def _stamp(ticks: int) -> str:
     seconds, fraction = divmod(ticks, TICKS_PER_SECOND)
-    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',"
+    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',{sequence}\""
 
 
 @lru_cache(maxsize=1024)

@@ -179,7 +179,7 @@ class _Plan(NamedTuple):
     types: tuple[EdmType, ...]
     kinds: tuple[type, ...]
     fixed_bytes: int
-    texts: tuple[bool, ...]
+    texts: tuple[bool, ...] | None
     binaries: tuple[bool, ...] | None
     ranges: tuple[tuple[int, int, int], ...]
     guids: tuple[int, ...]
@@ -201,13 +201,13 @@ def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
     types, values = zip(*properties.values(), strict=True)
     if types != plan.types or plan.kinds != tuple(map(type, values)):
         return 0
-    joined = "".join((*key, *compress(values, plan.texts)))
+    joined = key[0] + key[1] if plan.texts is None else "".join((*key, *compress(values, plan.texts)))
     units = len(joined)
     if not joined.isascii() or 2 * units > PUBLISHED.value_bytes:
         return 0
     size = plan.fixed_bytes + 2 * units
     if plan.binaries is not None:
-        length = sum(map(len, compress(values, plan.binaries)))
+        length = len(values[0]) if len(values) == 1 else sum(map(len, compress(values, plan.binaries)))
         if length > PUBLISHED.value_bytes:
             return 0
         size += length
@@ -235,7 +235,7 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         ENTITY_BYTES
         + sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
         + sum(STORED_BYTES[edm] for edm in types),
-        tuple(edm is EdmType.STRING for edm in types),
+        tuple(edm is EdmType.STRING for edm in types) if EdmType.STRING in types else None,
         tuple(edm is EdmType.BINARY for edm in types) if EdmType.BINARY in types else None,
         tuple((place, *_RANGES[edm]) for place, edm in enumerate(types) if edm in _RANGES),
         tuple(place for place, edm in enumerate(types) if edm is EdmType.GUID),

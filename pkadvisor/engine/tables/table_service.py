@@ -89,6 +89,8 @@ class TableService:
         500 OperationTimedOut and InternalError: a write may have been carried out. 503 ServerBusy: it was not.
         """
         try:
+            if type(operation) in _KINDS:
+                return await self._write((operation,), 204)  # type: ignore[arg-type]
             return await self._execute(operation)
         except TableError as error:
             return _refused(error.status, error.code, error.index)
@@ -111,8 +113,6 @@ class TableService:
 
     async def _execute(self, operation: Operation) -> Outcome:
         match operation:
-            case Insert() | Update() | Merge() | InsertOrReplace() | InsertOrMerge() | Delete():
-                return await self._write((operation,), 204)
             case Get():
                 return await self._get(operation)
             case Query():
@@ -125,13 +125,19 @@ class TableService:
                 return _outcome(await self.tables.delete(operation.table), 204)
             case ListTables():
                 return await self._list_tables(operation)
+            case _:
+                return await self._write((operation,), 204)
 
     # ------------------------------------------------------------------------------------------------ writes
 
     async def _write(self, writes: Sequence[Write], status: int) -> Outcome:
         table = writes[0].table
-        self.tables.check_name(table)
-        prefix = row_keys.table_prefix(self._account, table)
+        known = self.tables.known(table)
+        if known is None:
+            self.tables.check_name(table)
+            prefix = row_keys.table_prefix(self._account, table)
+        else:
+            prefix = known[1]
         group = status == 202
         rows: list[RowWrite] = []
         partition_key, partition = None, b""
@@ -144,7 +150,8 @@ class TableService:
                 raise
             if key.partition_key is not partition_key:
                 partition_key = key.partition_key
-                partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
+                part = partition_key.encode() if partition_key.isascii() else row_keys.encode_part(partition_key)
+                partition = b"%b%b\0" % (prefix, part)
             row_key = key.row_key
             part = row_key.encode() if row_key.isascii() else row_keys.encode_part(row_key)
             rows.append(RowWrite(kind, partition + part, body, if_match))
@@ -152,12 +159,13 @@ class TableService:
                 size_bytes += body.size_bytes
         if group and size_bytes > self._limits.group_bytes:
             raise TableError(413, "RequestBodyTooLarge")
-        try:
-            generation, _ = await self.tables.find(table)
-        except TableError as error:
-            error.index = 0 if group else None  # the first write is the first to miss its table
-            raise
-        request = WriteRequest(generation, tuple(rows), next(self._ids))
+        if known is None:
+            try:
+                known = await self.tables.find(table)
+            except TableError as error:
+                error.index = 0 if group else None  # the first write is the first to miss its table
+                raise
+        request = WriteRequest(known[0], tuple(rows), next(self._ids))
         answer = await self._router.send(rows[0].key, request)
         if not answer.ok:
             self.tables.doubt(table, answer)
@@ -167,11 +175,11 @@ class TableService:
     def _checked(self, write: Write) -> tuple[WriteKind, Key, Body | None, str]:
         kind = _KINDS[type(write)]
         limits = self._limits
-        if isinstance(write, Delete):
-            key, body = write.key, None
+        if kind is _DELETE:
+            key, body = write.key, None  # type: ignore[union-attr]
             check_key(key, limits)
         else:
-            entity = write.entity
+            entity = write.entity  # type: ignore[union-attr]
             key = entity.key
             check_key(key, limits)
             body = checked_body(entity, limits)
@@ -277,6 +285,7 @@ class TableService:
         return () if "*" in select else select
 
 
+_DELETE = WriteKind.DELETE
 _UNCONDITIONAL = (WriteKind.INSERT, WriteKind.INSERT_OR_REPLACE, WriteKind.INSERT_OR_MERGE)
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,
