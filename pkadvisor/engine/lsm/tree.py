@@ -236,12 +236,11 @@ class Tree:
             keys = list(table.keys())
             for start in range(0, len(keys), CHECKPOINT_ROWS):
                 part = keys[start : start + CHECKPOINT_ROWS]
-                versions = [table.rows[key] for key in part]
-                if bottom:
-                    alive = [i for i, version in enumerate(versions) if version[1] is not None]
-                    if len(alive) < len(part):
-                        part, versions = [part[i] for i in alive], [versions[i] for i in alive]
-                await writer.add(part, [version[0] for version in versions], [version[1] for version in versions])
+                sequences, values = map(list, zip(*map(table.rows.__getitem__, part), strict=True))
+                if bottom and None in values:
+                    alive = [i for i, value in enumerate(values) if value is not None]
+                    part, sequences, values = ([column[i] for i in alive] for column in (part, sequences, values))
+                await writer.add(part, sequences, values)
             return await self._finish(writer, table.sequence)
         finally:
             self._writers.remove(writer)

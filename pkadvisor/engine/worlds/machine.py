@@ -102,7 +102,9 @@ class Machine(Scheduler):
                 self._hear(None if due is None else max(0, due - self.now_ns()) / 1e9)
                 continue
             assert due is not None, "nothing will ever happen again, and the task still waits"
-            time.sleep(max(0, due - self.now_ns()) / 1e9)
+            wait_ns = due - self.now_ns()
+            if wait_ns > 0:
+                time.sleep(wait_ns / 1e9)
         return task.result()
 
     def turn(self) -> None:
