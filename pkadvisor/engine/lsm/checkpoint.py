@@ -122,6 +122,11 @@ class CheckpointReader:
         """Says of ``bloom.digest(key)`` whether the row may be here."""
         return self._filter.maybe
 
+    def overlaps(self, low: bytes, high: bytes) -> bool:
+        """Whether rows from ``low`` to ``high``, both included, may be here by their order alone."""
+        keys = self._node_keys
+        return bool(keys) and keys[0] <= high and low <= self.root.last_key
+
     async def find(self, key: bytes, hashed: int) -> Version | None:
         """The row's version here; ``hashed`` is ``bloom.digest(key)``."""
         if not self._filter.maybe(hashed) or key < self.low or (self.high is not None and key >= self.high):

@@ -125,7 +125,8 @@ class Tree:
     async def get_all(self, keys: Sequence[bytes]) -> list[Row | None]:
         """The row of each key, of keys that nobody changes before the call ends.
 
-        A key that is neither in memory nor in any Bloom filter costs no step of its own.
+        A key that is neither in memory nor in any Bloom filter costs no step of its own, and no filter is asked of a
+        checkpoint whose keys all lie before or behind.
         """
         found: list[Version | None] = list(map(self._active.rows.get, keys))
         lacking = [i for i, row in enumerate(found) if row is None]
@@ -133,10 +134,14 @@ class Tree:
             for i in lacking:
                 found[i] = table.rows.get(keys[i])
             lacking = [i for i in lacking if found[i] is None]
-        hashes = [digest(keys[i]) for i in lacking]
         maybe: dict[int, None] = {}
-        for reader in self._readers:
-            maybe.update(dict.fromkeys(compress(lacking, map(reader.maybe, hashes))))
+        if lacking:
+            absent = [keys[i] for i in lacking]
+            low, high = min(absent), max(absent)
+            hashes = list(map(digest, absent))
+            for reader in self._readers:
+                if reader.overlaps(low, high):
+                    maybe.update(dict.fromkeys(compress(lacking, map(reader.maybe, hashes))))
         for i in maybe:
             found[i] = await self._find(keys[i])
         return [None if row is None or row[1] is None else row for row in found]  # type: ignore[misc]
