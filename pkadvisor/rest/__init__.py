@@ -1,0 +1,1 @@
+"""The wire protocol of table storage: clients of a real endpoint."""

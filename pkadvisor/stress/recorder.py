@@ -1,0 +1,165 @@
+"""What one attempt after the other amounts to: counts by class, timelines, heat, the hottest PartitionKey."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress.measures import (
+    Sample,
+    band_edges,
+    entities_read,
+    entities_written,
+    examined,
+    heat_step,
+    offered_milli,
+    seconds,
+)
+from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.stamp_map import WindowCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.limits import Limits
+    from pkadvisor.stress.scripts import KeySpace, Step
+
+    Ints = NDArray[np.int64]
+
+
+class Recorder:
+    """The counts of a run that goes on. Timelines grow with it; moments never go back by more than they like."""
+
+    def __init__(self, classes: Sequence[str], space: KeySpace, limits: Limits, duration_ns: int) -> None:
+        self.counts = [ClassCounts() for _ in classes]
+        self.ranks = len(space.keys)
+        self._classes, self._limits, self._duration_ns = tuple(classes), limits, duration_ns
+        self._samples = [Sample() for _ in classes]
+        self._offered: dict[int, int] = {}
+        self._accepted: dict[int, int] = {}
+        self._throttled: dict[int, int] = {}
+        self._by_rank: dict[int, dict[int, int]] = {}
+        """Offered milli-entities by PartitionKey and second."""
+        self._by_low: dict[tuple[int, int], int] = {}
+        """The same by column of the heat map and rank that routes."""
+        self._column_ns = heat_step(duration_ns) * WINDOW_NS
+        self.window = WindowTally()
+
+    def attempt(self, class_number: int, step: Step, at_ns: int, number: int, answer: tuple[int, Bound, int]) -> None:
+        """Counts an attempt on the range ``number``; its answer is (status, what turned it away, latency in ns)."""
+        status, bound, latency_ns = answer
+        counts, second = self.counts[class_number], at_ns // WINDOW_NS
+        counts.attempts += 1
+        _add(self._offered, second, 1)
+        weight = offered_milli(step, self._limits)
+        cell = (at_ns // self._column_ns, step.low)
+        self._by_low[cell] = self._by_low.get(cell, 0) + weight
+        if step.partition >= 0:
+            _add(self._by_rank.setdefault(step.partition, {}), second, weight)
+        self.window.attempt(step, number, status, latency_ns)
+        if status == 503:
+            counts.throttled[bound] = counts.throttled.get(bound, 0) + 1
+            _add(self._throttled, second, 1)
+        elif status == 500:
+            counts.timed_out += 1
+        else:
+            counts.accepted += 1
+            counts.pages += step.kind == Kind.PAGE
+            counts.entities_read += entities_read(step)
+            if status == 412:
+                counts.conflicts += 1
+            else:
+                counts.entities_written += entities_written(step)
+            _add(self._accepted, second, 1)
+
+    def served(self, class_number: int, request: int, latency_ns: int) -> None:
+        """A request of which every stage was accepted."""
+        counts = self.counts[class_number]
+        counts.served += 1
+        counts.latency_ns_sum += latency_ns
+        self._samples[class_number].add(request, latency_ns)
+
+    def result(self, events: Sequence[MapEvent], complete: bool = True) -> RunResult:
+        """The run as it is now."""
+        import numpy as np
+
+        for counts, sample in zip(self.counts, self._samples, strict=True):
+            counts.latencies_ns = sample.values()
+        length = max(seconds(self._duration_ns), max(self._offered, default=-1) + 1)
+        hottest = min(self._by_rank, key=lambda rank: (-sum(self._by_rank[rank].values()), rank), default=-1)
+        edges = band_edges(self.ranks)
+        columns = -(-length * WINDOW_NS // self._column_ns)
+        heat = np.zeros((columns, len(edges) - 1), dtype=np.int64)
+        for (column, low), weight in self._by_low.items():
+            heat[column, int(np.searchsorted(edges, low, side="right")) - 1] += weight
+        line = _timelines(length, self._offered, self._accepted, self._throttled, self._by_rank.get(hottest, {}))
+        return RunResult(
+            duration_ns=self._duration_ns,
+            classes=dict(zip(self._classes, self.counts, strict=True)),
+            offered=line[0],
+            accepted=line[1],
+            throttled=line[2],
+            hottest=hottest,
+            hottest_milli=line[3],
+            bands=edges,
+            heat=heat,
+            events=tuple(events),
+            complete=complete,
+        )
+
+
+class WindowTally:
+    """What a map is told at its next change: counted as a partition server counts (``hosted_range``)."""
+
+    __slots__ = ("bytes_moved", "examined", "latency_ns", "requests", "throttled")
+
+    def __init__(self) -> None:
+        self.requests: dict[int, int] = {}
+        self.throttled: dict[int, int] = {}
+        self.examined: dict[int, int] = {}
+        self.bytes_moved: dict[int, int] = {}
+        self.latency_ns: dict[int, int] = {}
+
+    def attempt(self, step: Step, number: int, status: int, latency_ns: int) -> None:
+        """Counts an attempt. What came too late moved nothing: its answer is empty."""
+        _add(self.requests, step.low, 1)
+        if status == 503:
+            _add(self.throttled, step.low, 1)
+            return
+        _add(self.latency_ns, number, latency_ns)
+        if status != 500:
+            _add(self.examined, step.low, examined(step))
+            _add(self.bytes_moved, step.low, step.bytes_moved)
+
+    def take(self, size: int) -> WindowCounts:
+        """The counts since the last time, for a key space of so many ranks."""
+        import numpy as np
+
+        def taken(counted: dict[int, int]) -> Ints:
+            array = np.zeros(size, dtype=np.int64)
+            array[list(counted)] = list(counted.values())
+            counted.clear()
+            return array
+
+        latency_ns, self.latency_ns = self.latency_ns, {}
+        return WindowCounts(
+            taken(self.requests), taken(self.throttled), taken(self.examined), taken(self.bytes_moved), latency_ns
+        )
+
+
+def _add(counted: dict[int, int], key: int, amount: int) -> None:
+    counted[key] = counted.get(key, 0) + amount
+
+
+def _timelines(length: int, *counted: dict[int, int]) -> list[Ints]:
+    import numpy as np
+
+    lines = [np.zeros(length, dtype=np.int64) for _ in counted]
+    for line, values in zip(lines, counted, strict=True):
+        for second, amount in values.items():
+            line[second] = amount
+    return lines
