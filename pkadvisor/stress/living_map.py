@@ -25,6 +25,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.stress.faults import ServerDown
 from pkadvisor.stress.rank_traffic import HostedRanks, halving_rank
 from pkadvisor.stress.run_result import MapEvent
+from pkadvisor.stress.scripts import KeySpace
 from pkadvisor.stress.stamp_map import FixedMap, MapRange, WindowCounts
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ FOR_EVER_NS = 1 << 61
 
 
 class LivingMap:
-    """The map of a run, as a manager keeps it. ``servers`` are names; ``sizes`` are bytes by rank (none: no rows).
+    """The map of a run, as a manager keeps it. ``servers`` are names; ``row_bytes`` what a row weighs.
 
     Without ``ranges`` the table is new: one range on the first server. Of a move, ``MapEvent.before_ppm`` is the share
     of the server that gave the range up; of everything else, that of what was there before. UsageError: a fault names
@@ -50,26 +51,27 @@ class LivingMap:
 
     def __init__(
         self,
-        size: int,
+        space: KeySpace,
+        ranges: Sequence[MapRange],
         servers: Sequence[str],
         options: EngineOptions | None = None,
-        *,
-        ranges: Sequence[MapRange] = (),
-        sizes: Ints | None = None,
         faults: Sequence[ServerDown] = (),
+        *,
+        row_bytes: int = 0,
         policy: Callable[[EngineOptions], Policy] = Balancer,
     ) -> None:
         import numpy as np
 
         self._options = options = options or EngineOptions()
-        self._size, self._servers = size, sorted(servers)
+        self._size = size = len(space.keys)
+        self._servers = sorted(servers)
         assert size and servers and len(set(servers)) == len(servers), "keys, and servers that differ"
         for fault in faults:
             if fault.server and fault.server not in servers:
                 known = f"{self._servers[0]} … {self._servers[-1]}" if len(servers) > 1 else self._servers[0]
                 raise UsageError(f"there is no server {fault.server!r}", where="--fault", fix=f"there are: {known}")
         self._policy = policy(options)
-        self._sizes: Ints = np.zeros(size, dtype=np.int64) if sizes is None else sizes
+        self._sizes: Ints = space.rows * row_bytes
         self._window = [np.zeros(size, dtype=np.int64) for _ in range(4)]
         self._down: dict[str, int | None] = {}
         """Servers that are down, and when each comes back."""

@@ -19,7 +19,7 @@ SERVERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A service level, at most ``most``: ``p50``, ``p99``, ``p99.9`` in ms, or the shares ``throttled`` and ``lost``."""
+    """A service level, at most ``most``: ``p50``, ``p99``, ``p99.9`` in ms; shares: ``throttled``, ``lost``."""
 
     name: str
     most: float

@@ -91,6 +91,17 @@ def test_hyper_exponential_gaps_have_the_stated_variation(ca2: float) -> None:
     assert gaps.var() / gaps.mean() ** 2 == pytest.approx(ca2, rel=0.06)
 
 
+def test_hyper_exponential_bursts_are_as_likely_at_the_start_as_later() -> None:
+    counts = np.array([len(arrivals(Steps.flat(2.0), Hyper(20.0), seed, 1)) for seed in range(2500)])
+    assert abs(counts.mean() - 2.0) <= 4 * counts.std(ddof=1) / math.sqrt(len(counts))
+
+
+def test_classes_with_the_same_parameters_do_not_ask_for_the_same_ones_in_turn() -> None:
+    whole = all_of(WorkloadLoad((part("a", 50.0, 100), part("b", 50.0, 100)), 20 * SECOND_NS, 1))
+    one, two = (whole.instances[whole.classes == number][:500] for number in (0, 1))
+    assert (one == two).mean() < 0.1
+
+
 def test_poisson_counts_and_gaps_vary_as_they_should() -> None:
     at = arrivals(Steps.flat(200.0), Poisson(), 5, 1000)
     counts = np.bincount(at // SECOND_NS, minlength=1000)

@@ -17,6 +17,7 @@ from pkadvisor.stress.living_map import LivingMap
 from pkadvisor.stress.loop import run_loop
 from pkadvisor.stress.rank_traffic import RankTraffic, halving_rank
 from pkadvisor.stress.run_result import MapEvent, RunResult
+from pkadvisor.stress.scripts import KeySpace
 from pkadvisor.stress.stamp_map import MapRange, WindowCounts
 from tests.stress.small import (
     NEVER_AGAIN,
@@ -127,7 +128,7 @@ def test_a_split_a_move_and_a_merge_tell_capacity_what_the_engine_tells_it() -> 
     steady = dict.fromkeys(range(10), 10)
     policy = Scripted([], [], [], [], [Split(1, "load")], [Move(3, "b")], [Merge(2, 3)])
     capacity = Capacity(TIGHT)
-    living = LivingMap(10, ["a", "b"], QUICK, policy=policy)
+    living = LivingMap(space(10), (), ["a", "b"], QUICK, policy=policy)
     events: list[MapEvent] = []
     for second in range(1, 5):
         assert living.advance(second * SECOND, counts(10, steady), capacity) == []
@@ -158,7 +159,7 @@ def test_the_metrics_of_a_window_are_those_of_the_engine() -> None:
     """By hand, 2 s: 300 requests of which 30 refused; 900 examined, 6,000 B, 27 s spent on 270 answers."""
     policy = Scripted()
     quick = options(evaluate_ns=2 * SECOND)
-    living = LivingMap(3, ["a"], quick, policy=policy, sizes=np.array([5, 6, 7]))
+    living = LivingMap(space(3, rows=6), (), ["a"], quick, policy=policy, row_bytes=2)
     asked = WindowCounts(
         np.array([100, 100, 100]),
         np.array([10, 20, 0]),
@@ -177,7 +178,7 @@ def test_the_metrics_of_a_window_are_those_of_the_engine() -> None:
         cpu_ppm=(270 * 50_000 + 900 * 2_000) * 1_000_000 // (2 * SECOND),
         bytes_per_s=3000,
         latency_ns=SECOND // 10,
-        size_bytes=18,
+        size_bytes=36,
         splittable=False,
     )
     living.advance(4 * SECOND, counts(3, {}), Capacity(TIGHT))
@@ -186,7 +187,7 @@ def test_the_metrics_of_a_window_are_those_of_the_engine() -> None:
 
 def test_a_range_that_is_too_large_is_split_where_its_bytes_are_halved() -> None:
     small = options(evaluate_ns=SECOND, sustain_ns=SECOND, split_bytes=100)
-    living = LivingMap(4, ["a"], small, sizes=np.array([10, 80, 80, 10]))
+    living = LivingMap(KeySpace("t", space(4).keys, np.array([1, 8, 8, 1])), (), ["a"], small, row_bytes=10)
     (event,) = living.advance(SECOND, counts(4, {}), Capacity(TIGHT))
     assert [each[:2] for each in event.ranges] == [(0, 2), (2, 4)]
 
@@ -232,7 +233,7 @@ def test_faults_that_nobody_can_mean(text: str, what: str) -> None:
 
 def test_a_fault_of_a_server_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="no server 'x'"):
-        LivingMap(2, ["a", "b"], faults=[ServerDown(1, server="x")])
+        LivingMap(space(2), (), ["a", "b"], faults=[ServerDown(1, server="x")])
 
 
 def down(living: LivingMap, until_ns: int, capacity: Capacity) -> list[MapEvent]:
@@ -249,7 +250,7 @@ HALVES = (MapRange(1, 0, 2, "a"), MapRange(2, 2, 4, "b"))
 def test_the_ranges_of_a_lost_server_go_to_others_when_its_lease_is_over() -> None:
     """Renewed at 21 s, over at 33.5 s, seen with the heartbeat of 36 s: away from 22 s for 14 s."""
     capacity = Capacity(TIGHT)
-    living = LivingMap(4, ["a", "b"], options(), ranges=HALVES, faults=[ServerDown(22 * SECOND)])
+    living = LivingMap(space(4), HALVES, ["a", "b"], options(), faults=[ServerDown(22 * SECOND)])
     events = down(living, 50 * SECOND, capacity)
     assert [(e.at_ns // SECOND, e.kind, e.server, e.away_ns // SECOND) for e in events] == [
         (22, "server lost", "b", 14),
@@ -260,7 +261,7 @@ def test_the_ranges_of_a_lost_server_go_to_others_when_its_lease_is_over() -> No
 
 
 def test_requests_to_a_lost_server_wait_for_its_ranges_and_most_are_turned_away() -> None:
-    living = LivingMap(4, ["a", "b"], options(), ranges=HALVES, faults=[ServerDown(22 * SECOND, server="b")])
+    living = LivingMap(space(4), HALVES, ["a", "b"], options(), faults=[ServerDown(22 * SECOND, server="b")])
     requests = [(at * SECOND // 2, 0, rank) for at in range(100) for rank in (0, 3)]
     scripts = one_class(space(4), [script([write(i)]) for i in range(4)])
     found = run_loop(Listed(requests, 50 * SECOND), scripts, Capacity(TIGHT), living, NEVER_AGAIN)
@@ -271,7 +272,7 @@ def test_requests_to_a_lost_server_wait_for_its_ranges_and_most_are_turned_away(
 
 
 def test_a_server_that_is_back_before_its_lease_is_over_keeps_its_ranges() -> None:
-    living = LivingMap(4, ["a", "b"], options(), ranges=HALVES, faults=[parse_fault("server-down:b@22s+3s")])
+    living = LivingMap(space(4), HALVES, ["a", "b"], options(), faults=[parse_fault("server-down:b@22s+3s")])
     events = down(living, 50 * SECOND, Capacity(TIGHT))
     assert [(e.at_ns // SECOND, e.kind, e.server, e.away_ns // SECOND) for e in events] == [
         (22, "server lost", "b", 5),
@@ -282,7 +283,7 @@ def test_a_server_that_is_back_before_its_lease_is_over_keeps_its_ranges() -> No
 
 def test_the_only_server_takes_everything_with_it_until_it_is_back() -> None:
     capacity = Capacity(TIGHT)
-    living = LivingMap(4, ["a"], options(), faults=[ServerDown(22 * SECOND, 100 * SECOND)])
+    living = LivingMap(space(4), (), ["a"], options(), faults=[ServerDown(22 * SECOND, 100 * SECOND)])
     events = down(living, 99 * SECOND, capacity)
     assert [e.kind for e in events] == ["server lost"]
     place = Place("stress", "a", 1, 0)
@@ -294,7 +295,7 @@ def test_the_only_server_takes_everything_with_it_until_it_is_back() -> None:
 
 
 def test_without_any_server_for_ever_everything_is_turned_away() -> None:
-    living = LivingMap(4, ["a"], options(), faults=[ServerDown(2 * SECOND)])
+    living = LivingMap(space(4), (), ["a"], options(), faults=[ServerDown(2 * SECOND)])
     requests = [(at * SECOND, 0, 0) for at in range(60)]
     scripts = one_class(space(4), [script([write(0)])])
     found = run_loop(Listed(requests, 60 * SECOND), scripts, Capacity(TIGHT), living, NEVER_AGAIN)
@@ -324,7 +325,7 @@ def test_a_cold_table_warms_up_and_then_takes_what_one_range_could_not() -> None
     """600/s of 100 keys against 200/s of a range: first a third is served, in the end all."""
     dice = np.random.default_rng(2)
     load = poisson(600, 40, dice.integers(0, 100, 24_000))
-    living = LivingMap(100, ["a", "b", "c"], QUICK)
+    living = LivingMap(space(100), (), ["a", "b", "c"], QUICK)
     found = run_writes(load, 100, living)
     assert found.accepted[1:4].sum() == pytest.approx(600, rel=0.02), "a range takes its target"
     assert found.throttled[-5:].sum() == 0
@@ -341,11 +342,11 @@ def test_an_append_only_key_gains_nothing_from_splits() -> None:
     A manager that would split nevertheless, at every pass, wins nothing: all that comes comes after the last split.
     """
     load = poisson(600, 40, np.arange(24_000) // 100)
-    living = LivingMap(240, ["a", "b", "c"], QUICK)
+    living = LivingMap(space(240), (), ["a", "b", "c"], QUICK)
     found = run_writes(load, 240, living)
     assert not found.events
     assert found.accepted[1:-1].mean() == pytest.approx(200, rel=0.02)
-    eager = LivingMap(240, ["a", "b", "c"], replace(QUICK, sustain_ns=0))
+    eager = LivingMap(space(240), (), ["a", "b", "c"], replace(QUICK, sustain_ns=0))
     split = run_writes(load, 240, eager)
     assert len(eager.ranges) > 10
     assert split.accepted[1:-1].mean() == pytest.approx(200, rel=0.04)

@@ -98,6 +98,16 @@ def test_a_thin_sample_is_scaled_up_to_the_requests_of_the_log(factor: float) ->
     assert requests(ReplayLoad.from_log(bench, thin, [READS], factor=factor, seed=5)) == found
 
 
+def test_requests_that_were_not_sampled_come_before_the_next_one_that_was() -> None:
+    at = np.cumsum(np.arange(1, 401, dtype=np.int64) ** 2)
+    load = ReplayLoad((ReplayClass("a", at, np.zeros(400, dtype=np.int64), 1, 3.0),), int(at[-1]) + 400**2)
+    found = np.array([moment for moment, _, _ in requests(load)])
+    row = np.searchsorted(at, found, side="right") - 1
+    assert np.bincount(row).tolist() == [3] * 400
+    # Two of three lie anywhere between, so half of those in the later half.
+    assert np.mean(found - at[row] > np.append(np.diff(at), 400**2)[row] / 2) == pytest.approx(1 / 3, abs=0.06)
+
+
 def test_requests_that_were_not_sampled_look_like_their_neighbours() -> None:
     size = 3000
     at = np.arange(size, dtype=np.int64) * SECOND_NS // 10
