@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from struct import Struct as Layout
 from typing import TypeAlias
 
@@ -80,12 +80,14 @@ def blocks_of(records: Sequence[bytes], sequence: int, block_bytes: int) -> list
     ]
 
 
-@dataclass(slots=True)
-class _Waiting:
-    sequence: int
-    changes: Sequence[Change]
-    data: bytes
-    leads: Future[bool]
+class _Waiting(Future[bool]):
+    """A record that waits for the append under way: then it leads the next one (true), or was in it (false)."""
+
+    __slots__ = ("changes", "data", "sequence")
+
+    def __init__(self, sequence: int, changes: Sequence[Change], data: bytes) -> None:
+        super().__init__()
+        self.sequence, self.changes, self.data = sequence, changes, data
 
 
 class CommitLog:
@@ -132,7 +134,7 @@ class CommitLog:
         world = self._world
         if not self._led and world is not None and world.others_ready():
             self._led = True
-            await self._gather(world, _Waiting(sequence, changes, block[1:], Future()))
+            await self._gather(world, _Waiting(sequence, changes, block[1:]))
         elif not self._led:
             self._led = True
             if len(block) <= self._block_bytes:  # the short way of one record in one block
@@ -147,23 +149,23 @@ class CommitLog:
                 self.appends += 1
                 self.bytes += location.length
             else:
-                await self._carry([block[1:]], [(sequence, changes)])
+                await self._carry([_Waiting(sequence, changes, block[1:])])
             if self._queue:
                 self._pass_lead()
             else:
                 self._led = False
             return sequence
         else:
-            turn: Future[bool] = Future()
-            self._queue.append(_Waiting(sequence, changes, block[1:], turn))
+            turn = _Waiting(sequence, changes, block[1:])
+            self._queue.append(turn)
             if not await turn:
                 return sequence
         group = self._take()
         assert group[0].sequence == sequence, "the first of the queue leads its own group"
-        await self._carry([each.data for each in group], [(each.sequence, each.changes) for each in group], group[1:])
+        await self._carry(group)
         self._pass_lead()
         for each in group[1:]:
-            each.leads.resolve(False)
+            each.resolve(False)
         return sequence
 
     async def _gather(self, world: World, leader: _Waiting) -> None:
@@ -177,44 +179,45 @@ class CommitLog:
     def _take(self) -> list[_Waiting]:
         """The records of the next append: the first in the queue, and those behind it that fit in its block."""
         queue, room = self._queue, self._block_bytes - 3
-        group = [queue.popleft()]
-        room -= len(group[0].data)
-        while queue and len(group) < self._records_max and len(queue[0].data) <= room:
-            group.append(queue.popleft())
-            room -= len(group[-1].data)
-        return group
+        count = 0
+        for each in islice(queue, self._records_max):
+            room -= len(each.data)
+            if room < 0 and count:
+                break
+            count += 1
+        return [queue.popleft() for _ in range(count)]
 
-    async def _carry(
-        self, data: list[bytes], changes: list[tuple[int, Sequence[Change]]], others: Sequence[_Waiting] = ()
-    ) -> None:
-        blocks = blocks_of(data, changes[0][0], self._block_bytes)
+    async def _carry(self, group: list[_Waiting]) -> None:
+        """Appends the records of a group, of which the first leads, and applies them."""
+        blocks = blocks_of([each.data for each in group], group[0].sequence, self._block_bytes)
         try:
             locations = await self._streams.append(self._name, blocks, self._epoch)
         except EngineError as error:
-            self._fail(error, others)
+            self._fail(error, group[1:])
             raise WriteUncertain(f"{self._name}: {error}") from error
         self.appends += 1
         for location in locations:
             self.bytes += location.length
-        for sequence, change in changes:
-            assert sequence == self.applied + 1, "records are applied in the order of their numbers"
-            self._apply(sequence, change)
-            self.applied = sequence
+        apply, applied = self._apply, self.applied
+        for each in group:
+            assert each.sequence == applied + 1, "records are applied in the order of their numbers"
+            apply(each.sequence, each.changes)
+            self.applied = applied = each.sequence
         self.last = locations[0]
 
     def _pass_lead(self) -> None:
         if self._queue:
-            self._queue[0].leads.resolve(True)
+            self._queue[0].resolve(True)
         else:
             self._led = False
 
     def _fail(self, error: EngineError, others: Sequence[_Waiting]) -> None:
         self.failed = error
         for each in others:
-            each.leads.fail(WriteUncertain(f"{self._name}: {error}"))
+            each.fail(WriteUncertain(f"{self._name}: {error}"))
         queue, self._queue = self._queue, deque()
         for each in queue:
-            each.leads.fail(RangeReadOnly(f"{self._name}: the log has failed: {error}"))
+            each.fail(RangeReadOnly(f"{self._name}: the log has failed: {error}"))
 
     def fail(self, error: EngineError) -> None:
         """Takes no more records."""

@@ -91,7 +91,7 @@ MESSAGES = {
 _TABLE_NAME = re.compile("[A-Za-z][A-Za-z0-9]{2,62}")
 _FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f/\\\\#?]")
 _ETAG = re.compile(r'W/"[^"]*"')
-_GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
 _names: dict[str, int] = {}  # names found good, with the bytes of a property apart from its value
@@ -173,7 +173,7 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     return Body(*encode_properties(properties), size)
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What to check of properties whose names and types were found good before."""
 
     types: tuple[EdmType, ...]
@@ -185,9 +185,14 @@ class _Plan(NamedTuple):
     guids: tuple[int, ...]
 
 
-_plans: dict[tuple[str, ...], _Plan] = {}
+_plans: dict[tuple[str, ...], Plan] = {}
 _PLANS_KEPT = 1_000
 _PLAN_NAMES_MAX = 64
+
+
+def plan_of(names: tuple[str, ...]) -> Plan | None:
+    """What to check of properties of these names; None where they were not seen yet."""
+    return _plans.get(names)
 
 
 def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
@@ -215,7 +220,7 @@ def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
         if not low <= values[place] <= high:
             return 0
     for place in plan.guids:
-        if not _GUID.fullmatch(values[place]):
+        if not GUID.fullmatch(values[place]):
             return 0
     return size if size <= PUBLISHED.entity_bytes else 0
 
@@ -229,7 +234,7 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         return
     if len(_plans) >= _PLANS_KEPT:
         _plans.clear()
-    _plans[tuple(properties)] = _Plan(
+    _plans[tuple(properties)] = Plan(
         types,
         tuple(map(type, values)),
         ENTITY_BYTES
@@ -280,6 +285,6 @@ def _value_bytes(edm: EdmType, value: object, limits: TableLimits) -> int:
             return STORED_BYTES[edm]
     elif (kind is float and edm is EdmType.DOUBLE) or (kind is bool and edm is EdmType.BOOLEAN):
         return STORED_BYTES[edm]
-    if edm is EdmType.GUID and isinstance(value, str) and _GUID.fullmatch(value):
+    if edm is EdmType.GUID and isinstance(value, str) and GUID.fullmatch(value):
         return STORED_BYTES[edm]
     raise TableError(400, "InvalidInput")
