@@ -165,6 +165,7 @@ def run_clients(
     are sent. A latency is what the client waits, for a thread included.
     """
     versions = EntityVersions(entity, at_once=at_once) if entity is not None else None
+    assert any(each.stages for epoch in scripts.epochs for of in epoch for each in of), "somebody sends something"
     course = Course(scripts, capacity, stamp_map, policy, duration_ns, nominal=False, versions=versions, trace=trace)
     crowd = _Crowd(clients, seed, duration_ns)
     sent = 0
@@ -178,8 +179,11 @@ def run_clients(
             at_ns, client, since_ns = sending
             course.come_to(at_ns)
             flight = course.arrive(sent, at_ns, *picked)
-            flight.client, flight.latency_ns = client, at_ns - since_ns
             sent += 1
+            if flight is None:
+                crowd.answered(client, at_ns)
+            else:
+                flight.client, flight.latency_ns = client, at_ns - since_ns
         elif due_ns is not None:
             course.come_to(due_ns)
             ended = course.attempt()

@@ -43,7 +43,6 @@ class Flight:
     class_number: int
     instance: int
     script: Script
-    arrived_ns: int
     sent_ns: int
     client: int = -1
     pending: int = 0
@@ -97,14 +96,21 @@ class Course:
         """When the next attempt is judged; None where none is under way."""
         return self._due[0][0] if self._due else None
 
-    def arrive(self, number: int, at_ns: int, class_number: int, instance: int, sent_ns: int | None = None) -> Flight:
-        """A request arrives, and is sent then or at a later moment. The map must have come to ``at_ns``."""
-        self.recorder.counts[class_number].requests += 1
+    def arrive(self, number: int, at_ns: int, class_number: int, instance: int) -> Flight | None:
+        """A request arrives, and is sent. The map must have come to ``at_ns``.
+
+        None: it has nothing to send (others do it for it), and is served as it comes; nobody waited for it.
+        """
+        counts = self.recorder.counts[class_number]
+        counts.requests += 1
         whole = self._scripts.at(at_ns)[class_number][instance]
+        if not whole.stages:
+            counts.served += 1
+            return None
         script = self._cut.get(id(whole))
         if script is None:
             script = self._cut[id(whole)] = expanded(whole, self._sums, self._lows)
-        flight = Flight(number, class_number, instance, script, at_ns, at_ns if sent_ns is None else sent_ns)
+        flight = Flight(number, class_number, instance, script, at_ns)
         self._flights[number] = flight
         self._send(flight, 0, flight.sent_ns)
         return flight
