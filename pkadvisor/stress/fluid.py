@@ -1,8 +1,8 @@
 """A run without rows: open-loop traffic as arrays, window by window, with the integers of one attempt at a time.
 
 Virtual time is cut where something could act back on itself: at every change of the map, where keys with a period in
-them change, at whole seconds, and so often in a second that no answer of a window is followed by a retry in it. Inside a window the
-map stands still and nobody sends again, so all that could be sent is known at its start::
+them change, at whole seconds, and so often in a second that no answer is followed by a retry in the same window. Inside
+a window the map stands still and nobody sends again, so all that could be sent is known at its start::
 
     arrivals ──┐                                                         ┌─► served, lost
                ├─► attempts, each at its nominal moment ──► judged ──────┤
