@@ -124,6 +124,7 @@ class _Run:
         size = len(scripts.space.keys)
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
+        self._judge: Judge = fluid_numpy.judge
         self._take_map()
         options, slots = capacity.options, 1
         if policy.delay_ns_min is not None:
@@ -133,7 +134,6 @@ class _Run:
         watched = stamp_map.next_change_ns() is not None
         self._counts = Counts(scripts.classes, size, load.duration_ns, watched)
         self._events: list[MapEvent] = []
-        self._judge: Judge = fluid_numpy.judge
         self._accelerate = accelerate
         if accelerate:
             self._use_numba()

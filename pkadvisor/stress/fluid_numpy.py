@@ -388,8 +388,8 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
         servers, accounts, range_free, server_free, [NEVER] * window.owners, code, latency,
     )  # fmt: skip
     if ranks:
-        state.partitions[ranks] = np.array([partitions[place] for place in places], np.int64).reshape(-1, 2)
+        state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)
     for each, after in zip(buckets, levels, strict=True):
-        each[:] = np.array(after, np.int64).reshape(-1, 2)
+        each[:] = np.array(after, each.dtype).reshape(-1, 2)
     state.range_free[:], state.server_free[:] = range_free, server_free
     return np.array(code, np.int64), np.array(latency, np.int64)
