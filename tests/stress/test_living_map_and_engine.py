@@ -14,11 +14,17 @@ import numpy as np
 import pytest
 
 from pkadvisor.engine.capacity.capacity import Capacity
-from pkadvisor.engine.open_store import open_virtual
+from pkadvisor.engine.open_store import ACCOUNT, open_virtual
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import decode_key
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.stress.faults import parse_fault
 from pkadvisor.stress.living_map import LivingMap
 from pkadvisor.stress.loop import run_loop
+from pkadvisor.stress.run_result import MapEvent
+from pkadvisor.stress.stamp_map import MapRange, WindowCounts
+from pkadvisor.stress.warm import boundaries
 from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
 from tests.stress.test_living_map import QUICK, TIGHT, poisson
@@ -72,12 +78,12 @@ def test_a_cold_start_is_the_engines_cold_start(ranks: Callable[[np.random.Gener
     load = poisson(PER_S, 20, ranks(np.random.default_rng(4)), seed=4)
     refused, splits, lows, of_twin, twin_splits, twin_lows = both(load, 100)
     assert refused[0] == of_twin[0] > 0 and refused[1:4].tolist() == of_twin[1:4].tolist(), "one range, one bucket"
-    assert 5 <= min(len(lows), len(twin_lows)) and 4 * abs(len(lows) - len(twin_lows)) <= len(lows)
+    assert min(len(lows), len(twin_lows)) >= 5 and 4 * abs(len(lows) - len(twin_lows)) <= len(lows)
     for one, other in zip(splits[:3], twin_splits[:3], strict=True):
         assert abs(one - other) <= 2, "the first three within two passes"
     assert abs(splits[0] - twin_splits[0]) <= 1, "the first within a pass and a heartbeat"
     assert int(of_twin.sum()) == pytest.approx(int(refused.sum()), rel=0.1)
-    assert refused[-4:].sum() <= 0.02 * refused.sum() and of_twin[-4:].sum() <= 0.02 * of_twin.sum(), "warm"
+    assert refused[-4:].sum() <= 0.04 * refused.sum() and of_twin[-4:].sum() <= 0.04 * of_twin.sum(), "warm"
     asked = np.bincount([rank for _, _, rank in load.requests], minlength=100)
     halves = [asked[: found[1:][int(np.argmin(np.abs(np.array(found[1:]) - 50)))]].sum() for found in (lows, twin_lows)]
     assert abs(int(halves[0]) - int(halves[1])) <= asked.sum() / 8, "a sample of keys halves as well as their counts"
@@ -88,3 +94,35 @@ def test_neither_splits_keys_that_only_grow_and_both_refuse_the_same() -> None:
     refused, splits, lows, of_twin, twin_splits, twin_lows = both(load, 90)
     assert splits == twin_splits == [] and lows == twin_lows == [0]
     assert refused.tolist() == of_twin.tolist() and refused.sum() > 3000
+
+
+@pytest.mark.parametrize("fault", ["server-down:server-1@22s", "server-down:server-1@22s+4s"])
+def test_the_ranges_of_a_lost_server_are_away_as_long_as_the_engines_are(fault: str) -> None:
+    """Within a heartbeat at either end: lease and heartbeats of the engine do not begin at the same moment."""
+    options, down = EngineOptions(), parse_fault(fault)
+    began = (MapRange(1, 0, 5, "server-0"), MapRange(2, 5, 10, "server-1"))
+    living = LivingMap(space(10), began, NAMES[:2], options, [down])
+    events: list[MapEvent] = []
+    while living.next_change_ns() < 60 * SECOND:
+        nothing = np.zeros(10, dtype=np.int64)
+        counts = WindowCounts(nothing, nothing, nothing, nothing, {})
+        events += living.advance(living.next_change_ns(), counts, Capacity(TIGHT))
+    layout = Layout(servers=2, boundaries=boundaries(space(10), began, ACCOUNT))
+    with open_virtual(limits=TIGHT, options=options, layout=layout) as store:
+        world, stamp = store.world, store.stamp
+        assert isinstance(world, Simulator) and stamp is not None
+        start_ns = world.now_ns()
+        served_ns = 0
+        for at_ns in range(0, 60 * SECOND, SECOND // 10):
+            world.run_until(start_ns + at_ns)
+            if at_ns == down.at_ns:
+                world.crash("server-1")
+            if at_ns == down.back_ns:
+                world.start("server-1")
+            if at_ns > down.at_ns and not served_ns and stamp.settled():
+                served_ns = at_ns
+        found = stamp.map()
+        assert found is not None
+        assert [entry.server for entry in found.entries] == [each.server for each in living.ranges]
+    assert events[0].kind == "server lost"
+    assert abs(served_ns - down.at_ns - events[0].away_ns) <= 2 * options.heartbeat_ns
