@@ -19,8 +19,8 @@ from tests.simulate import planted_in_streams as streams
 from tests.simulate import planted_in_tables as tables
 from tests.simulate.run import Report, simulate
 
-FIXED = (*range(32), *range(33, 72))
-"""Seeds of which other tests say that they have no violation. In 32 two ranges find no server after the healing."""
+FIXED = (*range(72), 11864)
+"""Seeds of which other tests say that they have no violation. In 11864 a merge that nobody heard of was done twice."""
 SPARE = range(8)
 """A seed may show a mistake no longer when the engine changes: then one of these does, for most mistakes."""
 

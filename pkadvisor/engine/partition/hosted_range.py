@@ -86,6 +86,7 @@ class HostedRange:
     def __init__(self, world: World, node: str, options: EngineOptions, partition: RangePartition, now_ns: int) -> None:
         self.partition, self.number, self.epoch = partition, partition.number, partition.epoch
         self.ready = True
+        self.refused = 0  # the number of the latest split that was refused
         self._sample_every = options.traffic_sample_every
         self._chance = world.random(f"traffic/{node}")
         self._skip = 0

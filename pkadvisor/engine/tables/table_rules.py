@@ -8,7 +8,6 @@ docstring says which was taken and why.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
@@ -18,6 +17,7 @@ from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
 from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
+from pkadvisor.table.property_names import is_property_name
 from pkadvisor.table.store import Entity, Key, Property
 
 
@@ -91,8 +91,6 @@ MESSAGES = {
 _TABLE_NAME = re.compile("[A-Za-z][A-Za-z0-9]{2,62}")
 _FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f/\\\\#?]")
 _ETAG = re.compile(r'W/"[^"]*"')
-_NAME_BEGINS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Nl"))
-_NAME_GOES_ON = _NAME_BEGINS | {"Mn", "Mc", "Nd", "Pc", "Cf"}
 _GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
@@ -248,7 +246,7 @@ def _checked_name(name: str, limits: TableLimits) -> int:
     units = utf16_units(name)
     if units > limits.property_name_units:
         raise TableError(400, "PropertyNameTooLong")
-    if not _is_property_name(name):
+    if not is_property_name(name):
         raise TableError(400, "PropertyNameInvalid")
     if name in SYSTEM_PROPERTIES:
         raise TableError(400, "DuplicatePropertiesSpecified")
@@ -256,13 +254,6 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         _names.clear()
     _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
     return found
-
-
-def _is_property_name(name: str) -> bool:
-    """Whether a name follows the rules for C# identifiers (ECMA-334, 6.4.3), as property names must."""
-    if not name or not (name[0] == "_" or unicodedata.category(name[0]) in _NAME_BEGINS):
-        return False
-    return all(unicodedata.category(character) in _NAME_GOES_ON for character in name)
 
 
 _RANGES = {
