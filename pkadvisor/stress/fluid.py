@@ -1,7 +1,7 @@
 """A run without rows: open-loop traffic as arrays, window by window, with the integers of one attempt at a time.
 
 Virtual time is cut where something could act back on itself: at every change of the map, where keys with a period in
-them change, at whole seconds, and so often that no answer of a window is followed by a retry in it. Inside a window the
+them change, at whole seconds, and so often in a second that no answer of a window is followed by a retry in it. Inside a window the
 map stands still and nobody sends again, so all that could be sent is known at its start::
 
     arrivals ──┐                                                         ┌─► served, lost
@@ -125,12 +125,11 @@ class _Run:
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
         self._take_map()
-        options = capacity.options
-        self._window_ns = WINDOW_NS
+        options, slots = capacity.options, 1
         if policy.delay_ns_min is not None:
             shortest = policy.delay_ns_min + min(options.rejection_ns, options.operation_timeout_ns)
-            self._window_ns = max(1, min(WINDOW_NS, shortest))
-        self._calendar = Calendar(self._window_ns)
+            slots = -(-WINDOW_NS // max(1, min(WINDOW_NS, shortest)))
+        self._calendar = Calendar(slots)
         watched = stamp_map.next_change_ns() is not None
         self._counts = Counts(scripts.classes, size, load.duration_ns, watched)
         self._events: list[MapEvent] = []
@@ -152,11 +151,7 @@ class _Run:
             if due is None:
                 break
             epoch = bisect_right(self._scripts.ends_ns, due)
-            ends = [
-                due + self._window_ns,
-                (due // WINDOW_NS + 1) * WINDOW_NS,
-                *self._scripts.ends_ns[epoch : epoch + 1],
-            ]
+            ends = [self._calendar.slot_end(due), *self._scripts.ends_ns[epoch : epoch + 1]]
             end = min(ends if change is None else [*ends, change])
             self._window(due, end, epoch, arrivals.until(end))
             if self._accelerate is None and self._counts.requests_done > MANY_REQUESTS:

@@ -14,6 +14,7 @@ import numpy as np
 
 from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
+from pkadvisor.stress.run_result import WINDOW_NS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,34 +43,54 @@ def _begins(*keys: Ints) -> Ints:
 
 
 class Calendar:
-    """Flights by when they go on: a slot for each window length of virtual time."""
+    """Flights by when they go on. Every second has the same number of slots, of equal length to a ns."""
 
-    def __init__(self, slot_ns: int) -> None:
-        self._slot_ns = slot_ns
+    def __init__(self, slots: int) -> None:
+        self._per_second = slots
         self._slots: dict[int, list[tuple[Ints, Ints]]] = {}
         self._earliest: dict[int, int] = {}
 
+    def slot_end(self, at_ns: int) -> int:
+        """Where the slot that a moment lies in ends."""
+        second, rest = divmod(at_ns, WINDOW_NS)
+        slot = rest * self._per_second // WINDOW_NS
+        return second * WINDOW_NS - -(slot + 1) * WINDOW_NS // self._per_second
+
     def put(self, flights: Ints, attempts: Ints) -> None:
         """Takes flights with their attempts, of which each has one at least; attempts stand in the flights' order."""
-        if not len(flights):
+        count = len(flights)
+        if not count:
             return
-        begins = _begins(attempts[:, FLIGHT])
-        assert len(begins) == len(flights), "every flight has something before it"
-        first = np.minimum.reduceat(attempts[:, AT], begins)
-        slots = first // self._slot_ns
-        counts = np.diff(np.r_[begins, len(attempts)])
-        of_attempt = np.repeat(slots, counts)
-        for slot in np.unique(slots).tolist():
-            chosen = slots == slot
-            part, its = flights[chosen], attempts[of_attempt == slot]
-            its[:, FLIGHT] = np.repeat(np.arange(len(part)), counts[chosen])
-            self._slots.setdefault(slot, []).append((part, its))
-            earliest = int(first[chosen].min())
-            self._earliest[slot] = min(earliest, self._earliest.get(slot, earliest))
+        moments, places = attempts[:, AT], attempts[:, FLIGHT]
+        alone = len(attempts) == count
+        first = moments if alone else np.minimum.reduceat(moments, _begins(places))
+        seconds = first // WINDOW_NS
+        slots = seconds * self._per_second + (first - seconds * WINDOW_NS) * self._per_second // WINDOW_NS
+        order = np.argsort(slots, kind="stable")
+        slots, first = slots[order], first[order]
+        begins = _begins(slots)
+        ends = np.r_[begins[1:], count]
+        earliest = np.minimum.reduceat(first, begins).tolist()
+        flights = flights[order]
+        if alone:
+            attempts = attempts[order]
+            of = begins
+        else:
+            place = np.empty(count, np.int64)
+            place[order] = np.arange(count)
+            attempts[:, FLIGHT] = place[places]
+            attempts = attempts[np.argsort(attempts[:, FLIGHT], kind="stable")]
+            of = np.searchsorted(attempts[:, FLIGHT], begins)
+        stops = np.r_[of[1:], len(attempts)]
+        for i, slot in enumerate(slots[begins].tolist()):
+            its = attempts[of[i] : stops[i]]
+            its[:, FLIGHT] = np.arange(len(its)) if alone else its[:, FLIGHT] - begins[i]
+            self._slots.setdefault(slot, []).append((flights[begins[i] : ends[i]], its))
+            self._earliest[slot] = min(earliest[i], self._earliest.get(slot, earliest[i]))
 
     def next_ns(self) -> int | None:
         """When the next flight goes on."""
-        return min(self._earliest.values(), default=None)
+        return self._earliest[min(self._earliest)] if self._earliest else None
 
     def take(self, end_ns: int) -> tuple[Ints, Ints]:
         """Flights that go on before a moment, by request, and their attempts, by step."""
@@ -77,17 +98,23 @@ class Calendar:
         for slot in [slot for slot, at in self._earliest.items() if at < end_ns]:
             del self._earliest[slot]
             flights, attempts = _joined(self._slots.pop(slot))
-            first = np.minimum.reduceat(attempts[:, AT], _begins(attempts[:, FLIGHT]))
-            now = first < end_ns
-            if now.all():
+            if int(attempts[:, AT].max()) >= end_ns:
+                moments = attempts[:, AT]
+                first = np.minimum.reduceat(moments, _begins(attempts[:, FLIGHT]))
+                now = first < end_ns
+                found.append(_chosen(flights, attempts, now))
+                if not now.all():
+                    self.put(*_chosen(flights, attempts, ~now))
+            else:
                 found.append((flights, attempts))
-                continue
-            found.append(_chosen(flights, attempts, now))
-            self.put(*_chosen(flights, attempts, ~now))
         if not found:
             return NO_FLIGHTS, NO_ATTEMPTS
         flights, attempts = _joined(found)
         order = np.argsort(flights[:, REQUEST])
+        if len(flights) == len(attempts):
+            attempts = attempts[order]
+            attempts[:, FLIGHT] = np.arange(len(order))
+            return flights[order], attempts
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         attempts[:, FLIGHT] = place[attempts[:, FLIGHT]]
@@ -95,6 +122,8 @@ class Calendar:
 
 
 def _joined(parts: list[tuple[Ints, Ints]]) -> tuple[Ints, Ints]:
+    if len(parts) == 1:
+        return parts[0]
     flights = np.concatenate([part[0] for part in parts])
     attempts = np.concatenate([part[1] for part in parts])
     sizes = [len(part[0]) for part in parts]
@@ -152,6 +181,13 @@ def spread(table: Table, taken: tuple[Ints, Ints], requests: Ints, moments: Ints
     carried = len(flights)
     request = np.concatenate([flights[:, REQUEST], requests])
     scripts = np.concatenate([flights[:, SCRIPT], script])
+    if table.alone:
+        row = np.concatenate([attempts[:, ROW], table.first[script]])
+        at = np.concatenate([attempts[:, AT], moments])
+        tries = np.concatenate([attempts[:, TRY], np.ones(len(script), np.int64)])
+        done = np.full(len(request), -1, np.int64)
+        owner = np.arange(len(request), dtype=np.int64)
+        return Plan(request, scripts, flights, NO_ATTEMPTS, owner, row, at, tries, done, done, False)
     resume = np.full(len(request), -1, np.int64)
     resume_at = np.zeros(len(request), np.int64)
     fresh = np.arange(carried, len(request), dtype=np.int64)
@@ -185,8 +221,6 @@ def _stages(
     The stage that begins at row ``start`` is sent at ``moments``; the script ends at ``stop``.
     """
     starts = table.columns[column.STARTS]
-    if table.alone:
-        return owner, start, moments, np.ones(len(owner), np.int64)
     counts = stop - start
     spread = np.repeat(np.arange(len(owner)), counts)
     row = np.arange(len(spread), dtype=np.int64) + np.repeat(start - (counts.cumsum() - counts), counts)
@@ -225,6 +259,8 @@ def landed(
     if plan.in_order and not bad.any():
         return Landing(owner, latency, owner[:0], NO_FLIGHTS, NO_ATTEMPTS)
     failed = np.flatnonzero(bad)
+    if table.alone:
+        return _landed_alone(table, plan, code, latency, failed, delays)
     again = _retries(table, plan, code, latency, failed, delays)
 
     stage = table.columns[column.STAGE][row]
@@ -288,6 +324,33 @@ def landed(
     if len(cut):
         flights, attempts = _joined([(flights, attempts), _cut_off(table, plan, cut, before)])
     return Landing(served, before[served], lost, flights, attempts)
+
+
+def _landed_alone(
+    table: Table,
+    plan: Plan,
+    code: Ints,
+    latency: Ints,
+    failed: Ints,
+    delays: Callable[[Ints, Ints, Ints, Ints], Ints],
+) -> Landing:
+    """The same where every script is one step: attempts and requests are one to one."""
+    again = _retries(table, plan, code, latency, failed, delays)
+    served = np.flatnonzero(code == ACCEPTED)
+    whole = plan.at + latency
+    carried = plan.carried
+    whole[:carried] -= plan.flights[:, SENT]
+    whole[carried:] -= plan.at[carried:]
+    retried = failed[again >= 0]
+    flights = np.zeros((len(retried), 8), np.int64)
+    flights[:, REQUEST], flights[:, SCRIPT] = plan.request[retried], plan.script[retried]
+    flights[:, SENT] = plan.at[retried]
+    old = np.searchsorted(retried, carried)
+    flights[:old, SENT] = plan.flights[retried[:old], SENT]
+    attempts = np.empty((len(retried), 4), np.int64)
+    attempts[:, FLIGHT], attempts[:, ROW] = np.arange(len(retried)), plan.row[retried]
+    attempts[:, AT], attempts[:, TRY] = again[again >= 0], plan.tries[retried] + 1
+    return Landing(served, whole[served], failed[again < 0], flights, attempts)
 
 
 def _retries(

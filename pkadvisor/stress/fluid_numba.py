@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress.fluid_numpy import NEVER, Window, draw_indices
 from pkadvisor.stress.fluid_pass import sequential
+from pkadvisor.stress.fluid_table import WIDTH
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,9 +37,10 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     count = len(window.at)
     code, latency = np.empty(count, np.int64), np.empty(count, np.int64)
     kernel()(
-        window.at, window.row, window.owner, table.rows, state.range_of, state.server_of,
-        draw_indices(window.seed, window.ticket, count), table.trips, np.array(state.figures, np.int64),
-        state.partitions, state.ranges, state.bandwidths, state.servers, state.accounts, state.range_free,
+        window.at, window.row, window.owner, table.rows.reshape(-1), WIDTH, state.range_of, state.server_of,
+        draw_indices(window.seed, window.ticket, count), table.trips.reshape(-1), DRAWS,
+        np.array(state.figures, np.int64), state.partitions.reshape(-1), state.ranges.reshape(-1),
+        state.bandwidths.reshape(-1), state.servers.reshape(-1), state.accounts.reshape(-1), state.range_free,
         state.server_free, np.full(window.owners, NEVER, np.int64), code, latency,
     )  # fmt: skip
     return code, latency

@@ -372,21 +372,24 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """The same by ``sequential`` over lists: exact whatever happens in the window."""
     count = len(window.at)
     draws = draw_indices(window.seed, window.ticket, count).tolist()
-    rows = table.rows[window.row, : column.JUDGED].tolist()
+    rows = table.rows[window.row, : column.JUDGED].ravel().tolist()
     ranks = [rank for rank in np.unique(table.columns[column.PARTITION][window.row]).tolist() if rank >= 0]
-    partitions = dict(zip(ranks, state.partitions[ranks].tolist(), strict=True))
+    places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
+    partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))
     lows = np.unique(table.columns[column.LOW][window.row]).tolist()
     range_of = dict(zip(lows, state.range_of[lows].tolist(), strict=True))
-    ranges, bandwidths, servers = state.ranges.tolist(), state.bandwidths.tolist(), state.servers.tolist()
-    accounts, range_free, server_free = state.accounts.tolist(), state.range_free.tolist(), state.server_free.tolist()
+    buckets = (state.ranges, state.bandwidths, state.servers, state.accounts)
+    levels = [each.ravel().tolist() for each in buckets]
+    range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
     code, latency = [0] * count, [0] * count
     sequential(
-        window.at.tolist(), range(count), window.owner.tolist(), rows, range_of, state.server_of.tolist(), draws,
-        table.trips.tolist(), state.figures, partitions, ranges, bandwidths, servers, accounts, range_free,
+        window.at.tolist(), range(count), window.owner.tolist(), rows, column.JUDGED, range_of,
+        state.server_of.tolist(), draws, table.flat_trips, DRAWS, state.figures, partitions, *levels, range_free,
         server_free, [NEVER] * window.owners, code, latency,
     )  # fmt: skip
     if ranks:
-        state.partitions[ranks] = [partitions[rank] for rank in ranks]
-    state.ranges[:], state.bandwidths[:], state.servers[:], state.accounts[:] = ranges, bandwidths, servers, accounts
+        state.partitions[ranks] = np.array([partitions[place] for place in places], np.int64).reshape(-1, 2)
+    for each, after in zip(buckets, levels, strict=True):
+        each[:] = np.array(after, np.int64).reshape(-1, 2)
     state.range_free[:], state.server_free[:] = range_free, server_free
     return np.array(code, np.int64), np.array(latency, np.int64)

@@ -44,6 +44,7 @@ class Table:
         self._sums = row_sums(scripts.space)
         times = capacity.times
         self.trips: Ints = np.array([*times.unhindered[:2], times.next_page], np.int64)
+        self.flat_trips: list[int] = self.trips.ravel().tolist()
         self._plain: list[Script] = []
         """Scripts as they were recorded; number i of them is what ``current[i]`` stands for under the map."""
         self._base: list[Ints] = []

@@ -2,10 +2,10 @@
 
 usage: bench_stress.py [--rounds N] [--only PART …] [--requests N] [--hour-seconds N]
 
-The model: requests in a Poisson stream to PartitionKeys of Zipf popularity, spread over ranges; buckets of partition
-and range, a first-come queue for each range, retries after 0.8, 1.6 and 3.2 s ± 20 %. The hottest PartitionKey is asked
-for more than its target. simpy has a process for each request and nothing more; ours have bandwidth, server and account
-buckets, a second queue, latency draws and all counts besides. Figures are medians over rounds, ratios are medians of
+The model: requests in a Poisson stream to PartitionKeys of Zipf popularity, spread over ranges on servers; buckets of
+partition, range, server and account, first-come queues of server and range, the time until the answer, retries after
+0.8, 1.6 and 3.2 s ± 20 %. The hottest PartitionKey is asked for more than its target. simpy has a process for each
+request and counts refusals; ours have bandwidth buckets, latency draws and all figures of a run besides. Figures are medians over rounds, ratios are medians of
 ratios within a round, by the processor time of the process. Parts: ``peer`` (requests per second), ``growth`` (cost per
 request with 10^3 to 10^5 PartitionKeys, as an exponent), ``compile`` (numba cold, and with its cache, after the import),
 ``hour`` (an hour at 20,000 requests/s with retries and splits; each way in a process of its own; minutes long).
@@ -136,35 +136,48 @@ def with_simpy(load: Zipf, keys: int) -> tuple[float, int]:
 
     limits = default_limits()
     env = simpy.Environment()
-    rate, burst = limits.partition_entities_per_s, limits.partition_entities_per_s * limits.burst_s
-    buckets = [[burst, 0.0] for _ in range(keys)]
-    of_range = [[burst, 0.0] for _ in range(RANGES)]
-    queues = [simpy.Resource(env, 1) for _ in range(RANGES)]
-    service = 1 / (2 * limits.range_entities_per_s)
-    refused = waited = 0
-    draw = chance(3)
-    factors = draw.uniform(0.8, 1.2, 1 << 16).tolist()
+
+    def buckets(count: int, rate: float) -> list[list[float]]:
+        return [[rate * limits.burst_s, 0.0, rate, rate * limits.burst_s] for _ in range(count)]
+
+    of_key, of_range = buckets(keys, limits.partition_entities_per_s), buckets(RANGES, limits.range_entities_per_s)
+    of_server = buckets(SERVERS, limits.server_entities_per_s)
+    (of_account,) = buckets(1, limits.account_requests_per_s)
+    range_queues = [simpy.Resource(env, 1) for _ in range(RANGES)]
+    server_queues = [simpy.Resource(env, 1) for _ in range(SERVERS)]
+    on_range, on_server = 1 / (2 * limits.range_entities_per_s), 1 / limits.server_entities_per_s
+    answer = limits.read_latency_ms_p50 / 1000
+    refused = 0
+    latencies = []
+    factors = chance(3).uniform(0.8, 1.2, 1 << 16).tolist()
     moments = [at / SECOND for batch in load.batches() for at in batch.at_ns.tolist()]
     ranks = [rank for batch in load.batches() for rank in batch.instances.tolist()]
 
-    def passes(bucket: list[float], now: float) -> bool:
-        bucket[0] = min(burst, bucket[0] + rate * (now - bucket[1]))
-        bucket[1] = now
-        return bucket[0] >= 1
-
     def request(number: int, rank: int) -> Iterator[Any]:
-        nonlocal refused, waited
+        nonlocal refused
         place = rank * RANGES // keys
+        met = (of_key[rank], of_range[place], of_server[place % SERVERS], of_account)
         for tried in range(4):
             now = env.now
-            own, its = buckets[rank], of_range[place]
-            if passes(own, now) and passes(its, now):
-                own[0] -= 1
-                its[0] -= 1
-                with queues[place].request() as turn:
+            passes = True
+            for bucket in met:
+                level = bucket[0] + bucket[2] * (now - bucket[1])
+                bucket[0] = level if level < bucket[3] else bucket[3]
+                bucket[1] = now
+                if level < 1:
+                    passes = False
+                    break
+            if passes:
+                for bucket in met:
+                    bucket[0] -= 1
+                with server_queues[place % SERVERS].request() as turn:
                     yield turn
-                    waited += env.now - now
-                    yield env.timeout(service)
+                    yield env.timeout(on_server)
+                with range_queues[place].request() as turn:
+                    yield turn
+                    yield env.timeout(on_range)
+                yield env.timeout(answer)
+                latencies.append(env.now - now)
                 return
             refused += 1
             if tried < 3:
@@ -242,6 +255,7 @@ def compile_child() -> None:
     import numba  # noqa: F401
 
     load = Zipf(100, 100, SECOND).prepared()
+    fluid(load, False, 100)
     first = fluid(load, True, 100)[0]
     second = fluid(load, True, 100)[0]
     print(json.dumps(first - second))
