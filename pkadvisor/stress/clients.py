@@ -19,6 +19,7 @@ from pkadvisor.stress.course import Course, Flight, Traced
 
 if TYPE_CHECKING:
     from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.load import Load
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stress.scripts import Scripts
@@ -54,6 +55,20 @@ class Clients:
         if not self.random:
             return self.think_ns
         return _exponential(self.think_ns, mixed(mixed(seed ^ _THINKING, client), count))
+
+
+def sends_of(load: Load) -> Iterator[tuple[int, int]]:
+    """Class and parameters of the requests of a load in their order, over and over; when they arrive does not matter.
+
+    A load without requests gives none.
+    """
+    while True:
+        any_came = False
+        for batch in load.batches():
+            any_came = True
+            yield from zip(batch.classes.tolist(), batch.instances.tolist(), strict=True)
+        if not any_came:
+            return
 
 
 def _exponential(mean_ns: int, bits: int) -> int:

@@ -13,13 +13,14 @@ from pkadvisor.design.contention import attempts_at_most, contention
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import Limits
-from pkadvisor.stress.clients import Clients, run_clients
+from pkadvisor.stress.clients import Clients, run_clients, sends_of
 from pkadvisor.stress.course import Traced
 from pkadvisor.stress.run_result import RunResult
 from tests.stress.small import (
     MS,
     NEVER_AGAIN,
     SECOND,
+    Listed,
     Waits,
     fixed,
     limits,
@@ -84,6 +85,12 @@ def test_requests_that_send_nothing_are_served_by_the_way() -> None:
     found = run_clients(Clients(1), sends, scripts, Capacity(FLAT), fixed(0, 1), NEVER_AGAIN, duration_ns=SECOND)
     counts = found.classes["c"]
     assert (counts.requests, counts.served, counts.attempts, len(counts.latencies_ns)) == (5, 5, 2, 2)
+
+
+def test_clients_send_what_a_load_asks_for_over_and_over() -> None:
+    load = Listed([(5, 0, 2), (6, 0, 0), (7, 0, 1)], SECOND, batch=2)
+    assert list(itertools.islice(sends_of(load), 7)) == [(0, 2), (0, 0), (0, 1), (0, 2), (0, 0), (0, 1), (0, 2)]
+    assert list(sends_of(Listed([], SECOND))) == []
 
 
 @pytest.mark.parametrize("random", [False, True])
