@@ -72,31 +72,40 @@ class _Spread:
     def __init__(self, space: KeySpace, limits: Limits, windows: int) -> None:
         import numpy as np
 
-        self._rows, self._sums, self._limits = space.rows, row_sums(space), limits
-        self._points = np.zeros((windows, len(space.keys)))
-        self._slopes = np.zeros((windows, len(space.keys) + 1))
+        self._rows, self._limits = space.rows, limits
+        self._sums = np.array(row_sums(space), dtype=np.int64)
+        self._points = np.zeros((len(space.keys), windows))
+        self._slopes = np.zeros((len(space.keys) + 1, windows))
 
     def add(self, of_epoch: Sequence[Sequence[Script]], asked: Ints) -> None:
         """The scripts of an epoch, and how often each was asked for, by window."""
         import numpy as np
 
-        flat = [script for of_class in of_epoch for script in of_class]
-        for number in np.flatnonzero(asked.any(axis=0)).tolist():
-            for step in (step for stage in flat[number].stages for step in stage):
-                weight = offered_milli(step, self._limits) * asked[:, number]
-                rows = self._sums[step.high] - self._sums[step.low]
-                if step.partition != SEVERAL or not rows:
-                    self._points[:, step.low] += weight
-                else:
-                    self._slopes[:, step.low] += weight / rows
-                    self._slopes[:, step.high] -= weight / rows
+        limits, flat = self._limits, [script for of_class in of_epoch for script in of_class]
+        columns = [
+            (number, step.low, step.high, step.partition == SEVERAL, offered_milli(step, limits))
+            for number in np.flatnonzero(asked.any(axis=0)).tolist()
+            for stage in flat[number].stages
+            for step in stage
+        ]
+        if not columns:
+            return
+        numbers, lows, highs, several, each = np.array(columns, dtype=np.int64).T
+        weights = asked[:, numbers].T * each[:, None]
+        rows = self._sums[highs] - self._sums[lows]
+        wide = (several == 1) & (rows > 0)
+        np.add.at(self._points, lows[~wide], weights[~wide])
+        slopes = weights[wide] / rows[wide, None]
+        np.add.at(self._slopes, lows[wide], slopes)
+        np.subtract.at(self._slopes, highs[wide], slopes)
 
     def found(self) -> Floats:
         """What everything counts, by window and rank."""
         import numpy as np
 
-        sloping: Floats = np.maximum(0.0, np.cumsum(self._slopes[:, :-1], axis=1)) * self._rows
-        return self._points + sloping
+        sloping = np.maximum(0.0, np.cumsum(self._slopes[:-1], axis=0)) * self._rows[:, None]
+        found: Floats = np.ascontiguousarray((self._points + sloping).T)
+        return found
 
 
 def dividing_rank(loads: Ints) -> int | None:
