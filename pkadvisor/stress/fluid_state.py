@@ -10,6 +10,7 @@ from pkadvisor.engine.capacity.capacity import Bound, Enforcement
 from pkadvisor.stress.fluid_pass import ACCEPTED, TIMED_OUT
 from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED, ON_RANGE, ON_SERVER
 from pkadvisor.stress.measures import ACCOUNT
+from pkadvisor.stress.run_result import WINDOW_NS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +98,7 @@ class State:
             largest = int(charges.max(initial=0)) * UNITS
             debt = max(0, -int(levels[:, 0].min(initial=0))) + largest
             figures += [bucket.rate, bucket.burst, (bucket.burst + debt) // bucket.rate + 1]
-            fits &= bucket.burst + debt + 2 * bucket.rate < LARGEST
+            fits &= bucket.burst + debt + bucket.rate * WINDOW_NS < LARGEST
         options = capacity.options
         self.figures = [
             *figures,
