@@ -110,6 +110,19 @@ class State:
         ]
         return fits
 
+    def levels(self) -> tuple[Ints, ...]:
+        """Levels and queues as they are now, to go back to."""
+        return tuple(each.copy() for each in self._levels())
+
+    def go_back(self, levels: Sequence[Ints]) -> None:
+        """Levels and queues are again what they were."""
+        for each, was in zip(self._levels(), levels, strict=True):
+            each[:] = was
+
+    def _levels(self) -> tuple[Ints, ...]:
+        buckets = (self.partitions, self.ranges, self.bandwidths, self.servers, self.accounts)
+        return *buckets, self.range_free, self.server_free
+
     @property
     def attempts(self) -> int:
         """Attempts that were counted since the map is as it is."""

@@ -108,7 +108,7 @@ class Table:
         self.next_stage = np.concatenate([self.next_stage, start + following])
         self.rows = np.concatenate([self.rows, made])
         self.columns = np.ascontiguousarray(self.rows.T)
-        self.some = self.rows.any(axis=0)
+        self.some: list[bool] = (self.rows != 0).any(axis=0).tolist()
         self.first = np.concatenate([self.first, start + ends - counts])
         self.end = np.concatenate([self.end, start + ends])
         self.stages = np.concatenate([self.stages, stages])
