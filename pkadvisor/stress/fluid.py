@@ -1,8 +1,8 @@
 """A run without rows: open-loop traffic as arrays, window by window, with the integers of one attempt at a time.
 
 Virtual time is cut where something could act back on itself: at every change of the map, where keys with a period in
-them change, at whole seconds, and so often in a second that no answer of a window is followed by a retry in it. Inside a window the
-map stands still and nobody sends again, so all that could be sent is known at its start::
+them change, at whole seconds, and so often in a second that no answer is followed by a retry in the same window. Inside
+a window the map stands still and nobody sends again, so all that could be sent is known at its start::
 
     arrivals ──┐                                                         ┌─► served, lost
                ├─► attempts, each at its nominal moment ──► judged ──────┤
@@ -124,6 +124,7 @@ class _Run:
         size = len(scripts.space.keys)
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
+        self._judge: Judge = fluid_numpy.judge
         self._take_map()
         options, slots = capacity.options, 1
         if policy.delay_ns_min is not None:
@@ -133,7 +134,6 @@ class _Run:
         watched = stamp_map.next_change_ns() is not None
         self._counts = Counts(scripts.classes, size, load.duration_ns, watched)
         self._events: list[MapEvent] = []
-        self._judge: Judge = fluid_numpy.judge
         self._accelerate = accelerate
         if accelerate:
             self._use_numba()

@@ -379,17 +379,17 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     lows = np.unique(table.columns[column.LOW][window.row]).tolist()
     range_of = dict(zip(lows, state.range_of[lows].tolist(), strict=True))
     buckets = (state.ranges, state.bandwidths, state.servers, state.accounts)
-    levels = [each.ravel().tolist() for each in buckets]
+    ranges, bandwidths, servers, accounts = levels = [each.ravel().tolist() for each in buckets]
     range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
     code, latency = [0] * count, [0] * count
     sequential(
         window.at.tolist(), range(count), window.owner.tolist(), rows, column.JUDGED, range_of,
-        state.server_of.tolist(), draws, table.flat_trips, DRAWS, state.figures, partitions, *levels, range_free,
-        server_free, [NEVER] * window.owners, code, latency,
+        state.server_of.tolist(), draws, table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths,
+        servers, accounts, range_free, server_free, [NEVER] * window.owners, code, latency,
     )  # fmt: skip
     if ranks:
-        state.partitions[ranks] = np.array([partitions[place] for place in places], np.int64).reshape(-1, 2)
+        state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)
     for each, after in zip(buckets, levels, strict=True):
-        each[:] = np.array(after, np.int64).reshape(-1, 2)
+        each[:] = np.array(after, each.dtype).reshape(-1, 2)
     state.range_free[:], state.server_free[:] = range_free, server_free
     return np.array(code, np.int64), np.array(latency, np.int64)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 BOUNDS = tuple(Bound)
 """By number: 0 is none, 1 … 6 are those of ``fluid_pass``."""
 LARGEST = 1 << 61
+"""What levels and charges must stay below, for 64 bits to hold all that is worked out of them."""
 
 
 class State:
@@ -40,8 +41,7 @@ class State:
 
         self._capacity, self._size = capacity, size
         fresh = TokenBucket(capacity.partition_rate, capacity.burst_ns)
-        self.partitions: Ints = np.empty((size, 2), np.int64)
-        self.partitions[:, 0], self.partitions[:, 1] = fresh.burst, 0
+        self.partitions = np.tile(_buckets([(fresh.burst, 0)]), (size, 1))
         for name, bucket in capacity.of_partitions().items():
             if isinstance(name, int):
                 self.partitions[name] = bucket.level, bucket.at_ns
@@ -50,7 +50,7 @@ class State:
         self.range_free: Ints = np.empty(0, np.int64)
         self.server_free, self.range_of, self.server_of = self.range_free, self.range_free, self.range_free
         account = capacity.of_account(ACCOUNT)
-        self.accounts: Ints = np.array([[account.level, account.at_ns]], np.int64)
+        self.accounts = _buckets([(account.level, account.at_ns)])
         self._numbers: tuple[int, ...] = ()
         self._names: tuple[str, ...] = ()
         self._range_codes: Ints = np.empty((0, 9), np.int64)
@@ -68,11 +68,11 @@ class State:
         self.server_of = np.array([place[each.server] for each in ranges], np.int64)
         self.range_of = np.repeat(np.arange(len(ranges), dtype=np.int64), [each.high - each.low for each in ranges])
         of_ranges = [capacity.of_range(number) for number in self._numbers]
-        self.ranges = np.array([(b.level, b.at_ns) for b, _, _, _ in of_ranges], np.int64)
-        self.bandwidths = np.array([(b.level, b.at_ns) for _, b, _, _ in of_ranges], np.int64)
+        self.ranges = _buckets([(b.level, b.at_ns) for b, _, _, _ in of_ranges])
+        self.bandwidths = _buckets([(b.level, b.at_ns) for _, b, _, _ in of_ranges])
         self.range_free = np.array([queue.free_ns for _, _, queue, _ in of_ranges], np.int64)
         of_servers = [capacity.of_server(name) for name in self._names]
-        self.servers = np.array([(b.levels.get(ACCOUNT, b.burst), b.at_ns) for b, _ in of_servers], np.int64)
+        self.servers = _buckets([(b.levels.get(ACCOUNT, b.burst), b.at_ns) for b, _ in of_servers])
         self.server_free = np.array([queue.free_ns for _, queue in of_servers], np.int64)
         assert all(set(b.levels) <= {ACCOUNT} and not b.odd for b, _ in of_servers), "a run has one account"
         self._range_codes = np.zeros((len(ranges), 9), np.int64)
@@ -82,8 +82,6 @@ class State:
 
     def fit(self, table: Table) -> bool:
         """Works out ``figures``, rates, bursts and limits; whether 64 bits hold everything that can happen."""
-        import numpy as np
-
         capacity, rows = self._capacity, table.rows
         of_range, of_bandwidth, of_server = self._buckets
         whole = rows[:, COST] + rows[:, MORE]
@@ -109,7 +107,7 @@ class State:
             options.operation_timeout_ns,
             options.rejection_ns,
         ]
-        return fits and bool(np.all(rows >= -1))
+        return fits
 
     @property
     def attempts(self) -> int:
@@ -169,6 +167,14 @@ class State:
         for rank in np.flatnonzero((lacking > 0) & (gone < -(-lacking // rate))).tolist():
             bucket = kept[rank] = TokenBucket(self._capacity.partition_rate, self._capacity.burst_ns)
             bucket.level, bucket.at_ns = map(int, self.partitions[rank])
+
+
+def _buckets(pairs: Sequence[tuple[int, int]]) -> Ints:
+    """Levels and moments; of Python's integers where they are too large, which ``fit`` then says."""
+    import numpy as np
+
+    large = any(abs(level) >= LARGEST for level, _ in pairs)
+    return np.array(pairs, object if large else np.int64).reshape(-1, 2)
 
 
 def _add(tally: Tally, codes: Sequence[int]) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.capacity import KIB
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.expanded import expanded, row_sums, spanning
+from pkadvisor.stress.scripts import SEVERAL
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +59,6 @@ class Table:
                 classes += [number] * len(of_class)
             self._base.append(np.array(base, np.int64))
         self._class = np.array(classes, np.int64)
-        self._spanning = [(i, spans) for i, script in enumerate(self._plain) if (spans := spanning(script))]
         self._lows = tuple(lows)
         self.rows: Ints = np.empty((0, WIDTH), np.int64)
         self.columns: Ints = np.empty((WIDTH, 0), np.int64)
@@ -65,7 +66,11 @@ class Table:
         self.first: Ints = np.empty(0, np.int64)
         self.end, self.stages, self.of_class = self.first, self.first, self.first
         made = list(self._plain)
-        for i, _ in self._spanning:
+        self._spanning: list[tuple[int, tuple[tuple[int, int], ...]]] = []
+        raw, counts, _ = _flat(made)
+        cut = (raw[:, 1] == SEVERAL) & (raw[:, 0] == Kind.PAGE) & (raw[:, 3] > raw[:, 2] + 1)
+        for i in np.unique(np.repeat(np.arange(len(made)), counts)[cut]).tolist():
+            self._spanning.append((i, spanning(made[i])))
             made[i] = expanded(made[i], self._sums, self._lows)
         self.next_stage: Ints = np.empty(0, np.int64)
         """For each row where the next stage of its script begins, or the script ends."""
@@ -95,9 +100,7 @@ class Table:
     def _append(self, scripts: Sequence[Script], classes: Ints) -> None:
         import numpy as np
 
-        steps = [(*step, stage) for s in scripts for stage, each in enumerate(s.stages) for step in each]
-        counts = np.array([script.steps for script in scripts], np.int64)
-        raw = np.array(steps, np.int64).reshape(len(steps), 9)
+        raw, counts, stages = _flat(scripts)
         made = self._rows(raw)
         ends = counts.cumsum()
         start = len(self.rows)
@@ -107,7 +110,6 @@ class Table:
         self.columns = np.ascontiguousarray(self.rows.T)
         self.first = np.concatenate([self.first, start + ends - counts])
         self.end = np.concatenate([self.end, start + ends])
-        stages = np.array([len(script.stages) for script in scripts], np.int64)
         self.stages = np.concatenate([self.stages, stages])
         self.of_class = np.concatenate([self.of_class, classes])
         self.alone = bool((self.end - self.first == 1).all())
@@ -160,3 +162,19 @@ class Table:
         ends = np.r_[begins[1:], len(made)]
         made[:, STARTS] = np.repeat(before - before[of_first], ends - begins)
         return np.repeat(ends, ends - begins)
+
+
+def _flat(scripts: Sequence[Script]) -> tuple[Ints, Ints, Ints]:
+    """The steps of scripts as rows of their fields and their stage; how many steps, and stages, each script has."""
+    import numpy as np
+
+    stages = np.array([len(script.stages) for script in scripts], np.int64)
+    lengths = np.array([len(stage) for script in scripts for stage in script.stages], np.int64)
+    steps = [step for script in scripts for stage in script.stages for step in stage]
+    raw = np.empty((len(steps), 9), np.int64)
+    raw[:, :8] = np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
+    ends = stages.cumsum()
+    number = np.arange(len(lengths)) - np.repeat(ends - stages, stages)
+    raw[:, 8] = np.repeat(number, lengths)
+    sums = np.r_[0, lengths.cumsum()]
+    return raw, sums[ends] - sums[ends - stages], stages

@@ -190,7 +190,7 @@ class OtherValues:
                 by_size.setdefault((literal.type, size), []).append(literal)
             pairs: dict[Value, Literal] = {}
             for alike in by_size.values():
-                alike.sort(key=lambda p: p.value)  # type: ignore[arg-type,return-value]
+                alike.sort(key=lambda p: p.value)
                 for at, literal in enumerate(alike):
                     partner = at ^ 1 if at ^ 1 < len(alike) else at - 1
                     if partner >= 0:

@@ -2,7 +2,7 @@
 
     query              the requests of its plan ──► further pages ──► the entities behind pointers
     insert, upsert     rows of one partition in a group ──► index rows elsewhere
-    update, delete     (look-up where the caller does not know the key) ──► rows of the partition ──► index rows elsewhere
+    update, delete     (look-up, where the key is not known) ──► rows of the partition ──► index rows elsewhere
     read-modify-write  read ──► write under If-Match; 412: once more
 
 The plan is the one that ``design.cost.estimate`` chose, and requests are counted as ``design/class_cost.py`` counts
@@ -174,7 +174,7 @@ class Programs:
         if row not in found.own:
             logged = {n: v for n, v in self._logged(row).items() if n in self.types}
             like = self.entities[row % len(self.entities)] if self.entities else {}
-            found.own[row] = {**like, **logged}
+            found.own[row] = dict(like) | logged
         return found.own[row]
 
     def _logged(self, row: int) -> Properties:
@@ -223,8 +223,8 @@ class Programs:
                 conditional = conditional or etag != "*"
                 sent += self._changed(found, changes, key, properties, etag, whole=True)
             if not rows:
-                properties = self.entity(found, instance)
-                sent += self._changed(found, changes, self._main_key(properties), properties, "*", whole=False)
+                own = self.entity(found, instance)
+                sent += self._changed(found, changes, self._main_key(own), own, "*", whole=False)
             outcomes = yield tuple(operation for each in sent for operation in each.first)
             if not conditional or all(outcome.status != 412 for outcome in outcomes):
                 after = tuple(operation for each in sent for operation in each.after)
@@ -276,6 +276,7 @@ class Programs:
             (None, None),
         )
         kept = outcome is not None and outcome.kept
+        partitions = [key.partition for key, _ in scheme.each_key()]
         away = {via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)}
         group_by = declared.group_by if declared is not None else ()
         groups: Sequence[Sequence[int]] | None = None
@@ -285,20 +286,12 @@ class Programs:
             members = int(each) + 1
             together = kept or not atoms_of(scheme.main.partition)
             if together:
-                gathered = frozenset(
-                    via
-                    for via in away
-                    if falls_together(scheme.index_rows[via - 1].key.partition, declared, population)
-                )
+                gathered = frozenset(v for v in away if falls_together(partitions[v], declared, population))
         elif kept and declared is not None and outcome is not None:
             together = True
             most = set_entities_most(scheme, self.bench)
             groups = self._groups(demand, declared, outcome.mean_entities, most)
-            gathered = frozenset(
-                via
-                for via in away
-                if set_fixes(declared.group_by, scheme.index_rows[via - 1].key.partition, population)
-            )
+            gathered = frozenset(v for v in away if set_fixes(group_by, partitions[v], population))
             members = max(map(len, groups), default=1)
         common = group_by if together else ()
         fresh = FreshEntities(scheme, population, self.start_ticks, group_by=common, members=members)

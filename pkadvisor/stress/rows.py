@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pkadvisor.design.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.scheme import IndexRow, KeyScheme, encode
-from pkadvisor.design.transforms import Each
+from pkadvisor.design.template import separators
+from pkadvisor.design.transforms import Context, Each, Part, Value
 from pkadvisor.design.transforms import Sequence as SequencePart
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType, Literal
@@ -103,7 +104,7 @@ def sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: M
     seen: Counter[str] = Counter()
     out = []
     for properties in entities:
-        values = {n: c.value for n, c in properties.items()}
+        values: dict[str, Value] = {n: c.value for n, c in properties.items()}
         text = encode(parts, values, dict(types))
         out.append(seen[text])
         seen[text] += 1
@@ -141,6 +142,10 @@ def as_stored(properties: Properties) -> dict[str, Property]:
     return {n: Property(p.type, p.value) for n, p in properties.items() if n not in OWN}
 
 
+_Parts: TypeAlias = list[tuple[tuple[str, ...], Part, Context, dict[object, str]]]
+"""The parts of a text, each with the names that it reads and the texts that it wrote, by value."""
+
+
 class KeyTexts:
     """The rows of many entities under a scheme: texts of parts are made once for each value.
 
@@ -148,17 +153,14 @@ class KeyTexts:
     """
 
     def __init__(self, scheme: KeyScheme, types: Mapping[str, EdmType]) -> None:
-        from pkadvisor.design.template import separators
-        from pkadvisor.design.transforms import Context
-
         self._scheme, self._types = scheme, types
-        self._made: list[list[list[tuple[tuple[str, ...], object, object, dict[object, str]]]]] = []
+        self._made: list[list[_Parts]] = []
         """For each key and each of its two texts: the parts with the names that they read, and texts by value."""
         self._plain = not any(
             isinstance(p, Each | SequencePart) for key, _ in scheme.each_key() for p in (*key.partition, *key.row)
         )
         for key, _ in scheme.each_key():
-            both = []
+            both: list[_Parts] = []
             for parts in (key.partition, key.row):
                 context = Context(dict(types), separators(parts))
                 both.append([(p.properties, p, context, dict[object, str]()) for p in parts])
@@ -177,7 +179,7 @@ class KeyTexts:
             yield Placed(via, found, pointer(main) if is_pointer else properties)
 
 
-def _text(parts: list[tuple[tuple[str, ...], object, object, dict[object, str]]], properties: Properties) -> str:
+def _text(parts: _Parts, properties: Properties) -> str:
     out = []
     for names, part, context, made in parts:
         if len(names) == 1:
@@ -187,8 +189,8 @@ def _text(parts: list[tuple[tuple[str, ...], object, object, dict[object, str]]]
             known = tuple(None if (p := properties.get(n)) is None else p.value for n in names)
         text = made.get(known)
         if text is None:
-            values = {n: p.value for n in names if (p := properties.get(n)) is not None}
-            text = made[known] = part.encode(values, context)  # type: ignore[attr-defined]
+            values: dict[str, Value] = {n: p.value for n in names if (p := properties.get(n)) is not None}
+            text = made[known] = part.encode(values, context)
         out.append(text)
     return "".join(out)
 

@@ -189,12 +189,10 @@ class _Recorder:
             end = at + 1
             while end < len(notes) and all(note.asked.continued for note in notes[end]):
                 end += 1
-            chains = [
-                self._chain(
-                    [note.asked for stage in notes[at:end] for note in stage if note.chain == first.chain], factors
-                )
-                for first in notes[at]
-            ]
+            sent: dict[str, list[Asked]] = {}
+            for note in (note for stage in notes[at:end] for note in stage):
+                sent.setdefault(note.chain, []).append(note.asked)
+            chains = [self._chain(pages, factors) for pages in sent.values()]
             if len(chains) == 1:
                 out += chains[0]
             else:

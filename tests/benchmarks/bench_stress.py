@@ -5,10 +5,12 @@ usage: bench_stress.py [--rounds N] [--only PART …] [--requests N] [--hour-sec
 The model: requests in a Poisson stream to PartitionKeys of Zipf popularity, spread over ranges on servers; buckets of
 partition, range, server and account, first-come queues of server and range, the time until the answer, retries after
 0.8, 1.6 and 3.2 s ± 20 %. The hottest PartitionKey is asked for more than its target. simpy has a process for each
-request and counts refusals; ours have bandwidth buckets, latency draws and all figures of a run besides. Figures are medians over rounds, ratios are medians of
-ratios within a round, by the processor time of the process. Parts: ``peer`` (requests per second), ``growth`` (cost per
-request with 10^3 to 10^5 PartitionKeys, as an exponent), ``compile`` (numba cold, and with its cache, after the import),
-``hour`` (an hour at 20,000 requests/s with retries and splits; each way in a process of its own; minutes long).
+request and counts refusals; ours have bandwidth buckets, latency draws and all figures of a run besides.
+
+Figures are medians over rounds, ratios are medians of ratios within a round, by the processor time of the process.
+Parts: ``peer`` (requests per second), ``growth`` (cost per request with 10^3 to 10^5 PartitionKeys, as an exponent),
+``compile`` (numba without its cache and with it, after the import), ``hour`` (an hour at 20,000 requests/s with retries
+and splits; each way in a process of its own; minutes long).
 Prints a JSON object; progress goes to standard error.
 """
 

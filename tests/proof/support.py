@@ -28,7 +28,10 @@ from pkadvisor.design.transforms import Each
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.rows import Layout, Properties, Stored
+from pkadvisor.stress.rows import Layout as Layout
+from pkadvisor.stress.rows import Properties as Properties
+from pkadvisor.stress.rows import Stored as Stored
+from pkadvisor.stress.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
@@ -110,38 +111,39 @@ def changed(row: Entity) -> Entity:
 LIES: dict[str, Lie] = {
     "a row is left out of an answer": Lie(
         lambda o, a: isinstance(o, Query) and o.top is None and len(a.entities) > 1,
-        lambda a: replace(a, entities=(a.entities[0], *a.entities[2:])),
+        lambda a: structs.replace(a, entities=(a.entities[0], *a.entities[2:])),
     ),
     "a row comes twice": Lie(
         lambda o, a: isinstance(o, Query) and len(a.entities) > 1,
-        lambda a: replace(a, entities=(a.entities[0], *a.entities)),
+        lambda a: structs.replace(a, entities=(a.entities[0], *a.entities)),
     ),
     "a row of a page has another value": Lie(
         lambda o, a: isinstance(o, Query) and bool(a.entities),
-        lambda a: replace(a, entities=(changed(a.entities[0]), *a.entities[1:])),
+        lambda a: structs.replace(a, entities=(changed(a.entities[0]), *a.entities[1:])),
     ),
     "a read shows another value": Lie(
         lambda o, a: isinstance(o, Get) and a.ok and not o.select,
-        lambda a: replace(a, entities=(changed(a.entities[0]),)),
+        lambda a: structs.replace(a, entities=(changed(a.entities[0]),)),
     ),
     "a read finds nothing that is there": Lie(
-        lambda o, a: isinstance(o, Get) and a.ok, lambda a: replace(a, status=404, entities=())
+        lambda o, a: isinstance(o, Get) and a.ok, lambda a: structs.replace(a, status=404, entities=())
     ),
     "an insert over an entity succeeds": Lie(
-        lambda o, a: isinstance(o, Insert) and a.status == 409, lambda a: replace(a, status=204, etags=("W/1",))
+        lambda o, a: isinstance(o, Insert) and a.status == 409, lambda a: structs.replace(a, status=204, etags=("W/1",))
     ),
     "an insert is refused without a reason": Lie(
-        lambda o, a: isinstance(o, Insert) and a.ok, lambda a: replace(a, status=409, etags=())
+        lambda o, a: isinstance(o, Insert) and a.ok, lambda a: structs.replace(a, status=409, etags=())
     ),
     "an update with a stale tag succeeds": Lie(
-        lambda o, a: isinstance(o, Update | Merge) and a.status == 412, lambda a: replace(a, status=204, etags=("W/1",))
+        lambda o, a: isinstance(o, Update | Merge) and a.status == 412,
+        lambda a: structs.replace(a, status=204, etags=("W/1",)),
     ),
     "a delete of nothing succeeds": Lie(
-        lambda o, a: isinstance(o, Delete) and a.status == 404, lambda a: replace(a, status=204)
+        lambda o, a: isinstance(o, Delete) and a.status == 404, lambda a: structs.replace(a, status=204)
     ),
     "a row that does not satisfy the filter": Lie(
         lambda o, a: isinstance(o, Query) and o.filter == "v eq 5" and not o.continuation and not a.entities,
-        lambda a: replace(a, entities=(entity("a", "1", v=4),)),
+        lambda a: structs.replace(a, entities=(entity("a", "1", v=4),)),
     ),
 }
 

@@ -12,7 +12,7 @@ stream holds it (SOSP 2011, 5.3.1 and 5.3.2; format, fan-out and sizes are assum
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -116,6 +116,16 @@ class CheckpointReader:
         return self._filter.memory_bytes + keys * 2 * blocks.ENTRY_OVERHEAD
 
     # ------------------------------------------------------------------------------------------------ rows
+
+    @property
+    def maybe(self) -> Callable[[int], bool]:
+        """Says of ``bloom.digest(key)`` whether the row may be here."""
+        return self._filter.maybe
+
+    def overlaps(self, low: bytes, high: bytes) -> bool:
+        """Whether rows from ``low`` to ``high``, both included, may be here by their order alone."""
+        keys = self._node_keys
+        return bool(keys) and keys[0] <= high and low <= self.root.last_key
 
     async def find(self, key: bytes, hashed: int) -> Version | None:
         """The row's version here; ``hashed`` is ``bloom.digest(key)``."""

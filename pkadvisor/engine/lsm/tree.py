@@ -15,7 +15,7 @@ page goes on with what it began with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, compress
 
 from pkadvisor.engine.lsm.bloom import digest
 from pkadvisor.engine.lsm.cache import PageCache
@@ -122,6 +122,30 @@ class Tree:
                 row = await self._find(key)
         return row if row is not None and row[1] is not None else None  # type: ignore[return-value]
 
+    async def get_all(self, keys: Sequence[bytes]) -> list[Row | None]:
+        """The row of each key, of keys that nobody changes before the call ends.
+
+        A key that is neither in memory nor in any Bloom filter costs no step of its own, and no filter is asked of a
+        checkpoint whose keys all lie before or behind.
+        """
+        found: list[Version | None] = list(map(self._active.rows.get, keys))
+        lacking = [i for i, row in enumerate(found) if row is None]
+        for table in self._frozen:
+            for i in lacking:
+                found[i] = table.rows.get(keys[i])
+            lacking = [i for i in lacking if found[i] is None]
+        maybe: dict[int, None] = {}
+        if lacking:
+            absent = [keys[i] for i in lacking]
+            low, high = min(absent), max(absent)
+            hashes = list(map(digest, absent))
+            for reader in self._readers:
+                if reader.overlaps(low, high):
+                    maybe.update(dict.fromkeys(compress(lacking, map(reader.maybe, hashes))))
+        for i in maybe:
+            found[i] = await self._find(keys[i])
+        return [None if row is None or row[1] is None else row for row in found]  # type: ignore[misc]
+
     async def _find(self, key: bytes) -> Version | None:
         """The newest version in the checkpoints."""
         if self._bounded and (key < self.low or (self.high is not None and key >= self.high)):
@@ -217,12 +241,11 @@ class Tree:
             keys = list(table.keys())
             for start in range(0, len(keys), CHECKPOINT_ROWS):
                 part = keys[start : start + CHECKPOINT_ROWS]
-                versions = [table.rows[key] for key in part]
-                if bottom:
-                    alive = [i for i, version in enumerate(versions) if version[1] is not None]
-                    if len(alive) < len(part):
-                        part, versions = [part[i] for i in alive], [versions[i] for i in alive]
-                await writer.add(part, [version[0] for version in versions], [version[1] for version in versions])
+                sequences, values = map(list, zip(*map(table.rows.__getitem__, part), strict=True))
+                if bottom and None in values:
+                    alive = [i for i, value in enumerate(values) if value is not None]
+                    part, sequences, values = ([column[i] for i in alive] for column in (part, sequences, values))
+                await writer.add(part, sequences, values)
             return await self._finish(writer, table.sequence)
         finally:
             self._writers.remove(writer)

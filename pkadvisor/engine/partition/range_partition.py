@@ -323,6 +323,6 @@ async def open_range(
         await metadata.append(replace(root, intent=None, log_start=log_start, checkpoints=tree.checkpoints))
     finally:
         metadata.release()
-    log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply)
+    log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply, world)
     log.last, log.bytes = marked, log_bytes
     return RangePartition(world, node, streams, options, metadata, tree, log, cache)

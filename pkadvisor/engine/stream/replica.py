@@ -151,9 +151,7 @@ class Replica:
 
     def flushed_to(self, length: int) -> None:
         """The data device has it up to here: memory lets go of it. It is durable when the catalog says so, too."""
-        gone = 0
-        while gone < len(self.offsets) and self.offsets[gone] + len(self.chunks[gone]) <= length:
-            gone += 1
+        gone = len(self.offsets) if self.length <= length else max(0, bisect_right(self.offsets, length) - 1)
         del self.offsets[:gone], self.chunks[:gone]
         self.flushed = length
 
