@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.sections import Judged, Section
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.declaration import Declaration
+    from pkadvisor.observe.digests import FileDigest
     from pkadvisor.observe.profile import DataProfile
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import Traffic
@@ -91,7 +92,20 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         design=Path(request.design).name if request.design else None,
         redact=request.redact,
         top=request.top,
+        files=files_read(request),
     )
+
+
+def files_read(request: AnalyzeRequest) -> tuple[FileDigest, ...]:
+    """The data, logs and profiles of a request by their content; standard input has none that lasts."""
+    from pkadvisor.observe.dataset import files_of
+    from pkadvisor.observe.digests import digests_of
+
+    documents = _profiles_among(request)
+    data = files_of([spec for spec in request.data if spec not in documents])
+    logs = [path for path in _expand([log for log in request.logs if log not in documents]) if path != "-"]
+    profiles = (*request.profiles, *documents)
+    return digests_of([*(("data", p) for p in data), *(("log", p) for p in logs), *(("profile", p) for p in profiles)])
 
 
 def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[tuple[KeyScheme, ...]]:

@@ -8,7 +8,20 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import analyze, compare, completion, config, explain, init, profile, review, rules, samples, score
+from pkadvisor.cli import (
+    analyze,
+    compare,
+    completion,
+    config,
+    explain,
+    init,
+    profile,
+    review,
+    rules,
+    samples,
+    score,
+    stress,
+)
 from pkadvisor.cli.console import write_text
 from pkadvisor.cli.shared import examples
 
@@ -109,6 +122,7 @@ app.command("explain", cls=PlainCommand, epilog=explain.EPILOG, context_settings
 app.command("score", cls=PlainCommand, epilog=score.EPILOG, context_settings=SETTINGS)(score.score)
 app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
 app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
+app.command("stress", cls=PlainCommand, epilog=stress.EPILOG, context_settings=SETTINGS)(stress.stress)
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
 app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)

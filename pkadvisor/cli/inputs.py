@@ -170,7 +170,7 @@ def spread_logs(arguments: list[str]) -> list[str]:
     A file after ``--log LOG`` is a further log if the data is named elsewhere or if it ends like LOG;
     otherwise it is DATA, as in ``--log requests.log orders.csv``. ``kind=PATH`` is always DATA.
     """
-    if not arguments or arguments[0] not in ("analyze", "compare", "explain", "profile", "score"):
+    if not arguments or arguments[0] not in ("analyze", "compare", "explain", "profile", "score", "stress"):
         return arguments
     pieces: list[tuple[str, str]] = []  # each word with the log that it follows, if any
     log, takes_value, data_elsewhere, literal = "", "", False, False

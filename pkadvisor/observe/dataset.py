@@ -179,6 +179,12 @@ def open_datasets(
     return tuple(_open(kind, files, input_format, max_bad_share) for kind, files in groups.items())
 
 
+def files_of(specs: Sequence[str]) -> tuple[Path, ...]:
+    """The files that specs name, standard input left out; UsageError as ``open_datasets`` raises it."""
+    patterns = (_split_kind(spec)[1] for spec in specs)
+    return tuple(locate(path) for pattern in patterns if pattern != "-" for path in _expand(pattern))
+
+
 def _split_kind(spec: str) -> tuple[str | None, str]:
     """``kind=PATH`` apart, unless the whole is a file (folders named ``year=2024`` are common)."""
     match = _KIND_SPEC.fullmatch(spec)

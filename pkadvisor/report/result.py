@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.kinds import Arranged
     from pkadvisor.design.sections import Judged
     from pkadvisor.limits import Limits
+    from pkadvisor.observe.digests import FileDigest
     from pkadvisor.observe.profile_file import ProfileDocument
     from pkadvisor.observe.traffic import TableTraffic, Traffic
     from pkadvisor.observe.workload import Growth, QueryClass
@@ -95,6 +96,7 @@ def build_result(
     design: str | None,
     redact: bool,
     top: int,
+    files: Sequence[FileDigest] = (),
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
@@ -117,6 +119,7 @@ def build_result(
             "design": design,
             "profiles": [name for name, _ in documents],
             "logs": [] if traffic is None else [{"name": PurePath(n).name, "format": f} for n, f in traffic.files],
+            "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files],
         },
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,

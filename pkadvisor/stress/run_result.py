@@ -25,6 +25,7 @@ class ClassCounts:
     """One class: requests (of clients) and attempts (HTTP requests, retries among them).
 
     requests = served + lost; attempts = accepted + timed_out + throttled. Entities are those of accepted steps.
+    ``conflicts`` of the accepted were answered 412: somebody else had written what an update had read.
     ``latencies_ns`` of served requests: a sample of them, with how many of them there were.
     """
 
@@ -33,6 +34,7 @@ class ClassCounts:
     lost: int = 0
     attempts: int = 0
     accepted: int = 0
+    conflicts: int = 0
     timed_out: int = 0
     throttled: dict[Bound, int] = field(default_factory=dict)
     pages: int = 0

@@ -20,7 +20,7 @@ from pkadvisor.design.requests import next_period
 from pkadvisor.design.transforms import Time
 from pkadvisor.limits import Limits
 from pkadvisor.stress.programs import Programs
-from pkadvisor.stress.recorder import Notes, Recorder, Segment
+from pkadvisor.stress.script_recorder import Notes, Recorder, Segment
 from pkadvisor.stress.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.steps import ranked
 from pkadvisor.stress.table_scale import scales

@@ -49,8 +49,9 @@ class Step(NamedTuple):
     """One HTTP request to the store, as ``Capacity`` weighs it.
 
     ``partition`` is a rank or ``SEVERAL``; ``low`` is the rank that routes it, ``high`` (exclusive) where a page over
-    several partitions would end if no range ended before. ``entities`` are written, ``examined`` read by a page,
-    ``bytes_moved`` as ``Capacity.finish`` is told. ``continued``: it goes on where an earlier page ended.
+    several partitions would end if no range ended before. ``entities`` are written, ``examined`` read by a page
+    (and 1 by the read of one entity, whether it is there or not), ``bytes_moved`` as ``Capacity.finish`` is told.
+    ``continued``: it goes on where an earlier page ended.
     """
 
     kind: Kind

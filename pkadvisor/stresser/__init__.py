@@ -1,1 +1,12 @@
-"""The use case behind ``advisor stress``: from what was given to a stress result. Nothing here prints."""
+"""The use case behind ``advisor stress``: from what was given to a stress result. Nothing here prints.
+
+what was given ──► designs (now, recommended, or of a result)          designs
+                      │ each: rows, programs, scripts                  stand
+                      ▼
+load ──► warmed up, cold start ──► what came of it                     runs
+         0.9 × and 1.1 × its break factor ──► the prediction held      proof
+         each request once on the engine, audited ──► it is true       audit
+         more and more ──► the highest load that keeps the goals       limit
+                      ▼
+                  the document                                         report/stress_result
+"""

@@ -172,9 +172,8 @@ class Capacity:
         self.limits, self.enforcement = limits, enforcement
         self.times = ServiceTimes(limits, options, seed)
         self.tally = Tally()
-        self._burst_ns = round(limits.burst_s * SECOND_NS)
         self._scan_weight = milli(limits.scan_weight)
-        self._partition_rate = milli(limits.partition_entities_per_s)
+        self.partition_rate, self.burst_ns = milli(limits.partition_entities_per_s), round(limits.burst_s * SECOND_NS)
         self._partitions: OrderedDict[Hashable, TokenBucket] = OrderedDict()
         self._ranges: dict[int, _Range] = {}
         self._former: dict[int, _Range] = {}
@@ -311,6 +310,24 @@ class Capacity:
         """How long a server has been at work since it started, or will have been when its queue is empty."""
         return self._server(server).queue.busy_ns
 
+    def of_range(self, range_number: int) -> tuple[TokenBucket, TokenBucket, Queue, Tally]:
+        """What is kept of a range, for who does the arithmetic elsewhere: bucket, bandwidth, queue, tally."""
+        there = self._range(range_number)
+        return there.bucket, there.bandwidth, there.queue, there.tally
+
+    def of_server(self, server: str) -> tuple[FairBucket, Queue]:
+        """What is kept of a server: its bucket and its queue."""
+        there = self._server(server)
+        return there.bucket, there.queue
+
+    def of_account(self, account: str) -> TokenBucket:
+        """The bucket of an account."""
+        return self._account(account)
+
+    def of_partitions(self) -> OrderedDict[Hashable, TokenBucket]:
+        """The buckets of PartitionKeys; who is not in it has a full one."""
+        return self._partitions
+
     def partitions_kept(self) -> int:
         """Buckets of PartitionKeys in memory; those that have become full again are forgotten."""
         return len(self._partitions)
@@ -330,8 +347,8 @@ class Capacity:
     def _range(self, number: int) -> _Range:
         found = self._ranges.get(number)
         if found is None:
-            bucket = TokenBucket(milli(self.limits.range_entities_per_s), self._burst_ns)
-            bandwidth = TokenBucket(milli(self.limits.range_bytes_per_s / KIB), self._burst_ns)
+            bucket = TokenBucket(milli(self.limits.range_entities_per_s), self.burst_ns)
+            bandwidth = TokenBucket(milli(self.limits.range_bytes_per_s / KIB), self.burst_ns)
             found = self._ranges[number] = _Range(bucket, bandwidth)
         return found
 
@@ -342,7 +359,7 @@ class Capacity:
     def _server(self, name: str) -> _Server:
         found = self._servers.get(name)
         if found is None:
-            bucket = FairBucket(milli(self.limits.server_entities_per_s), self._burst_ns)
+            bucket = FairBucket(milli(self.limits.server_entities_per_s), self.burst_ns)
             found = self._servers[name] = _Server(bucket)
         return found
 
@@ -350,7 +367,7 @@ class Capacity:
         found = self._accounts.get(name)
         if found is None:
             rate = milli(self.limits.account_requests_per_s)
-            found = self._accounts[name] = TokenBucket(rate, self._burst_ns)
+            found = self._accounts[name] = TokenBucket(rate, self.burst_ns)
         return found
 
     def _partition(self, name: Hashable, at_ns: int) -> TokenBucket:
@@ -358,7 +375,7 @@ class Capacity:
         kept = self._partitions
         found = kept.get(name)
         if found is None:
-            found = TokenBucket(self._partition_rate, self._burst_ns)
+            found = TokenBucket(self.partition_rate, self.burst_ns)
             kept[name] = found
             for _ in range(min(_FORGET_AT_ONCE, len(kept) - 1)):
                 oldest = next(iter(kept))

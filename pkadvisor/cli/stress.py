@@ -1,0 +1,221 @@
+"""``advisor stress``: run the load that is expected on the keys in use and on the recommended ones."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.configuration import settings_for
+from pkadvisor.cli.console import (
+    PIPE_WIDTH,
+    escape_page,
+    is_terminal,
+    redact_result,
+    say,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    write_bytes,
+    write_text,
+)
+from pkadvisor.cli.inputs import check_files, settle
+from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.errors import ConstraintError, UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.stresser.request import StressRequest
+
+EPILOG = examples(
+    "advisor stress --sample footrace",
+    "advisor stress --sample footrace --load x2 --slo p99=50ms,throttled=0.1% --exit-zero",
+    "advisor samples write footrace race",
+    "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q",
+    "advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m",
+)
+INTERRUPTED = 130
+
+
+@unfold
+def stress(
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="DATA", help="Data files: PATH, kind=PATH, glob or '-'.", show_default=False),
+    ] = None,
+    *,
+    reading: Reading,
+    judging: Judging,
+    result: Annotated[
+        str | None,
+        option("--result", metavar="RESULT", help="Take the schemes of this result; it must be of the same files."),
+    ] = None,
+    scheme: Annotated[
+        int | None,
+        option("--scheme", metavar="N", min=1, help="Run this scheme of the ranking in place of the recommended one."),
+    ] = None,
+    load: Annotated[
+        str,
+        option(
+            "--load", metavar="LOAD", help="x2, flash:5x@10m, bursts:ca2=4, diurnal, trace, cluster12; commas join."
+        ),
+    ] = "x1",
+    growth: Annotated[
+        str | None,
+        option("--growth", metavar="MONTHS", help="Grow the load as declared for so many months, e.g. 12m."),
+    ] = None,
+    duration: Annotated[
+        str, option("--duration", metavar="TIME", help="Length of a run in its own time.", show_default=True)
+    ] = "10m",
+    retry: Annotated[
+        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
+    ] = "current",
+    enforce: Annotated[
+        str,
+        option("--enforce", metavar="HOW", help="strict: targets are walls; elastic: only where servers are busy."),
+    ] = "strict",
+    servers: Annotated[
+        int, option("--servers", metavar="N", min=1, help="Partition servers that share the table.", show_default=True)
+    ] = 8,
+    fault: Annotated[
+        list[str] | None,
+        option(
+            "--fault", metavar="FAULT", help="What goes wrong, e.g. server-down@4m or server-down@4m+2m. Repeatable."
+        ),
+    ] = None,
+    slo: Annotated[
+        list[str] | None,
+        option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
+    ] = None,
+    find_limit: Annotated[
+        bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
+    ] = False,
+    partition: Annotated[
+        str | None,
+        option("--partition", metavar="KEY", help="The single-partition test on this PartitionKey, or on 'hottest'."),
+    ] = None,
+    exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 also where a goal is missed.")] = False,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
+    ] = None,
+    shared: Shared,
+) -> None:
+    """Run the load that is expected on the keys in use and on the recommended ones, side by side.
+
+    In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
+    proposed keys miss a goal of --slo.
+    """
+    if result is not None:
+        check_files((result, "--result"))
+    inputs = settle(data, reading, command="stress", candidates=judging.candidates)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
+    page = on_stdout(targets, shared.format, Format.text)
+    settings = settings_for(shared, reading.design)
+    analysed = build_request(inputs, reading, budgets=judging.budget, settings=settings)
+    request = _request(
+        analysed,
+        result=result,
+        scheme=scheme,
+        load=load,
+        growth=growth,
+        duration=duration,
+        retry=retry,
+        enforce=enforce,
+        servers=servers,
+        faults=tuple(fault or ()),
+        goals=tuple(slo or ()),
+        partition=partition,
+        find_limit=find_limit,
+    )
+
+    from pkadvisor.stresser.stress import stress as run
+
+    with listen(shared) as progress:
+        document = run(request, progress)
+    for target in targets:
+        if target.path is not None:
+            content = RENDERERS[target.format](document, shared, False)
+            write_whole(target.path, content)
+            if not shared.quiet:
+                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
+    content = RENDERERS[page](document, shared, True)
+    if page is Format.text:
+        write_text(content.decode())
+    else:
+        write_bytes(content)
+    if not document["complete"]:
+        raise typer.Exit(INTERRUPTED)
+    if document["outcome"] == "goal-missed" and not exit_zero:
+        raise missed(document)
+
+
+def _request(analysed: Any, **given: Any) -> StressRequest:
+    """The command line in the terms of the use case."""
+    from pkadvisor.engine.capacity.capacity import Enforcement
+    from pkadvisor.stresser.request import DURATION_MOST_S, StressRequest, parse_goals, parse_months, parse_seconds
+
+    if given["enforce"] not in tuple(Enforcement):
+        what = f"targets are not enforced '{given['enforce']}'"
+        raise UsageError(what, where="--enforce", fix="strict or elastic")
+    found = StressRequest(
+        analysed,
+        result=given["result"],
+        scheme=given["scheme"],
+        load=given["load"],
+        growth_months=parse_months(given["growth"]),
+        duration_s=parse_seconds(given["duration"], "--duration", DURATION_MOST_S),
+        retry=given["retry"],
+        enforcement=Enforcement(given["enforce"]),
+        servers=given["servers"],
+        faults=given["faults"],
+        goals=parse_goals(given["goals"]),
+        partition=given["partition"],
+        find_limit=given["find_limit"],
+        seed=analysed.seed,
+    )
+    return replace(found)
+
+
+def missed(document: dict[str, Any]) -> ConstraintError:
+    """What goes with exit code 1: the first goal that the proposed keys miss."""
+    found = [
+        (table, goal, mark)
+        for table in document["tables"]
+        for goal in table["goals"]
+        for mark in goal["designs"]
+        if mark["decides"] and not mark["met"]
+    ]
+    table, goal, mark = found[0]
+    unit = " ms" if goal["unit"] == "ms" else ""
+    more = f"; {len(found) - 1} more" if found[1:] else ""
+    return ConstraintError(
+        f"{mark['label']} misses {goal['name']}: {mark['measured']:g}{unit}, at most {goal['most']:g}{unit}{more}",
+        where=table["table"],
+    )
+
+
+def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.stress_page import render_stress
+
+    stream = sys.stdout if on_terminal else None
+    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
+    text = render_stress(
+        document,
+        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        color=color,
+        ascii_only=on_terminal and not speaks_unicode(stream),
+    )
+    return escape_page(redact_result(text), color=color).encode("utf-8", "backslashreplace")
+
+
+def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.stress_result import dump
+
+    return redact_result(dump(document).decode()).encode()
+
+
+RENDERERS = {Format.text: _text, Format.json: _json}

@@ -1,0 +1,244 @@
+"""What a stress run found, as text: the designs side by side, then where, when and to whom it happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pkadvisor.report.page import Page, amount, percent, plural, rate, ratio
+from pkadvisor.report.scheme_page import write_keys
+
+BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
+TIMELINE = 60
+HEAT_ROWS = 8
+EVENTS = 6
+COLUMN = 13
+
+
+def render_stress(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
+    """The page; a pure function of the document."""
+    page = Page(max(24, width), color, ascii_only)
+    for table in document["tables"]:
+        _table(page, document, table)
+    if not document["complete"]:
+        page.wrapped("interrupted: the figures are of the part that was run", "", "  ", "warn")
+    return "\n".join(page.lines).rstrip("\n") + "\n"
+
+
+def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
+    settings = document["settings"]
+    name = table["table"] + (f" · {table['kind']}" if table["kind"] else "")
+    page.line(f"STRESS   {name}", "head")
+    page.wrapped(
+        f"{_length(settings['duration_s'])} at {settings['load_words']}: {rate(table['offered_requests_per_s'])} of "
+        f"{plural(len(table['classes']), 'query or write' if len(table['classes']) == 1 else 'querie and write')}, "
+        f"clients retry '{settings['retry']}', targets {settings['enforcement']}, "
+        f"{plural(settings['servers'], 'server')}, seed {settings['seed']}".replace(
+            "querie and writes", "queries and writes"
+        )
+    )
+    for note in table["notes"]:
+        page.wrapped(note, "  - ", "    ", "warn")
+    page.line()
+    for design in table["designs"]:
+        page.line(design["label"], "head")
+        write_keys(page, design["scheme"])
+    page.line()
+    _side_by_side(page, table)
+    for design in table["designs"]:
+        _design(page, table, design)
+    _goals(page, table)
+    for sentence in table["verdict"]["sentences"]:
+        page.wrapped(sentence, "", "  ", table["verdict"]["style"])
+    page.line()
+
+
+def _length(seconds: float) -> str:
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= size:
+            return f"{amount(seconds / size)} {unit}"
+    return f"{amount(seconds)} s"
+
+
+# -- side by side -----------------------------------------------------------------------------------------------------
+
+
+def _ms(value: float | None) -> str:
+    return "none" if value is None else amount(value)
+
+
+ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
+    ("offered requests/s", lambda run: amount(run["offered_requests_per_s"])),
+    ("served requests/s", lambda run: amount(run["served_requests_per_s"])),
+    ("throttled (503)", lambda run: percent(run["throttled_share"])),
+    ("lost requests", lambda run: percent(run["lost_share"])),
+    ("p50 ms", lambda run: _ms(run["latency_ms_p50"])),
+    ("p99 ms", lambda run: _ms(run["latency_ms_p99"])),
+    ("p99.9 ms", lambda run: _ms(run["latency_ms_p99.9"])),
+    ("hottest partition", lambda run: ratio(run["hottest"]["times_target"]) if run["hottest"] else "none"),
+    ("splits / moves", lambda run: f"{_count(run, 'split')} / {_count(run, 'move')}"),
+)
+
+
+def _count(run: dict[str, Any], kind: str) -> int:
+    return sum(1 for event in run["events"] if event["kind"] == kind)
+
+
+def _side_by_side(page: Page, table: dict[str, Any]) -> None:
+    """A column for each design and state; where they do not fit, a block for each."""
+    columns = [(design["label"], run) for design in table["designs"] for run in design["runs"]]
+    if 22 + COLUMN * len(columns) > page.width:
+        for label, run in columns:
+            page.line(f"  {label}, {run['state']}")
+            for name, show in ROWS:
+                page.record(name, show(run), 20, "    ")
+        page.line()
+        return
+    seen: set[str] = set()
+    heads = [label if not (label in seen or seen.add(label)) else "" for label, _ in columns]  # type: ignore[func-returns-value]
+    page.line(f"  {'':<20}" + "".join(f"{head[: COLUMN * 2 - 2]:>{COLUMN}}" for head in heads), "head")
+    page.line(f"  {'':<20}" + "".join(f"{run['state']:>{COLUMN}}" for _, run in columns))
+    for name, show in ROWS:
+        page.line(f"  {name:<20}" + "".join(f"{show(run):>{COLUMN}}" for _, run in columns))
+    page.line()
+    for label, run in columns:
+        line = run["timeline"]
+        shares = [t / o if o else 0.0 for t, o in zip(line["throttled_per_s"], line["offered_per_s"], strict=True)]
+        page.line(f"  throttled {_spark(page, shares, 1.0)}  {label}, {run['state']}")
+    page.line()
+
+
+def _spark(page: Page, values: Sequence[float], most: float) -> str:
+    """A character for each value, empty to full; above nothing it is never empty."""
+    blocks = ASCII_BLOCKS if page.ascii_only else BLOCKS
+    last = len(blocks) - 1
+    room = max(10, min(TIMELINE, page.width - 42))
+    step = -(-len(values) // room)
+    means = [sum(values[at : at + step]) / len(values[at : at + step]) for at in range(0, len(values), step or 1)]
+    cells = (0 if v <= 0 else max(1, min(last, round(v / most * last))) for v in means)
+    return "|" + "".join(blocks[cell] for cell in cells) + "|"
+
+
+# -- one design -------------------------------------------------------------------------------------------------------
+
+
+def _design(page: Page, table: dict[str, Any], design: dict[str, Any]) -> None:
+    page.line(f"{design['label']}, query by query ({design['runs'][0]['state']})", "head")
+    for entry in design["runs"][0]["classes"]:
+        slow = f"p50 {_ms(entry['latency_ms_p50'])}, p99 {_ms(entry['latency_ms_p99'])}, "
+        slow += f"p99.9 {_ms(entry['latency_ms_p99.9'])} ms"
+        refused = ""
+        if entry["throttled"]:
+            refused = f"; {percent(entry['throttled_share'])} throttled, {percent(entry['lost_share'])} lost"
+        page.wrapped(
+            f"{entry['name']}  {rate(entry['offered_requests_per_s'])}  {slow}{refused}", "  ", "    ",
+            "bad" if entry["lost"] else "",
+        )  # fmt: skip
+    page.line()
+    for run in design["runs"]:
+        _heat(page, run)
+        _events(page, run)
+    _prediction(page, design)
+
+
+def _heat(page: Page, run: dict[str, Any]) -> None:
+    rows = sorted(run["heat"]["rows"], key=lambda row: -sum(row["times_target"]))[:HEAT_ROWS]
+    keep = [row for row in run["heat"]["rows"] if any(row is other for other in rows)]
+    if not keep or not any(any(row["times_target"]) for row in keep):
+        return
+    page.line(f"Where the load falls ({run['state']}); full is the target of a partition or more", "head")
+    for row in keep:
+        more = "" if row["partitions"] == 1 else f" and {row['partitions'] - 1:,} more"
+        page.line(
+            f"  {_spark(page, row['times_target'], 1.0)} {ratio(max(row['times_target']))} {row['from_key']}{more}"
+        )
+    hidden = len(run["heat"]["rows"]) - len(keep)
+    if hidden > 0:
+        page.line(f"  {plural(hidden, 'colder row')} not shown; --format json has them")
+    page.line()
+
+
+def _events(page: Page, run: dict[str, Any]) -> None:
+    if not run["events"]:
+        return
+    page.line(f"What the service did ({run['state']})", "head")
+    for event in run["events"][:EVENTS]:
+        minute, second = divmod(int(event["at_s"]), 60)
+        shares = " + ".join(percent(r["load_share"]) for r in event["ranges"])
+        where = (
+            "..".join(filter(None, (event["ranges"][0]["from_key"], event["ranges"][-1]["until_key"]))) or "all keys"
+        )
+        load = f"  {percent(event['load_share_before'])} → {shares} of the load" if event["kind"] == "split" else ""
+        to = f" → {event['server']}" if event["server"] else ""
+        away = f", {amount(event['away_s'])} s away" if event["away_s"] else ""
+        page.wrapped(f"{minute:02}:{second:02}  {event['kind']:<7} {where}{to}{load}{away}", "  ", "      ")
+    more = len(run["events"]) - EVENTS
+    if more > 0:
+        page.line(f"  and {more} more")
+    page.line()
+
+
+def _prediction(page: Page, design: dict[str, Any]) -> None:
+    found = design["prediction"]
+    page.line(f"Predicted and measured, {design['label']}", "head")
+    for entry in found["classes"]:
+        parts = [
+            f"{m['name']} {amount(m['predicted'])}" + ("" if m["agrees"] else f" but {amount(m['measured'])} measured")
+            for m in entry["measures"]
+            if m["predicted"] or m["measured"]
+        ]
+        page.wrapped(f"{entry['name']}: {', '.join(parts)}", "  ", "    ", "" if entry["agrees"] else "warn")
+    for measure in found["load"]:
+        error = f", {percent(abs(measure['error']))} off" if measure["error"] is not None else ""
+        page.wrapped(
+            f"{measure['name']}: {amount(measure['predicted'])} predicted, {amount(measure['measured'])} measured "
+            f"{measure['unit']}{error}",
+            "  ",
+            "    ",
+        )
+    for proof in found["breaks"]:
+        page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
+    if found["audit"] is not None:
+        audit = found["audit"]
+        wrong = (
+            f"{plural(audit['violations'], 'answer')} not permissible" if audit["violations"] else "every answer right"
+        )
+        page.wrapped(
+            f"{plural(audit['requests'], 'request')} in {plural(audit['operations'], 'operation')} carried out by the "
+            f"embedded engine on {audit['rows']:,} rows: {wrong}",
+            "  ",
+            "    ",
+            "bad" if audit["violations"] else "good",
+        )
+    if design["limit"] is not None:
+        limit = design["limit"]
+        binds = f"; then {limit['binds']} binds" if limit["binds"] else ""
+        page.wrapped(
+            f"highest load that meets the goals: {ratio(limit['factor'])} ({rate(limit['requests_per_s'])}){binds}",
+            "  ", "    ",
+        )  # fmt: skip
+    if design["partition_test"] is not None:
+        _partition_test(page, design["partition_test"])
+    page.line()
+
+
+def _partition_test(page: Page, test: dict[str, Any]) -> None:
+    page.wrapped(
+        f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s asked, "
+        f"{amount(test['accepted_entities_per_s'])} let through, target {amount(test['target_entities_per_s'])}: "
+        f"{test['verdict']}",
+        "  ",
+        "    ",
+        "good" if test["passes"] else "bad",
+    )
+
+
+def _goals(page: Page, table: dict[str, Any]) -> None:
+    for goal in table["goals"]:
+        marks = ", ".join(f"{m['label']} {'met' if m['met'] else 'MISSED'}" for m in goal["designs"])
+        most = f"{amount(goal['most'])} ms" if goal["unit"] == "ms" else percent(goal["most"])
+        of = f" of {goal['query']}" if goal["query"] else ""
+        page.wrapped(f"goal {goal['name']}{of} ≤ {most}: {marks}", "", "  ")
+
+
+__all__ = ["render_stress"]

@@ -1,0 +1,252 @@
+"""What a run has come to so far, window by window: counts by class, timelines, heat, the hottest key, latencies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pkadvisor.stress import fluid_table as column
+from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
+from pkadvisor.stress.fluid_state import BOUNDS
+from pkadvisor.stress.measures import SAMPLE, band_edges, heat_step, seconds
+from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.stamp_map import WindowCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pkadvisor.stress.fluid_table import Table
+
+    Ints = NDArray[np.int64]
+
+CELLS = 1 << 24
+"""(second, PartitionKey) pairs that are kept to tell the hottest key's timeline."""
+FAINT = 64
+"""Above ``CELLS``, keys that have less than 1/64 of the busiest one in a second count as 0 in it."""
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+def mixed_numbers(numbers: Ints) -> NDArray[np.uint64]:
+    """``measures.sample_key`` of many requests."""
+    z = (numbers.astype(np.uint64) + np.uint64(1)) * _GAMMA
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+class _Latencies:
+    """``measures.Sample`` for arrays: the same requests, the same values."""
+
+    def __init__(self) -> None:
+        self._level = 0
+        self._parts: list[tuple[Ints, Ints]] = []
+        self._held = 0
+
+    def add(self, requests: Ints, values: Ints) -> None:
+        if self._level:
+            chosen = self._chosen(requests)
+            requests, values = requests[chosen], values[chosen]
+        self._parts.append((requests.copy(), values.copy()))
+        self._held += len(requests)
+        while self._held > SAMPLE:
+            self._level += 1
+            requests, values = self._all()
+            chosen = self._chosen(requests)
+            self._parts = [(requests[chosen], values[chosen])]
+            self._held = len(self._parts[0][0])
+
+    def values(self) -> list[int]:
+        requests, values = self._all()
+        found: list[int] = values[np.argsort(requests)].tolist()
+        return found
+
+    def _all(self) -> tuple[Ints, Ints]:
+        empty = np.empty(0, np.int64)
+        parts = self._parts or [(empty, empty)]
+        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+    def _chosen(self, requests: Ints) -> NDArray[np.bool_]:
+        low = mixed_numbers(requests) & np.uint64((1 << self._level) - 1)
+        chosen: NDArray[np.bool_] = low == 0
+        return chosen
+
+
+class Counts:
+    """What a run has come to. ``size`` is how many PartitionKeys there are; ``watched``: the map asks for counts."""
+
+    def __init__(self, classes: Sequence[str], size: int, duration_ns: int, watched: bool) -> None:
+        self._classes, self._duration_ns, self._size = tuple(classes), duration_ns, size
+        count = len(self._classes)
+        self._codes = np.zeros((count, 9), np.int64)
+        self._totals = np.zeros((4, count), np.int64)
+        self._sums = np.zeros((4, count), np.int64)
+        """By class: requests, served, lost, latency."""
+        self._latencies = [_Latencies() for _ in self._classes]
+        self._seconds = np.zeros((max(1, seconds(duration_ns)), 3), np.int64)
+        self._used = seconds(duration_ns)
+        self._edges = band_edges(size)
+        self._band = np.repeat(np.arange(len(self._edges) - 1), np.diff(self._edges))
+        self._step = heat_step(duration_ns)
+        self._heat = np.zeros((1, len(self._edges) - 1), np.int64)
+        self._of_key = np.zeros(size, np.int64)
+        self._second = np.zeros(size, np.int64)
+        self._now = -1
+        self._kept: list[tuple[int, Ints, Ints]] = []
+        self._cells = 0
+        self._watched = watched
+        self._since = np.zeros((4, size if watched else 0), np.int64)
+        self._since_latency: dict[int, int] = {}
+        self.requests_done = 0
+
+    def arrive(self, classes: Ints) -> None:
+        """Requests have come."""
+        self._sums[0] += np.bincount(classes, minlength=len(self._classes))
+        self.requests_done += len(classes)
+
+    def serve(self, requests: Ints, classes: Ints, latency: Ints) -> None:
+        """Requests have got all they wanted."""
+        count = len(self._classes)
+        self._sums[1] += np.bincount(classes, minlength=count)
+        if count == 1:
+            self._sums[3] += latency.sum()
+            self._latencies[0].add(requests, latency)
+            return
+        for number in range(count):
+            chosen = classes == number
+            if chosen.any():
+                self._sums[3, number] += latency[chosen].sum()
+                self._latencies[number].add(requests[chosen], latency[chosen])
+
+    def serve_at_once(self, classes: Ints) -> None:
+        """Requests had nothing to send: they have no latency."""
+        self._sums[1] += np.bincount(classes, minlength=len(self._classes))
+
+    def lose(self, classes: Ints) -> None:
+        """Requests will never get it."""
+        self._sums[2] += np.bincount(classes, minlength=len(self._classes))
+
+    def attempts(
+        self, at_ns: int, table: Table, rows: Ints, classes: Ints, codes: Ints, latency: Ints, of_range: Ints,
+        numbers: Sequence[int],
+    ) -> None:  # fmt: skip
+        """Attempts that were sent in the second of a moment."""
+        count = len(self._classes)
+        columns = table.columns
+        by_code = np.bincount(classes * 9 + codes, minlength=9 * count).reshape(count, 9)
+        self._codes += by_code
+        accepted = codes == ACCEPTED
+        every = bool(accepted.all())
+        won, of_class = (rows, classes) if every else (rows[accepted], classes[accepted])
+        for place, name in enumerate((column.PAGES, column.READ, column.WRITTEN)):
+            if table.some[name]:
+                amounts = columns[name][won]
+                self._totals[place] += np.bincount(of_class, amounts, count).astype(np.int64)
+        second = at_ns // WINDOW_NS
+        if second >= len(self._seconds):
+            self._seconds = np.concatenate([self._seconds, np.zeros((second + 1, 3), np.int64)])
+        self._used = max(self._used, second + 1)
+        codes_all = by_code.sum(axis=0)
+        here = self._seconds[second]
+        here[0] += codes_all[:NOT_SENT].sum()
+        here[1] += codes_all[ACCEPTED]
+        here[2] += codes_all[1:TIMED_OUT].sum()
+        self._warm(second, columns, rows)
+        if self._watched:
+            lows = columns[column.LOW][rows]
+            np.add.at(self._since[0], lows, 1)
+            if not every:
+                np.add.at(self._since[1], lows[(codes >= 1) & (codes < TIMED_OUT)], 1)
+            lows = columns[column.LOW][won]
+            np.add.at(self._since[2], lows, columns[column.EXAMINED][won])
+            np.add.at(self._since[3], lows, columns[column.BYTES][won])
+            answered = accepted | (codes == TIMED_OUT)
+            sums = np.bincount(of_range[answered], latency[answered], len(numbers)).astype(np.int64)
+            for place in np.flatnonzero(sums).tolist():
+                number = numbers[place]
+                self._since_latency[number] = self._since_latency.get(number, 0) + int(sums[place])
+
+    def _warm(self, second: int, columns: Ints, rows: Ints) -> None:
+        if second != self._now:
+            self._close_second()
+            self._now = second
+        offered, lows, keys = columns[column.OFFERED][rows], columns[column.LOW][rows], columns[column.PARTITION][rows]
+        row = second // self._step
+        if row >= len(self._heat):
+            bands = self._heat.shape[1]
+            self._heat = np.concatenate([self._heat, np.zeros((max(16, row + 1), bands), np.int64)])
+        self._heat[row] += np.bincount(self._band[lows], offered, self._heat.shape[1]).astype(np.int64)
+        if keys.size and keys.min() < 0:
+            alone = keys >= 0
+            keys, offered = keys[alone], offered[alone]
+        np.add.at(self._second, keys, offered)
+
+    def _close_second(self) -> None:
+        second = self._second
+        keys = np.flatnonzero(second)
+        if not len(keys):
+            return
+        values = second[keys]
+        self._of_key[keys] += values
+        second[keys] = 0
+        if self._cells + len(keys) > CELLS:
+            strong = values * FAINT >= values.max()
+            keys, values = keys[strong], values[strong]
+        self._cells += len(keys)
+        self._kept.append((self._now, keys.astype(np.int32), values))
+
+    def take_window(self) -> WindowCounts:
+        """What was counted since the last change of the map; counting begins anew."""
+        since, self._since = self._since, np.zeros_like(self._since)
+        latency, self._since_latency = self._since_latency, {}
+        return WindowCounts(since[0], since[1], since[2], since[3], latency)
+
+    def result(self, events: Sequence[MapEvent], complete: bool) -> RunResult:
+        """The run as a value."""
+        self._close_second()
+        self._now = -1
+        used = self._used
+        hottest = int(self._of_key.argmax()) if self._of_key.any() else -1
+        timeline = np.zeros(used, np.int64)
+        for second, keys, values in self._kept:
+            place = np.searchsorted(keys, hottest)
+            if place < len(keys) and keys[place] == hottest:
+                timeline[second] += values[place]
+        rows = -(-used // self._step)
+        heat = np.zeros((rows, self._heat.shape[1]), np.int64)
+        filled = min(rows, len(self._heat))
+        heat[:filled] = self._heat[:filled]
+        classes: dict[str, ClassCounts] = {}
+        for number, name in enumerate(self._classes):
+            codes = self._codes[number].tolist()
+            requests, served, lost, latency_sum = self._sums[:, number].tolist()
+            pages, read, written, _ = self._totals[:, number].tolist()
+            classes[name] = ClassCounts(
+                requests=requests,
+                served=served,
+                lost=lost,
+                attempts=sum(codes[:NOT_SENT]),
+                accepted=codes[ACCEPTED],
+                timed_out=codes[TIMED_OUT],
+                throttled={BOUNDS[i]: codes[i] for i in range(1, 7) if codes[i]},
+                pages=pages,
+                entities_read=read,
+                entities_written=written,
+                latency_ns_sum=latency_sum,
+                latencies_ns=self._latencies[number].values(),
+            )
+        return RunResult(
+            duration_ns=self._duration_ns,
+            classes=classes,
+            offered=self._seconds[:used, 0].copy(),
+            accepted=self._seconds[:used, 1].copy(),
+            throttled=self._seconds[:used, 2].copy(),
+            hottest=hottest,
+            hottest_milli=timeline,
+            bands=self._edges,
+            heat=heat,
+            events=tuple(events),
+            complete=complete,
+        )

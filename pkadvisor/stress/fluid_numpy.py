@@ -1,0 +1,395 @@
+"""A window of attempts judged by scans: first as if all were let through, then one by one only what is in doubt.
+
+A bucket's deficit (burst − level) is the work left in a queue that is served at its rate, so Lindley's recursion gives
+it: before operation ``i`` it is ``W_i − x_i + max(d_0, max_k≤i (x_k − W_k))`` with ``W`` the charges before and ``x``
+the refill since the first one. What is let through less leaves higher levels, hence:
+
+1. Buckets that never lack although everything is let through never turn anything away.
+2. Only attempts that meet another bucket are in doubt; in their order, they decide about each other alone, together
+   with what a failure holds back of its own request.
+3. Then it is known what is let through, and levels and queues follow by scans.
+
+Queues and time-outs must not decide: where one might, or where *elastic* targets are short, the window is judged one
+attempt after the other (``sequential``). All is int64; differences of running sums are right even where the sums wrap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pkadvisor.engine.capacity.buckets import UNITS
+from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.stress import fluid_table as column
+from pkadvisor.stress.fluid_pass import (
+    ACCEPTED,
+    ELASTIC,
+    NOT_SENT,
+    QUEUE_WAIT,
+    REJECTION,
+    TIME_OUT,
+    sequential,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pkadvisor.stress.fluid_state import State
+    from pkadvisor.stress.fluid_table import Table
+
+    Ints = NDArray[np.int64]
+    Bools = NDArray[np.bool_]
+
+SAFE = 1 << 61
+NEVER = 1 << 60
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(slots=True)
+class Window:
+    """Attempts in their order: moments, rows of the table, requests (numbered from 0 to ``owners``), first ticket.
+
+    ``seed`` is that of ``ServiceTimes``.
+    """
+
+    at: Ints
+    row: Ints
+    owner: Ints
+    owners: int
+    ticket: int
+    seed: int
+
+
+def draw_indices(seed: int, first: int, count: int) -> Ints:
+    """``service_times.draw_index`` of ``count`` tickets from ``first`` on."""
+    z = np.arange(first + 1, first + 1 + count, dtype=np.uint64) * _GAMMA + np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: Ints = ((z ^ (z >> np.uint64(31))) >> np.uint64(64 - DRAWS.bit_length() + 1)).astype(np.int64)
+    return found
+
+
+class _Family:
+    """Buckets of one kind with the attempts of a window that meet them, sorted by bucket and then by order."""
+
+    def __init__(self, window: Window, key: Ints | None, levels: Ints, figures: list[int], need: Ints, charge: Ints):
+        self.rate, self.burst, full = figures
+        self.levels, at = levels, window.at
+        count = len(at)
+        self._count = count
+        if key is None or (len(levels) == 1 and key.min() >= 0):
+            self.order: Ints | None = None
+            self.key, self.at, self.charge, self.need = np.zeros(count, np.int64), at, charge, need
+            self.begins = np.zeros(1, np.int64)
+        else:
+            packed = np.sort((key << 32) | np.arange(count, dtype=np.int64))
+            if packed[0] < 0:
+                packed = packed[np.searchsorted(packed, 0) :]
+            self.order = order = packed & 0xFFFFFFFF
+            self.key = packed >> 32
+            self.at, self.charge, self.need = at[order], charge[order], need[order]
+            self.begins = np.flatnonzero(np.r_[True, self.key[1:] != self.key[:-1]])[: len(order)]
+        self.empty = not len(self.at)
+        if self.empty:
+            return
+        self.ends = np.r_[self.begins[1:], len(self.at)]
+        self.buckets = self.key[self.begins]
+        level, moment = levels[self.buckets, 0], levels[self.buckets, 1]
+        gone = np.clip(self.at[self.begins] - moment, 0, full)
+        self.level = np.minimum(self.burst, level + self.rate * gone)
+        self.total = np.add.reduceat(self.charge, self.begins)
+
+    def fits(self) -> bool:
+        """Whether running sums over one bucket stay within 64 bits."""
+        return self.empty or int(self.total.max()) < SAFE // UNITS
+
+    def lacking(self, no_debt: bool) -> Bools:
+        """Which of ``buckets`` would lack at some moment if everything were let through (or would be in debt)."""
+        needs = np.maximum.reduceat(self.need, self.begins)
+        found: Bools = self.level - self.total * UNITS < needs
+        for i in np.flatnonzero(found).tolist():
+            part = slice(self.begins[i], self.ends[i])
+            charge = self.charge[part] * UNITS
+            net = charge.cumsum() - charge - self.rate * (self.at[part] - self.at[part.start])
+            deficit = net + np.maximum(self.burst - self.level[i], np.maximum.accumulate(-net))
+            over = deficit > self.burst - self.need[part]
+            found[i] = over.any() or (no_debt and (deficit + charge > self.burst).any())
+        return found
+
+    def among(self, chosen: Bools) -> Ints:
+        """For each attempt the bucket that it meets if that is one of the chosen, else −1."""
+        place = np.where(chosen, self.buckets, -1)
+        spread = np.repeat(place, self.ends - self.begins)
+        if self.order is None:
+            return spread
+        found = np.full(self._count, -1, np.int64)
+        found[self.order] = spread
+        return found
+
+    def settle(self, passed: Bools | None) -> None:
+        """The levels after the window, of which ``passed`` says what was let through (None: everything)."""
+        if self.empty:
+            return
+        charge = self.charge
+        if passed is not None:
+            charge = np.where(passed if self.order is None else passed[self.order], charge, 0)
+        charge = charge * UNITS
+        running = charge.cumsum()
+        start = self.begins
+        base = (running - charge)[start]
+        last = self.ends - 1
+        lengths = self.ends - start
+        since = self.rate * (self.at - np.repeat(self.at[start], lengths))
+        net = running - charge - np.repeat(base, lengths) - since
+        most = np.maximum(self.burst - self.level, np.maximum.reduceat(-net, start))
+        self.levels[self.buckets, 0] = self.burst - (net[last] + most + charge[last])
+        self.levels[self.buckets, 1] = self.at[last]
+
+
+def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+    """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
+    found = _by_scans(window, table, state)
+    return found if found is not None else one_by_one(window, table, state)
+
+
+def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
+    figures, row, at = state.figures, window.row, window.at
+    columns = table.columns
+    partition, low = columns[column.PARTITION][row], columns[column.LOW][row]
+    of_range = state.range_of[low]
+    of_server = state.server_of[of_range]
+    cost = columns[column.COST][row]
+    whole = cost + columns[column.MORE][row]
+    cost = cost * UNITS
+    moved = columns[column.MOVED][row]
+    account_cost = columns[column.ACCOUNT_COST][row]
+    zero = np.zeros(len(at), np.int64)
+
+    def need(cost: Ints, family: int) -> Ints:
+        found: Ints = np.minimum(cost, figures[family + 1])
+        return found
+
+    families = (
+        _Family(window, partition, state.partitions, figures[0:3], need(cost, 0), whole),
+        _Family(window, of_range, state.ranges, figures[3:6], need(cost, 3), whole),
+        _Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
+        _Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
+        _Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
+                account_cost + columns[column.ACCOUNT_MORE][row]),
+    )  # fmt: skip
+    if not all(family.fits() for family in families):
+        return None
+    elastic = bool(figures[ELASTIC])
+    doubts: list[Ints | None] = []
+    for number, family in enumerate(families):
+        soft = elastic and number < 2
+        lacking = family.lacking(soft) if not family.empty else np.zeros(0, np.bool_)
+        if soft and lacking.any():
+            return None
+        doubts.append(family.among(lacking) if lacking.any() else None)
+    code = np.zeros(len(at), np.int64)
+    passed: Bools | None = None
+    if any(each is not None for each in doubts):
+        failed = _doubtful(window, families, doubts, columns[column.STAGE][row], code)
+        held = columns[column.STAGE][row] > failed[window.owner]
+        code[held] = NOT_SENT
+        passed = code == ACCEPTED
+    queues = _queues(
+        at, of_range, of_server, columns[column.ON_SERVER][row], columns[column.ON_RANGE][row], passed, state
+    )
+    wait, longest, range_free, server_free = queues
+    if longest > figures[QUEUE_WAIT]:
+        return None
+    sent = None if passed is None else code != NOT_SENT
+    draws = draw_indices(window.seed, window.ticket, len(at))
+    if sent is not None and not sent.all():
+        draws = draws[np.maximum(sent.cumsum() - 1, 0)]
+    trips = table.trips.ravel()[columns[column.TRIP][row] * DRAWS + draws]
+    latency = wait + trips * columns[column.EFFORT][row] // 1000 + columns[column.SCAN][row]
+    if passed is not None:
+        latency[~passed] = figures[REJECTION]
+        latency[code == NOT_SENT] = 0
+    if len(latency) and int(latency.max()) > figures[TIME_OUT]:
+        return None
+    for family in families:
+        family.settle(passed)
+    state.range_free[:], state.server_free[:] = range_free, server_free
+    return code, latency
+
+
+def _doubtful(
+    window: Window, families: tuple[_Family, ...], doubts: list[Ints | None], stage: Ints, code: Ints
+) -> Ints:
+    """Decides about the attempts that meet a bucket in doubt; the first failed stage of each request."""
+    failed = np.full(window.owners, NEVER, np.int64)
+    named = [(number, each) for number, each in enumerate(doubts) if each is not None]
+    met = named[0][1] >= 0
+    for _, each in named[1:]:
+        met |= each >= 0
+    where = np.flatnonzero(met)
+    stages, owners, moments = stage[where].tolist(), window.owner[where].tolist(), window.at[where].tolist()
+    first: dict[int, int] = {}
+    codes = [0] * len(where)
+    buckets: list[Any] = []
+    for number, each in named:
+        family = families[number]
+        levels = {
+            bucket: [level, at]
+            for bucket, level, at in zip(
+                family.buckets.tolist(), family.level.tolist(), family.at[family.begins].tolist(), strict=True
+            )
+        }
+        order = family.order
+        needs, charges = np.zeros(len(met), np.int64), np.zeros(len(met), np.int64)
+        needs[slice(None) if order is None else order] = family.need
+        charges[slice(None) if order is None else order] = family.charge * UNITS
+        met_here = each[where].tolist()
+        columns = (met_here, needs[where].tolist(), charges[where].tolist())
+        buckets.append((number + 1, levels, family.rate, family.burst, *columns))
+    if len(buckets) == 1:
+        _one_family(buckets[0], moments, owners, stages, first, codes)
+    else:
+        _several_families(buckets, moments, owners, stages, first, codes)
+    code[where] = codes
+    if first:
+        failed[list(first)] = list(first.values())
+    return failed
+
+
+def _one_family(
+    buckets: Any, moments: list[int], owners: list[int], stages: list[int], first: dict[int, int], codes: list[int]
+) -> None:
+    number, levels, rate, burst, met, needs, charges = buckets
+    for i, (now, request, stage, name) in enumerate(zip(moments, owners, stages, met, strict=True)):
+        if request in first and first[request] < stage:
+            continue
+        bucket = levels[name]
+        level = bucket[0] + rate * (now - bucket[1])
+        if level > burst:
+            level = burst
+        bucket[1] = now
+        if level < needs[i]:
+            bucket[0] = level
+            codes[i] = number
+            first.setdefault(request, stage)
+        else:
+            bucket[0] = level - charges[i]
+
+
+def _several_families(
+    buckets: list[Any],
+    moments: list[int],
+    owners: list[int],
+    stages: list[int],
+    first: dict[int, int],
+    codes: list[int],
+) -> None:
+    for i, (now, request, stage) in enumerate(zip(moments, owners, stages, strict=True)):
+        if request in first and first[request] < stage:
+            continue
+        bound = 0
+        for number, levels, rate, burst, met, needs, _ in buckets:
+            name = met[i]
+            if name < 0:
+                continue
+            bucket = levels[name]
+            level = bucket[0] + rate * (now - bucket[1])
+            bucket[0] = burst if level > burst else level
+            bucket[1] = now
+            if not bound and bucket[0] < needs[i]:
+                bound = number
+        if bound:
+            codes[i] = bound
+            first.setdefault(request, stage)
+            continue
+        for _, levels, _, _, met, _, charges in buckets:
+            if met[i] >= 0:
+                levels[met[i]][0] -= charges[i]
+
+
+def _queues(
+    at: Ints, of_range: Ints, of_server: Ints, on_server: Ints, on_range: Ints, passed: Bools | None, state: State
+) -> tuple[Ints, int, Ints, Ints]:
+    """Waits in both queues, the longest that one might find on arrival, and the ends of both queues afterwards."""
+    wait = np.zeros(len(at), np.int64)
+    range_free, server_free = state.range_free.copy(), state.server_free.copy()
+    if passed is not None:
+        at, of_range, of_server = at[passed], of_range[passed], of_server[passed]
+        on_server, on_range = on_server[passed], on_range[passed]
+    if not len(at):
+        return wait, 0, range_free, server_free
+    longest = int(max((range_free[of_range] - at).max(), (server_free[of_server] - at).max()))
+    if longest > state.figures[QUEUE_WAIT]:  # nobody serves there for some time
+        return wait, longest, range_free, server_free
+    departed = _lindley(at, on_server, of_server, server_free)
+    waited = departed - on_server - at
+    longest = int(waited.max())
+    departed = _lindley(departed, on_range, of_range, range_free)
+    ready = departed - on_range
+    longest = max(longest, int((ready - at).max()))
+    waited = ready - at - on_server
+    if passed is None:
+        wait = waited
+    else:
+        wait[passed] = waited
+    return wait, longest, range_free, server_free
+
+
+def _lindley(at: Ints, takes: Ints, key: Ints, free: Ints) -> Ints:
+    """Departures from first-come queues, one for each value of ``key``; ``free`` goes on to the end of each."""
+    if len(free) == 1:
+        sums = takes.cumsum()
+        alone: Ints = sums + np.maximum(free[0], np.maximum.accumulate(at - sums + takes))
+        free[0] = alone[-1]
+        return alone
+    packed = np.sort((key << 32) | np.arange(len(at), dtype=np.int64))
+    order, key = packed & 0xFFFFFFFF, packed >> 32
+    starts = np.r_[True, key[1:] != key[:-1]]
+    begins = np.flatnonzero(starts)
+    at, takes = at[order], takes[order]
+    sums = takes.cumsum()
+    lengths = np.diff(np.r_[begins, len(at)])
+    queues = key[begins]
+    sums -= np.repeat((sums - takes)[begins], lengths)
+    early = at - sums + takes
+    early[begins] = np.maximum(early[begins], free[queues])
+    low = int(early.min())
+    span = int(early.max()) - low + 1
+    assert span * len(begins) < SAFE, "moments of a window lie closer together"
+    lift = np.repeat(np.arange(len(begins), dtype=np.int64) * span, lengths)
+    early += lift
+    np.maximum.accumulate(early, out=early)
+    early += sums - lift
+    free[queues] = early[begins + lengths - 1]
+    departed: Ints = np.empty_like(early)
+    departed[order] = early
+    return departed
+
+
+def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
+    """The same by ``sequential`` over lists: exact whatever happens in the window."""
+    count = len(window.at)
+    draws = draw_indices(window.seed, window.ticket, count).tolist()
+    rows = table.rows[window.row, : column.JUDGED].ravel().tolist()
+    ranks = [rank for rank in np.unique(table.columns[column.PARTITION][window.row]).tolist() if rank >= 0]
+    places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
+    partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))
+    lows = np.unique(table.columns[column.LOW][window.row]).tolist()
+    range_of = dict(zip(lows, state.range_of[lows].tolist(), strict=True))
+    buckets = (state.ranges, state.bandwidths, state.servers, state.accounts)
+    ranges, bandwidths, servers, accounts = levels = [each.ravel().tolist() for each in buckets]
+    range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
+    code, latency = [0] * count, [0] * count
+    sequential(
+        window.at.tolist(), range(count), window.owner.tolist(), rows, column.JUDGED, range_of,
+        state.server_of.tolist(), draws, table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths,
+        servers, accounts, range_free, server_free, [NEVER] * window.owners, code, latency,
+    )  # fmt: skip
+    if ranks:
+        state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)
+    for each, after in zip(buckets, levels, strict=True):
+        each[:] = np.array(after, each.dtype).reshape(-1, 2)
+    state.range_free[:], state.server_free[:] = range_free, server_free
+    return np.array(code, np.int64), np.array(latency, np.int64)

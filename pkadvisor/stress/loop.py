@@ -1,0 +1,57 @@
+"""Open-loop traffic, one attempt after the other: the reference of a run without rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.stress.course import Course, Traced
+
+if TYPE_CHECKING:
+    from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stress.run_result import RunResult
+    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.stamp_map import StampMap
+
+
+def run_loop(
+    load: Load,
+    scripts: Scripts,
+    capacity: Capacity,
+    stamp_map: StampMap,
+    policy: RetryPolicy,
+    *,
+    seed: int = 0,
+    trace: list[Traced] | None = None,
+) -> RunResult:
+    """Runs a load against ``capacity``; ``trace`` gets every attempt in its order.
+
+    Nothing here is left to chance: draws of service times follow from the seed of ``capacity``, those of retries from
+    that of ``policy``. ``seed`` is there because every way to run a load takes one.
+    """
+    course = Course(scripts, capacity, stamp_map, policy, load.duration_ns, trace=trace)
+    arrivals = _arrivals(load)
+    arrival = next(arrivals, None)
+    while arrival is not None or course.due_ns is not None:
+        due_ns = course.due_ns
+        if arrival is not None and (due_ns is None or arrival[1] <= due_ns):
+            course.come_to(arrival[1])
+            course.arrive(*arrival)
+            arrival = next(arrivals, None)
+            continue
+        assert due_ns is not None
+        course.come_to(due_ns)
+        course.attempt()
+    course.come_to(load.duration_ns - 1)
+    course.check()
+    return course.recorder.result(course.events)
+
+
+def _arrivals(load: Load) -> Iterator[tuple[int, int, int, int]]:
+    """Number, moment, class and parameters of each request."""
+    for batch in load.batches():
+        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
+        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
+            yield batch.first + place, at_ns, class_number, instance

@@ -1,0 +1,177 @@
+"""A log again: its requests at their own times, or as much of that as a sample of them tells.
+
+A log of many requests is known by a uniform sample of each class (at most 5,000 of them). Where the sample is the whole
+class, its requests come as they came. Where it is thinner, each sampled request stands for several: one comes at its
+own time with its own parameters, the others between it and the next one, with the parameters of sampled requests
+nearby. So the load keeps its rate, its rhythm (no finer than the sample) and its skew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.errors import UsageError
+from pkadvisor.stress.arrivals import SECOND_NS, stream
+from pkadvisor.stress.load import Batch, merged
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
+
+    Ints = NDArray[np.int64]
+    Arrivals = Iterator[tuple[Ints, Ints]]
+
+NEAR: Final = 32
+"""Parameters of requests that the sample left out are those of one of so many sampled ones before and after."""
+_ROWS: Final = 256
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayClass:
+    """One class: the sampled requests in the order of their times (ns since the run begins), which parameters each had,
+    how many parameters there are, and how many requests each of the sample stands for."""
+
+    name: str
+    at_ns: Ints
+    instances: Ints
+    known: int
+    stands_for: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReplayLoad:
+    """The requests of a log; ``notes`` say what was made up. Requests of one ns come by class, then in log order."""
+
+    parts: tuple[ReplayClass, ...]
+    duration_ns: int
+    seed: int = 0
+    notes: tuple[str, ...] = ()
+    window_ns: int = SECOND_NS
+
+    @staticmethod
+    def from_log(
+        bench: Bench,
+        traffic: TableTraffic,
+        classes: Sequence[str] | None = None,
+        *,
+        duration_ns: int | None = None,
+        seed: int = 0,
+        factor: float = 1.0,
+        speed: float = 1.0,
+        start_us: int | None = None,
+        resolution_us: int = 1,
+    ) -> ReplayLoad:
+        """The log of a table: ``factor`` times as many requests, ``speed`` times as fast (both together are allowed).
+
+        It begins at ``start_us`` (µs since 1970; None: at the first request) and ends after ``duration_ns`` of the run
+        (None: with the last request). ``resolution_us``: the log's times are multiples of it (``Clock``); requests
+        are spread over it, so that those of one second do not come at once. The classes of ``bench.workload`` must
+        be those of the log, in its order. Raises UsageError for a log without times.
+        """
+        import numpy as np
+
+        single = [c for c in traffic.classes if c.op != "batch"]
+        pairs = list(zip(single, bench.workload.classes, strict=False))
+        wanted = [(c, q) for c, q in pairs if (q.name in classes if classes is not None else not q.analytic)]
+        timed = [(c, q.name, c.sample.drop_nulls("at_us").sort("at_us", maintain_order=True)) for c, q in wanted]
+        timed = [(c, name, sample) for c, name, sample in timed if sample.height]
+        if not timed:
+            what = f"no request of {traffic.name} in the log has a time"
+            raise UsageError(what, where="--load", fix="use --load mean, or a log with times")
+        first = min(int(s["at_us"][0]) for _, _, s in timed) if start_us is None else start_us
+        last = max(int(s["at_us"][-1]) for _, _, s in timed)
+        duration = max(1, int((last - first + resolution_us) * 1000 / speed)) if duration_ns is None else duration_ns
+        instances = {d.query.name: len(d.instances) for d in bench.demands}
+        parts: list[ReplayClass] = []
+        absent = [
+            q.name for q in bench.workload.classes[len(single) :] if not q.analytic and q.rate.sustained_per_s > 0
+        ]
+        notes = [f"{', '.join(absent)}: not in the log, so not in its replay"] if absent else []
+        for found, name, _ in timed:
+            if not instances.get(name):
+                notes.append(f"{name}: no entity at hand can give it parameters; it never comes")
+                continue
+            which, note = _parameters(found, name, instances[name], bench, seed)
+            notes += [note] if note else []
+            ticks = found.sample["at_us"].to_numpy()
+            rows = np.flatnonzero(found.sample["at_us"].is_not_null().to_numpy())
+            rows = rows[np.argsort(ticks[rows], kind="stable")]
+            since = (ticks[rows].astype(np.int64) - first).astype(np.float64)
+            if resolution_us > 1:
+                since += stream(seed, "replay times", name).random(len(since)) * resolution_us
+                order = np.argsort(since, kind="stable")
+                rows, since = rows[order], since[order]
+            at = np.floor(since * (1000 / speed)).astype(np.int64)
+            stands_for = found.requests / found.sample.height / traffic.fraction
+            groups = traffic.groups
+            if found.grouped and groups.entities:
+                # The log lists the entities of group transactions; the class is asked for by groups of its mean size.
+                factors = factor * groups.transactions / groups.entities
+                notes.append(f"{name}: {found.requests:,} entities of groups come as groups of the mean size")
+            else:
+                factors = factor
+            if stands_for > 1:
+                notes.append(
+                    f"{name}: the log is known by {len(at):,} of {found.requests / traffic.fraction:,.0f} requests; "
+                    f"each stands for {stands_for:.3g}"
+                )
+            parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factors))
+        if (last - first) * 1000 / speed >= duration:
+            notes.append(f"the run ends {(last - first) / 1e6 / speed - duration / SECOND_NS:,.0f} s before the log")
+        return ReplayLoad(tuple(parts), duration, seed, tuple(notes))
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes."""
+        return tuple(p.name for p in self.parts)
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """How many different parameters each class has."""
+        return tuple(p.known for p in self.parts)
+
+    def batches(self) -> Iterator[Batch]:
+        """All requests, each time the same."""
+        return merged([self._arrivals(part) for part in self.parts], self.window_ns)
+
+    def _arrivals(self, part: ReplayClass) -> Arrivals:
+        """The requests of a class, some rows of its sample at a time."""
+        import numpy as np
+
+        random = stream(self.seed, "replay", part.name)
+        size = len(part.at_ns)
+        # Row i stands for as many requests as the line of slope ``stands_for`` passes whole numbers in it.
+        counts = np.diff(np.floor(np.arange(size + 1) * part.stands_for).astype(np.int64))
+        last_gap = max(1, int((part.at_ns[-1] - part.at_ns[0]) / max(1, size - 1)))
+        gaps = np.append(np.diff(part.at_ns), last_gap)
+        for start in range(0, size, _ROWS):
+            rows = np.repeat(np.arange(start, min(size, start + _ROWS)), counts[start : start + _ROWS])
+            own = np.diff(rows, prepend=-1) != 0
+            later = np.where(own, 0.0, random.random(len(rows)))
+            near = rows + np.where(own, 0, random.integers(-NEAR, NEAR + 1, len(rows)))
+            at = part.at_ns[rows] + (later * gaps[rows]).astype(np.int64)
+            order = np.argsort(at, kind="stable")
+            at, chosen = at[order], part.instances[np.clip(near, 0, size - 1)][order]
+            kept = slice(*np.searchsorted(at, [0, self.duration_ns]).tolist())
+            if len(at[kept]):
+                yield at[kept], chosen[kept]
+
+
+def _parameters(found: ClassTraffic, name: str, known: int, bench: Bench, seed: int) -> tuple[Ints, str]:
+    """(which parameters each sampled request had, a note where nobody knows)."""
+    import numpy as np
+
+    size = found.sample.height
+    logged = bench.workload.instances.get(name)
+    if logged is not None and logged.height == size == known:
+        return np.arange(size, dtype=np.int64), ""
+    drawn = next(d for d in bench.demands if d.query.name == name)
+    from pkadvisor.stress.arrivals import Picker
+
+    which = Picker(drawn.weights).pick(stream(seed, "replay parameters", name), size)
+    return which, f"{name}: not every logged key could be read; parameters are drawn from those that could"

@@ -1,0 +1,164 @@
+"""The rate of each class over the time of a run: the worst minute, the mean, the minutes of a day, spikes.
+
+The cost model weighs a class by its *sustained* rate (the busiest minute) and adds up what can be busy together
+(``design/schedule.py``). The default shape holds that minute for the whole run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pkadvisor.design.schedule import schedule_of
+from pkadvisor.errors import UsageError
+from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
+from pkadvisor.observe.workload import GrowthOf
+from pkadvisor.stress.arrivals import SECOND_NS, Steps
+from pkadvisor.stress.load_text import LoadSpec
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench
+    from pkadvisor.observe.workload import QueryClass, Workload
+
+MINUTE_NS: Final = 60 * SECOND_NS
+
+
+def rates(
+    bench: Bench,
+    classes: Sequence[QueryClass],
+    spec: LoadSpec,
+    duration_ns: int,
+    weigh: Mapping[str, float] | None = None,
+) -> tuple[dict[str, Steps], list[str]]:
+    """(the rate over time of each class, notes), without ``spec.factor``."""
+    notes = [f"{c.name}: its rate is not known; it never comes" for c in classes if c.rate.sustained_per_s <= 0]
+    if spec.base == "diurnal":
+        found, more = diurnal(bench.workload, classes, duration_ns)
+        notes += more
+    elif spec.base == "spikes":
+        found = {c.name: _spikes(c, duration_ns) for c in classes}
+    else:
+        shares = worst_minute(bench, weigh) if spec.base == "peak" else {}
+        found = {}
+        for query in classes:
+            rate = query.rate
+            per_s = rate.mean_per_s if spec.base == "mean" else rate.sustained_per_s * shares.get(query.name, 1.0)
+            found[query.name] = Steps.flat(per_s)
+    shape = spec.shape(duration_ns)
+    return {name: steps.times(shape) for name, steps in found.items()}, notes
+
+
+def worst_minute(bench: Bench, weigh: Mapping[str, float] | None = None) -> dict[str, float]:
+    """Each class's share of its sustained rate in the minute that loads most.
+
+    ``weigh``: what each class loads at its peak; None: its entities written, or its requests.
+    """
+    import numpy as np
+
+    schedule = schedule_of(bench.workload, bench.population)
+    if weigh is None:
+        queries = [d.query for d in bench.demands if not d.query.analytic]
+        weigh = {q.name: q.rate.sustained_per_s * q.entities_per_request for q in queries}
+    loads = np.zeros(schedule.peaks.shape[1])
+    for name, load in weigh.items():
+        loads[schedule.columns[name]] += load
+    worst = schedule.peaks[int(np.argmax((schedule.peaks * loads).sum(axis=1)))]
+    return {name: float(worst[column]) for name, column in schedule.columns.items()}
+
+
+def diurnal(workload: Workload, classes: Sequence[QueryClass], duration_ns: int) -> tuple[dict[str, Steps], list[str]]:
+    """The minutes one after the other: of the log, or of the day where some class is known by the day alone.
+
+    A run that is shorter than they are begins where as many minutes have the most requests; a longer one begins at the
+    first minute, and a day begins again. A class without times is at its sustained rate all the time.
+    """
+    import numpy as np
+
+    rated = {c.name: c.rate for c in classes if c.rate.sustained_per_s > 0}
+    series = {n: workload.minutes[n] for n in rated if n in workload.minutes and workload.minutes[n].at}
+    windows = {n: r.peak_at for n, r in rated.items() if r.peak_at is not None and n not in series}
+    if not series and not windows:
+        what = "no class says when it is busy"
+        raise UsageError(
+            what, where="--load", fix="pass a log with times, or give the peaks a time of day in the design"
+        )
+    if windows:
+        series = {n: s.by_day() for n, s in series.items()}
+    series = bounded(series)
+    of_day = bool(windows) or any(s.of_day for s in series.values())
+    first = 0 if of_day else min(s.at[0] for s in series.values())
+    length = DAY if of_day else max(s.at[-1] for s in series.values()) - first + 1
+    per_minute = {n: _shares(s, first, length) * rated[n].sustained_per_s for n, s in series.items()}
+    for name, (start, stop) in windows.items():
+        at = np.arange(DAY)
+        inside = (at >= start) & (at < stop) if start < stop else (at >= start) | (at < stop)
+        per_minute[name] = np.where(inside, rated[name].sustained_per_s, rated[name].mean_per_s)
+    minutes = max(1, -(-duration_ns // MINUTE_NS))
+    begin = 0
+    if minutes < length:
+        total = np.sum(list(per_minute.values()), axis=0)
+        around = np.concatenate([total, total[: minutes - 1]]) if of_day else total
+        sums = np.concatenate([[0.0], np.cumsum(around)])
+        begin = int(np.argmax(np.round(sums[minutes:] - sums[:-minutes], 6)))
+    taken = (begin + np.arange(minutes)) % length
+    edges = tuple(range(0, minutes * MINUTE_NS, MINUTE_NS))
+    found = {n: _steps(edges, values[taken].tolist()) for n, values in per_minute.items()}
+    always = [n for n in rated if n not in found]
+    flat = {c.name: Steps.flat(c.rate.sustained_per_s) for c in classes if c.name not in found}
+    notes = [f"{', '.join(always)}: nobody knows when; taken to be at the peak all the time"] if always else []
+    clock = f"{(first + begin) % DAY // 60:02}:{(first + begin) % DAY % 60:02}"
+    notes.append(f"the run begins at {clock} UTC of {'the day' if of_day else 'the log'}")
+    if not of_day and minutes > length:
+        notes.append("the run is longer than the log, which begins again at its end")
+    return {**flat, **found}, notes
+
+
+def growth_factor(workload: Workload, months: float) -> tuple[float, list[str]]:
+    """(how many times the rates are after some months of the declared growth, notes). Raises UsageError without any."""
+    growth = workload.growth
+    if growth is None:
+        what = "no growth is declared"
+        raise UsageError(what, where="--growth", fix="declare 'growth:' in the design file, or use --load x2")
+    if growth.of is GrowthOf.RATE:
+        return float(growth.factor_per_month**months), []
+    grows = "new keys" if growth.of is GrowthOf.NEW_KEYS else "rows per key"
+    return 1.0, [f"what grows are {grows}, not the rates: the load stays as it is"]
+
+
+def _shares(series: MinuteSeries, first: int, length: int) -> Floats:
+    """Each minute's share of the busiest one; 0 in minutes without requests."""
+    import numpy as np
+
+    out = np.zeros(length)
+    counts = np.array(series.requests, dtype=np.float64)
+    out[np.array(series.at, dtype=np.int64) - first] = counts / counts.max()
+    return out
+
+
+def _steps(edges: tuple[int, ...], values: list[float]) -> Steps:
+    """Pieces of equal rates taken together."""
+    kept = [i for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    return Steps(tuple(edges[i] for i in kept), tuple(values[i] for i in kept))
+
+
+def _spikes(query: QueryClass, duration_ns: int) -> Steps:
+    """Each minute at its sustained rate on average, one second of it at the rate of the busiest one.
+
+    Where that second alone has more requests than the minute, the rest of the minute has none.
+    """
+    sustained, peak = query.rate.sustained_per_s, query.rate.peak_per_s
+    if peak <= sustained:
+        return Steps.flat(sustained)
+    rest = max(0.0, (60 * sustained - peak) / 59)
+    at, per_s = [], []
+    for minute in range(0, max(1, duration_ns), MINUTE_NS):
+        at += [minute, minute + 30 * SECOND_NS, minute + 31 * SECOND_NS]
+        per_s += [rest, peak, rest]
+    return _steps(tuple(at), per_s)
+
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]

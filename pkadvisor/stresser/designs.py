@@ -1,0 +1,147 @@
+"""Which designs are run: the keys in use and the recommended ones, or those of a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.errors import UsageError
+
+if TYPE_CHECKING:
+    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import Judged, Section
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.progress import Progress
+    from pkadvisor.stresser.request import StressRequest
+
+CURRENT, RECOMMENDED = "current", "recommended"
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """One design of a table. ``estimate``: what the model says of the whole table; ``of_sample``: of the data given."""
+
+    label: str
+    scheme: KeyScheme
+    estimate: CostEstimate
+    of_sample: CostEstimate
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table (or kind of entities) with the designs to run. ``sample`` is the bench of the data as it is."""
+
+    section: Section
+    bench: Bench
+    sample: Bench
+    designs: tuple[Design, ...]
+
+
+def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> list[Table]:
+    """Reads what was given, judges it where no result tells the schemes, and prices what will run.
+
+    UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
+    of other data.
+    """
+    from pkadvisor.advisor import named_schemes, read_sections
+    from pkadvisor.design.budgets import parse_budgets
+    from pkadvisor.design.judge import judge
+
+    sections = read_sections(request.reading, progress)
+    able = [(section, dataset) for section, dataset in sections if section.data is not None]
+    if not able:
+        fix = "give data files beside --design, or a --sample: keys and rows are drawn from them"
+        raise UsageError("without data nothing can be run", where="DATA", fix=fix)
+    stored = None
+    if request.result is not None:
+        from pkadvisor.stresser.stored_schemes import schemes_of
+
+        stored = schemes_of(request.result, request.scheme, request.reading, [section for section, _ in able])
+    budgets = parse_budgets(request.reading.budgets)
+    named = named_schemes(request.reading, [section for section, _ in able])
+    found = []
+    for number, (section, dataset) in enumerate(able):
+        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
+        if stored is not None:
+            found.append(_priced(section, dataset, limits, stored[number]))
+        else:
+            judged = judge(section, limits, dataset, named=named[number], budgets=budgets)
+            found.append(_of_judged(judged, section, dataset, limits, request))
+    runnable = [table for table in found if table is not None]
+    if not runnable:
+        raise UsageError("no table has both data and a workload with rates", fix="declare rates in a --design file")
+    return runnable
+
+
+def _of_judged(
+    judged: Judged, section: Section, dataset: Dataset | None, limits: Limits, request: StressRequest
+) -> Table | None:
+    if judged.advice is None or judged.bench is None:
+        if any(c.rate.mean_per_s > 0 for c in judged.workload.classes):
+            raise UsageError(judged.why_not, where=section.table)
+        return None
+    _check_rates(judged.bench, section)
+    advice, schemes = judged.advice, list[tuple[str, "KeyScheme"]]()
+    if advice.current is not None:
+        schemes.append((CURRENT, advice.current.scheme))
+    if request.scheme is not None:
+        ranking = judged.ranking()
+        if not 1 <= request.scheme <= len(ranking):
+            fix = f"a number from 1 to {len(ranking)}; advisor analyze --top {len(ranking)} shows them"
+            raise UsageError(f"there is no scheme {request.scheme} in the ranking", where="--scheme", fix=fix)
+        schemes.append((f"scheme {request.scheme}", ranking[request.scheme - 1].scheme))
+    else:
+        schemes.append((RECOMMENDED, advice.recommended.scheme))
+    return _priced(section, dataset, limits, distinct(schemes), judged.bench)
+
+
+def distinct(schemes: list[tuple[str, KeyScheme]]) -> list[tuple[str, KeyScheme]]:
+    """Each scheme once, with all of its labels: keys that are kept are both current and recommended."""
+    found: dict[str, tuple[str, KeyScheme]] = {}
+    for label, scheme in schemes:
+        before = found.get(scheme.text)
+        found[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
+    return list(found.values())
+
+
+def _priced(
+    section: Section,
+    dataset: Dataset | None,
+    limits: Limits,
+    schemes: list[tuple[str, KeyScheme]],
+    bench: Bench | None = None,
+) -> Table | None:
+    from pkadvisor.design.cost import estimate
+    from pkadvisor.design.judge import prepared
+
+    assert section.data is not None
+    if bench is None:
+        bench, _ = prepared(section, limits, dataset)
+        _check_rates(bench, section)
+    sample, _ = prepared(_as_it_is(section), limits, dataset)
+    designs = []
+    for label, scheme in schemes:
+        found, small = estimate(scheme, bench), estimate(scheme, sample)
+        broken = next((v for v in found.violations if v.code in ILLEGAL), None)
+        if broken is not None and label != CURRENT:
+            raise UsageError(f"{scheme.text} cannot be stored: {broken.message}", where=section.table)
+        designs.append(Design(label, scheme, found, small))
+    return Table(section, bench, sample, tuple(designs))
+
+
+ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")
+"""Violations of keys that no store would take."""
+
+
+def _check_rates(bench: Bench, section: Section) -> None:
+    if not any(c.rate.mean_per_s > 0 and not c.analytic for c in bench.workload.classes):
+        fix = "declare the rates of its queries and writes in a --design file, or give a --log"
+        raise UsageError(f"no query or write of {section.table} has a rate", where=section.design_path, fix=fix)
+
+
+def _as_it_is(section: Section) -> Section:
+    """The section as if the table held the entities of the data and no others."""
+    assert section.data is not None
+    return replace(section, entities_total=section.data.rows)

@@ -1,0 +1,63 @@
+"""Whether a run keeps its goals: those of the command line, and the latencies that a design file promises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.stresser.request import Goal
+
+USUAL = (Goal("throttled", 0.001),)
+"""What a load must keep where nobody says what it must: next to nothing is turned away."""
+
+
+def measured(goal: Goal, run: dict[str, Any]) -> float | None:
+    """What a run says of a goal; None where nothing was served, so that there is no latency."""
+    if goal.name.startswith("p"):
+        found = run[f"latency_ms_{goal.name}"]
+        return None if found is None else float(found)
+    return float(run[f"{goal.name}_share"])
+
+
+def met(goal: Goal, run: dict[str, Any]) -> bool:
+    """Whether a run keeps it. Where every request is lost no latency is kept; where none came all are."""
+    found = measured(goal, run)
+    if found is None:
+        return bool(run["requests"] == 0)
+    return found <= goal.most
+
+
+def goals_json(
+    goals: tuple[Goal, ...], declared: dict[str, float], designs: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Every goal with what each design measured, warmed up. ``declared``: p99 in ms by class, which never decide.
+
+    The last design decides the exit code: it is the one that is proposed.
+    """
+    out = []
+    for goal in goals:
+        marks = [_mark(d, goal, d["runs"][0], d is designs[-1]) for d in designs]
+        out.append({"name": goal.name, "query": None, "most": goal.most, "unit": goal.unit, "designs": marks})
+    for name, most in declared.items():
+        goal = Goal("p99", most)
+        marks = []
+        for design in designs:
+            entry = next((c for c in design["runs"][0]["classes"] if c["name"] == name), None)
+            if entry is not None and entry["requests"]:
+                marks.append(_mark(design, goal, entry, False))
+        if marks:
+            out.append({"name": "p99", "query": name, "most": most, "unit": "ms", "designs": marks})
+    return out
+
+
+def _mark(design: dict[str, Any], goal: Goal, run: dict[str, Any], decides: bool) -> dict[str, Any]:
+    return {
+        "label": design["label"],
+        "measured": measured(goal, run),
+        "met": met(goal, run),
+        "decides": decides,
+    }
+
+
+def all_met(goals: tuple[Goal, ...], run: dict[str, Any]) -> bool:
+    """Whether a run keeps all goals."""
+    return all(met(goal, run) for goal in goals)

@@ -1,0 +1,68 @@
+"""The highest load that still meets the goals, and what binds above it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.report.result import Shown, number
+from pkadvisor.report.stress_result import run_json
+from pkadvisor.stresser.goals import USUAL, all_met, met
+from pkadvisor.stresser.runs import WARM, run_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stresser.stand import Stand
+
+SECONDS = 60.0
+REQUESTS_MAX = 2_000_000
+PRECISION = 0.01
+FACTOR_MAX = 1e6
+
+
+def limit_of(
+    stand: Stand, request: StressRequest, policy: RetryPolicy, load_at: Callable[[Stand, float, float], Load]
+) -> dict[str, Any]:
+    """Bisection on the factor of the load, warmed up, to one percent. ``binds``: the target that turned most away at
+    the lowest load that missed a goal, or the goal itself where nothing was turned away."""
+    goals = request.goals or USUAL
+
+    def run_at(factor: float) -> dict[str, Any]:
+        seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
+        found = run_of(stand, request, policy, state=WARM, load=load_at(stand, factor, seconds), living=False)
+        return run_json(found, stand.scripts.space, stand.limits, Shown(False))
+
+    good, bad, failed = 0.0, 1.0, run_at(1.0)
+    while all_met(goals, failed) and bad < FACTOR_MAX:
+        good, bad = bad, bad * 2
+        failed = run_at(bad)
+    if all_met(goals, failed):
+        return {"factor": number(bad), "requests_per_s": number(bad * stand.offered_per_s), "binds": ""}
+    while bad - good > PRECISION * bad:
+        middle = (good + bad) / 2
+        found = run_at(middle)
+        if all_met(goals, found):
+            good = middle
+        else:
+            bad, failed = middle, found
+        if bad < 1e-6:
+            break
+    by = failed["throttled_by"]
+    binds = max(by, key=lambda name: (by[name], name)) if by else ""
+    missed = next((goal.name for goal in goals if not met(goal, failed)), "")
+    words = {
+        "partition": "the target of one partition",
+        "range": "the target of one range of keys",
+        "server": "the capacity of one server",
+        "account": "the target of the account",
+        "bandwidth": "the bandwidth of one range",
+        "queue": "the queue of one server",
+    }
+    return {
+        "factor": number(good),
+        "requests_per_s": number(good * stand.offered_per_s),
+        "binds": words[binds] if binds else f"{missed} of the service itself",
+    }

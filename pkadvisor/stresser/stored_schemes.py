@@ -1,0 +1,79 @@
+"""The schemes of a result that was written before, for data that must be the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.report.stored import RESULT, load_stored, scheme_text
+
+if TYPE_CHECKING:
+    from pkadvisor.advisor import AnalyzeRequest
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.sections import Section
+
+AGAIN = "advisor analyze … --out json=result.json with these files writes one"
+
+
+def schemes_of(
+    path: str, number: int | None, reading: AnalyzeRequest, sections: Sequence[Section]
+) -> list[list[tuple[str, KeyScheme]]]:
+    """For each section its current and its recommended keys, or the scheme of a ``number`` in place of these.
+
+    InputError (3) where the result was made of other files, redacted, or has no such table; UsageError (2) for a number
+    that it does not have.
+    """
+    document = load_stored(path, "--result")
+    if document["document"] != RESULT:
+        raise InputError("is a score card, not a result", where=f"--result {path}", fix=AGAIN)
+    _check_files(document, path, reading)
+    return [_of_section(document, path, number, section) for section in sections]
+
+
+def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -> None:
+    from pkadvisor.advisor import files_read
+
+    listed = document.get("inputs", {}).get("files") if isinstance(document.get("inputs"), dict) else None
+    if not isinstance(listed, list) or not listed:
+        what = "does not say which files it was made of"
+        raise InputError(what, where=f"--result {path}", fix=f"it is of an older version, or read a pipe: {AGAIN}")
+    made_of = {(str(f.get("role")), str(f.get("xxh3"))): str(f.get("name")) for f in listed if isinstance(f, dict)}
+    given = {(f.role, f.xxh3): f.name for f in files_read(reading)}
+    if made_of.keys() == given.keys():
+        return
+    missing = sorted(made_of[key] for key in made_of.keys() - given.keys())
+    other = sorted(given[key] for key in given.keys() - made_of.keys())
+    parts = [f"it was made of {', '.join(missing)}"] if missing else []
+    parts += [f"{', '.join(other)} {'is' if len(other) == 1 else 'are'} not what it was made of"] if other else []
+    raise InputError(f"is of other files: {'; '.join(parts)}", where=f"--result {path}", fix=AGAIN)
+
+
+def _of_section(
+    document: dict[str, Any], path: str, number: int | None, section: Section
+) -> list[tuple[str, KeyScheme]]:
+    from pkadvisor.design.candidate_file import parse_candidate
+    from pkadvisor.stresser.designs import CURRENT, RECOMMENDED, distinct
+
+    assert section.data is not None
+    table = next(
+        (t for t in document["tables"] if t["table"] == section.table and t["kind"] == section.kind),
+        None,
+    )
+    if table is None:
+        names = ", ".join(sorted({str(t["table"]) for t in document["tables"]}))
+        raise InputError(f"has no table {section.table}; it has {names}", where=f"--result {path}", fix=AGAIN)
+    found: list[tuple[str, dict[str, Any]]] = []
+    if table["current"] is not None:
+        found.append((CURRENT, table["current"]))
+    if number is not None:
+        schemes = [s for s in (table["recommended"], *table["alternatives"]) if s is not None]
+        chosen = next((s for s in schemes if s["rank"] == number), None)
+        if chosen is None:
+            ranks = ", ".join(str(s["rank"]) for s in schemes if s["rank"] is not None)
+            raise UsageError(f"{path} has no scheme {number}", where="--scheme", fix=f"it has {ranks}")
+        found.append((f"scheme {number}", chosen))
+    elif table["recommended"] is not None:
+        found.append((RECOMMENDED, table["recommended"]))
+    types = section.data.types
+    return distinct([(label, parse_candidate(scheme_text(s), f"--result {path}").scheme(types)) for label, s in found])

@@ -1,0 +1,58 @@
+"""What a stress test says in the end: a sentence for each design, and one for the goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.report.page import amount, percent, ratio
+
+QUIET_SHARE = 0.001
+"""Share of attempts turned away up to which a design bears a load: the burst of a busy second may be among them."""
+
+
+def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
+    """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals."""
+    if not designs:
+        return {"sentences": [], "style": "warn", "bears": None}
+    sentences = [_sentence(design) for design in designs]
+    proposed = designs[-1]
+    missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
+    if missed:
+        first = missed[0]
+        of = f" of {first['query']}" if first["query"] else ""
+        more = f" and {len(missed) - 1} more" if missed[1:] else ""
+        sentences.append(f"{proposed['label']} misses the goal {first['name']}{of}{more}")
+    bears = bears_load(proposed["runs"][0])
+    return {"sentences": sentences, "style": "good" if bears and not missed else "bad", "bears": bears}
+
+
+def bears_load(run: dict[str, Any]) -> bool:
+    """Whether a run turned next to nothing away."""
+    return bool(run["throttled_share"] <= QUIET_SHARE and run["timed_out"] == 0 and run["lost_share"] <= QUIET_SHARE)
+
+
+def _sentence(design: dict[str, Any]) -> str:
+    warm, cold = design["runs"][0], design["runs"][-1]
+    if bears_load(warm):
+        text = f"{design['label']} bears the load"
+        if warm["hottest"]:
+            text += f", its hottest partition at {ratio(warm['hottest']['times_target'])} of the target"
+    else:
+        text = f"{design['label']} does not bear the load: {percent(warm['throttled_share'])} throttled, "
+        text += f"{percent(warm['lost_share'])} of the requests lost"
+        if warm["hottest"]:
+            text += (
+                f"; hottest partition {warm['hottest']['partition_key']} at {ratio(warm['hottest']['times_target'])}"
+            )
+    if cold is not warm and not bears_load(cold) and bears_load(warm):
+        text += f"; as a new table it loses {percent(cold['lost_share'])} until it has been split{_quiet_from(cold)}"
+    return text
+
+
+def _quiet_from(run: dict[str, Any]) -> str:
+    """When the throttling of a cold start ended; nothing where it lasts to the end."""
+    line = run["timeline"]
+    last = max((i for i, value in enumerate(line["throttled_per_s"]) if value), default=-1)
+    if last + 1 >= len(line["throttled_per_s"]):
+        return ", which does not happen within this run"
+    return f", after {amount((last + 1) * line['step_s'] / 60)} min"

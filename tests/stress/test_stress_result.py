@@ -1,0 +1,101 @@
+"""What a run looks like in the document: totals, quantiles, timelines, rows of a heat map."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.limits import default_limits
+from pkadvisor.report.result import Shown
+from pkadvisor.report.stress_result import (
+    POINTS_MAX,
+    counts_json,
+    merged_bands,
+    quantile_ms,
+    run_json,
+    total_counts,
+)
+from pkadvisor.stress.run_result import ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.scripts import KeySpace
+
+MS = 1_000_000
+
+
+@given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 12))
+def test_rows_of_a_heat_map_tile_it(weights: list[int], most: int) -> None:
+    edges = merged_bands(weights, most)
+    assert edges[0] == 0
+    assert edges[-1] == len(weights)
+    assert all(a < b for a, b in pairwise(edges))
+    assert len(edges) - 1 == min(most, len(weights))
+
+
+def test_cold_neighbours_are_joined_first() -> None:
+    weights = [0, 0, 900, 1, 1, 800, 0]
+    assert merged_bands(weights, 5) == [0, 2, 3, 5, 6, 7]
+    assert merged_bands(weights, 4) == [0, 2, 3, 5, 7]
+    assert merged_bands(weights, 9) == list(range(8))
+
+
+def test_a_quantile_is_the_least_latency_that_the_share_does_not_pass() -> None:
+    latencies = [n * MS for n in range(1, 101)]
+    assert quantile_ms(latencies, 0.5) == 50
+    assert quantile_ms(latencies, 0.99) == 99
+    assert quantile_ms(latencies, 0.999) == 100
+    assert quantile_ms(latencies[:1], 0.5) == 1
+    assert quantile_ms([], 0.5) is None
+
+
+def test_of_all_classes_each_has_its_share_of_the_latencies() -> None:
+    fast = ClassCounts(requests=900, served=900, attempts=900, accepted=900, latencies_ns=[1 * MS] * 900)
+    slow = ClassCounts(requests=100, served=100, attempts=200, accepted=200, latencies_ns=[9 * MS] * 50)
+    found = total_counts([fast, slow])
+    assert (found.requests, found.attempts) == (1000, 1100)
+    assert sorted(found.latencies_ns).count(9 * MS) == 50
+    assert sorted(found.latencies_ns).count(1 * MS) == 450  # half of each, for only half of the slow ones were kept
+
+
+def test_shares_are_of_attempts_and_losses_of_requests() -> None:
+    counts = ClassCounts(requests=10, served=6, lost=4, attempts=20, accepted=6, throttled={Bound.PARTITION: 14})
+    found = counts_json(counts, 2_000_000_000)
+    assert found["throttled_share"] == pytest.approx(0.7)
+    assert found["lost_share"] == pytest.approx(0.4)
+    assert found["offered_requests_per_s"] == 5
+    assert found["throttled_by"] == {"partition": 14}
+
+
+def test_a_run_in_the_document() -> None:
+    space = KeySpace("T", ("a", "b", "c"), np.array([1, 2, 3]))
+    seconds = 200
+    hot = np.full(seconds, 4_000_000)
+    heat = np.zeros((100, 3), dtype=np.int64)
+    heat[:, 1] = 2 * 4_000_000
+    result = RunResult(
+        duration_ns=seconds * 10**9,
+        classes={"q": ClassCounts(requests=1, served=1, attempts=1, accepted=1, latencies_ns=[MS])},
+        offered=np.full(seconds, 10),
+        accepted=np.full(seconds, 8),
+        throttled=np.full(seconds, 2),
+        hottest=1,
+        hottest_milli=hot,
+        bands=np.array([0, 1, 2, 3]),
+        heat=heat,
+        events=(MapEvent(10**9, "split", ((0, 1, 400_000), (1, 3, 600_000)), "s", 5 * 10**8, 1_000_000),),
+    )
+    found = run_json(result, space, default_limits(), Shown(False))
+    assert found["hottest"]["partition_key"] == "b"
+    assert found["hottest"]["times_target"] == 2
+    assert len(found["timeline"]["offered_per_s"]) == 50 <= POINTS_MAX
+    assert set(found["timeline"]["throttled_per_s"]) == {2}
+    assert [max(row["times_target"]) for row in found["heat"]["rows"]] == [0, 2, 0]
+    event = found["events"][0]
+    assert (event["at_s"], event["away_s"], event["load_share_before"]) == (1, 0.5, 1)
+    assert [r["load_share"] for r in event["ranges"]] == [0.4, 0.6]
+    hidden = run_json(result, space, default_limits(), Shown(True))
+    assert "b" not in str(hidden["hottest"]["partition_key"]).split()
+    assert hidden["hottest"]["partition_key"].startswith("[key ")
