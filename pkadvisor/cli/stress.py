@@ -71,8 +71,8 @@ def stress(
         str, option("--duration", metavar="TIME", help="Length of a run in its own time.", show_default=True)
     ] = "10m",
     retry: Annotated[
-        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, legacy or sdk.", show_default=True)
-    ] = "exponential",
+        str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
+    ] = "current",
     enforce: Annotated[
         str,
         option("--enforce", metavar="HOW", help="strict: targets are walls; elastic: only where servers are busy."),

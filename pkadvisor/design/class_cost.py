@@ -60,7 +60,7 @@ def class_cost(
     if best.plan.back and (note := note_of(walk_back(best.plan, demand, bench.population))):
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
-    if not query.analytic and (query.operation is Operation.QUERY or _locates(demand, scheme, best.plan)):
+    if not query.analytic and (query.operation is Operation.QUERY or locates(demand, scheme, best.plan)):
         _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
         middle, high = spread(best.per_instance, demand.weights)
@@ -347,7 +347,7 @@ def _insert_cost(
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         if row is not None and not scheme.same_partition(row):
             # Rows of a group that fall together are one request, as far as it is known what the group has in common.
-            one = each > 1 and _falls_together(key.partition, together[1] if together else None, bench.population)
+            one = each > 1 and falls_together(key.partition, together[1] if together else None, bench.population)
             after += min(1.0, share * each) if one else share * each
     # Requests of one entity or one declared group: those sent at once, those that follow, rows of each.
     requests, first = 1 + after, 1.0
@@ -386,7 +386,7 @@ def _insert_cost(
     )
 
 
-def _falls_together(parts: tuple[Part, ...], declared: Transaction | None, population: Population) -> bool:
+def falls_together(parts: tuple[Part, ...], declared: Transaction | None, population: Population) -> bool:
     return not atoms_of(parts) or (declared is not None and set_fixes(declared.group_by, parts, population))
 
 
@@ -415,7 +415,7 @@ def touched(scheme: KeyScheme, demand: Demand) -> list[int]:
     ]
 
 
-def _locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
+def locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
     """Whether an update or delete must read before it can write."""
     known = {*demand.conditions.equal}
     knows_key = found.access is Access.POINT and not found.pointer and set(found.unserved) <= known
@@ -439,7 +439,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     query = demand.query
     changed = np.maximum(demand.returned, 1.0)
     moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
-    locate = _locates(demand, scheme, located.plan)
+    locate = locates(demand, scheme, located.plan)
     attempts = _attempts(demand, bench)
     # A changed key is a delete and an insert: two rows written where one stood.
     written, away = {0: 2 if moves else 1}, 0

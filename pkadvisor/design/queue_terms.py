@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.estimates import Bench, CostEstimate, Term
 from pkadvisor.design.latency import SERVICE_CS2
 from pkadvisor.design.lognormal import LogNormal, expected_maximum
-from pkadvisor.design.queueing import retry_equilibrium, waiting_mean
+from pkadvisor.design.queueing import chained_equilibrium, waiting_mean
 from pkadvisor.design.scaling import rate_max
 from pkadvisor.observe.workload import Basis
 
@@ -33,10 +33,24 @@ def waiting(found: CostEstimate, bench: Bench) -> Term | None:
 def throttled(found: CostEstimate, bench: Bench) -> Term:
     """Attempts on the hottest partition that are turned away at the peak, under the client's retries."""
     limits = bench.limits
-    settled = retry_equilibrium(_load(found), limits.partition_entities_per_s, limits.retry_attempts)
+    settled = chained_equilibrium(_pages(found), limits.partition_entities_per_s, limits.retry_attempts)
     source = f"equilibrium of {limits.retry_attempts} retries at the hottest partition; each operation is tried "
     source += f"{settled.amplification:.3g} times, {100 * settled.lost_share:.3g} % are lost"
     return Term("throttled at peak", settled.rejected_share, "share of attempts", Basis.DERIVED, source)
+
+
+def _pages(found: CostEstimate) -> list[tuple[float, float]]:
+    """The load of the hottest partition by class, and how many pages each of its requests asks for one after another.
+
+    Its classes are taken to share it as they share the whole load.
+    """
+    live = [c for c in found.classes if not c.analytic]
+    loads = [c.peak_per_s * (c.entities_read + c.entities_written) for c in live]
+    total = sum(loads)
+    if not total:
+        return [(_load(found), 1.0)]
+    chains = (c.requests / max(1.0, c.requests - c.continuations) for c in live)
+    return [(_load(found) * load / total, max(1.0, chain)) for load, chain in zip(loads, chains, strict=True)]
 
 
 def fan_out_latency(found: CostEstimate, bench: Bench) -> Term | None:

@@ -7,6 +7,7 @@ measured are in the tests.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -42,6 +43,39 @@ def retry_equilibrium(offered: float, capacity: float, retries: int) -> RetryEqu
     served = -math.expm1(math.log1p(-capacity / offered) / (retries + 1))
     rejected = lost ** (1 / (retries + 1))
     return RetryEquilibrium(rejected, lost, capacity / offered / served, capacity)
+
+
+def chained_equilibrium(parts: Sequence[tuple[float, float]], capacity: float, retries: int) -> RetryEquilibrium:
+    """The same where operations are pages that follow one another: ``parts`` are (λ of all, pages of a request).
+
+    A page is only asked for when the one before came through, so what is lost takes the pages behind it along: with s
+    the share of pages that come through in the end, a request of n pages asks for 1 + s + … + s^(n−1) of them. s solves
+    Σ λ_i/n_i · s (1 + s + … + s^(n_i − 1)) = C; a part of a page counts in proportion. For n = 1 it is
+    :func:`retry_equilibrium`. ``lost_share`` is of all that was meant to be read.
+    """
+    offered = sum(load for load, _ in parts)
+    if offered <= capacity or capacity <= 0:
+        return retry_equilibrium(offered, capacity, retries)
+
+    def served(s: float) -> float:
+        return sum(load / pages * s * _asked(pages, s) for load, pages in parts)
+
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if served(middle) > capacity else (middle, high)
+    s = (low + high) / 2
+    rejected = (1 - s) ** (1 / (retries + 1))
+    asked = sum(load / pages * _asked(pages, s) for load, pages in parts)
+    attempts = asked * s / (1 - rejected)
+    return RetryEquilibrium(rejected, 1 - capacity / offered, attempts / asked, capacity)
+
+
+def _asked(pages: float, s: float) -> float:
+    """Pages that a request of so many asks for, each coming through with probability s."""
+    whole = math.floor(pages)
+    last: float = s**whole
+    return (whole if s >= 1 else (1 - last) / (1 - s)) + (pages - whole) * last
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,12 +155,14 @@ async def _kept(world: World, path: Path, replicas: int | None) -> _Kept:
     return kept
 
 
-async def _started(world: World, stamp: Stamp) -> None:
-    """Starts a stamp on a real clock, which does not wait for ever."""
+async def _started(world: Machine, stamp: Stamp) -> None:
+    """Starts a stamp on a real clock, which does not wait for ever, nor for what is surely lost."""
     task = world.spawn(stamp.start())
     task.when_done(_nothing)
     ends_ns = world.now_ns() + START_NS
     while not task.done:
+        if world.counts["acknowledged bytes lost"]:
+            raise NotStarted("writes that were acknowledged are lost: the journal of their only replica is damaged")
         if world.now_ns() > ends_ns:
             raise NotStarted(
                 f"not everything is served after {START_NS // SECOND} s: a device refuses, or data is lost"

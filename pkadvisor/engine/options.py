@@ -21,7 +21,7 @@ class EngineOptions:
     spindle_unserved_ns_max: int = 200 * MS
     extents_max: int = 50_000_000
     streams_max: int = 100_000
-    journal_segment_bytes: int = 4 << 20
+    journal_segment_bytes: int = 16 << 20
     journal_append_bytes_max: int = 512 << 10
     replicas: int = 3
     garbage_grace_ns: int = 10 * MINUTE

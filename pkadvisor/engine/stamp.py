@@ -90,8 +90,9 @@ class Stamp:
             self._add_front_end(name)
 
     async def _boot_locks(self) -> None:
-        self.locks = LockService(self.world, LOCKS, self.options)
-        await self.locks.boot()
+        locks = LockService(self.world, LOCKS, self.options)
+        await locks.boot()
+        self.locks = locks  # until then checkers see what the former life knew
 
     def _add_server(self, name: str) -> None:
         async def boot() -> None:
@@ -177,12 +178,13 @@ class Stamp:
         if self.locks is not None:
             self.locks.check()
         for manager in self.managers.values():
-            manager.check()
+            manager.check(self.locks)
         for front_end in self.front_ends.values():
             if front_end.routes is not None:
                 front_end.routes.check()
         owners: dict[int, str] = {}
         for name, server in self.servers.items():
+            server.check_now(self.locks)
             for number, _ in server.serves():
                 assert number not in owners, f"range {number} is served by {owners[number]} and by {name} (P2)"
                 owners[number] = name

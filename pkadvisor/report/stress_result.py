@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
@@ -178,7 +179,7 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
     edges = merged_bands(heat.sum(axis=0).tolist(), ROWS_MAX)
     columns = max(1, math.ceil(steps / POINTS_MAX))
     rows = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         line = per_s[:, low:high].sum(axis=1)
         cells = [number(float(line[at : at + columns].mean())) for at in range(0, steps, columns)]
         first, end = int(bands[low]), int(bands[high])

@@ -311,7 +311,7 @@ class Auditor:
         if rows is None:
             rows = self._tables[table] = SortedDict()
         place = _order(key)
-        row = rows.get(place)
+        row: _Row | None = rows.get(place)
         if row is None:
             row = rows[place] = _Row(key)
         return row

@@ -19,6 +19,7 @@ from pkadvisor.stress.course import Course, Flight, Traced
 
 if TYPE_CHECKING:
     from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.load import Load
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stress.scripts import Scripts
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 
 THREADS_PER_VM = 15
 """What the clients of *How to get most out of Windows Azure Tables* (2010) ran on each virtual machine."""
-_THINKING = 0x7468696E6B
+_THINKING, _AGAIN = 0x7468696E6B, 0x616761696E
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
     """So many clients. Their thinking takes ``think_ns``, or so much in the mean where it is ``random`` (exponential).
 
+    Who is answered 412 waits ``again_ns`` in the mean (exponential) before it reads again.
     With ``vms`` the clients share virtual machines in turn, each of which has requests of at most ``threads_per_vm``
     clients under way; the others wait, first come, first served.
     """
@@ -40,6 +42,7 @@ class Clients:
     number: int
     think_ns: int = 0
     random: bool = False
+    again_ns: int = 0
     vms: int | None = None
     threads_per_vm: int = THREADS_PER_VM
 
@@ -51,8 +54,26 @@ class Clients:
         """How long a client thinks before its request of a count; fractions of a ns are dropped."""
         if not self.random:
             return self.think_ns
-        share = ((mixed(mixed(seed ^ _THINKING, client), count) >> 11) + 1) / (1 << 53)
-        return int(-math.log(share) * self.think_ns)
+        return _exponential(self.think_ns, mixed(mixed(seed ^ _THINKING, client), count))
+
+
+def sends_of(load: Load) -> Iterator[tuple[int, int]]:
+    """Class and parameters of the requests of a load in their order, over and over; when they arrive does not matter.
+
+    A load without requests gives none.
+    """
+    while True:
+        any_came = False
+        for batch in load.batches():
+            any_came = True
+            yield from zip(batch.classes.tolist(), batch.instances.tolist(), strict=True)
+        if not any_came:
+            return
+
+
+def _exponential(mean_ns: int, bits: int) -> int:
+    """A value of the exponential distribution from 64 random bits."""
+    return int(-math.log(((bits >> 11) + 1) / (1 << 53)) * mean_ns)
 
 
 class EntityVersions:
@@ -64,11 +85,18 @@ class EntityVersions:
     after it has carried out everything: then they are a read apart.
     """
 
-    def __init__(self, entity: Callable[[int, int], Hashable | None], *, at_once: bool = False) -> None:
+    def __init__(
+        self,
+        entity: Callable[[int, int], Hashable | None],
+        *,
+        at_once: bool = False,
+        again_ns: int = 0,
+        seed: int = 0,
+    ) -> None:
         self._entity, self._at_once = entity, at_once
+        self._again_ns, self._seed, self._conflicts = again_ns, mixed(seed ^ _AGAIN, 0), 0
         self._latest: dict[Hashable, int] = {}
         self._there: dict[Hashable, deque[tuple[int, int]]] = {}
-        self.commits = 0
 
     def read(self, flight: Flight, at_ns: int) -> int:
         """The version that a read at a moment sees. Moments come in order."""
@@ -91,8 +119,12 @@ class EntityVersions:
         self._latest[entity] = latest + 1
         there = self._there.setdefault(entity, deque([(-1, 0)]))
         there.append((at_ns if self._at_once else answered_ns, latest + 1))
-        self.commits += 1
         return True
+
+    def again_ns(self, flight: Flight) -> int:
+        """How long the client of a request waits after a 412 before it reads again."""
+        self._conflicts += 1
+        return _exponential(self._again_ns, mixed(mixed(self._seed, flight.number), self._conflicts))
 
 
 class _Crowd:
@@ -161,10 +193,12 @@ def run_clients(
 
     ``sends`` gives the class and parameters of one request after the other, whoever sends it; the run is over when it
     ends. ``entity`` names what a class with parameters reads, changes and writes under If-Match (``EntityVersions``);
-    after an answer of 412 the client begins the request anew at once. Requests are numbered in the order in which they
+    after an answer of 412 the client begins the request anew. Requests are numbered in the order in which they
     are sent. A latency is what the client waits, for a thread included.
     """
-    versions = EntityVersions(entity, at_once=at_once) if entity is not None else None
+    versions = None
+    if entity is not None:
+        versions = EntityVersions(entity, at_once=at_once, again_ns=clients.again_ns, seed=seed)
     assert any(each.stages for epoch in scripts.epochs for of in epoch for each in of), "somebody sends something"
     course = Course(scripts, capacity, stamp_map, policy, duration_ns, nominal=False, versions=versions, trace=trace)
     crowd = _Crowd(clients, seed, duration_ns)

@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 CITATION: Final = "Yang, Yue, Rashmi, OSDI 2020 (twitter/cache-trace, CC BY 4.0)"
-_WRITES: Final = (Operation.UPDATE, Operation.UPSERT)
+_WRITES: Final = (Operation.INSERT, Operation.UPDATE, Operation.UPSERT)
 _STANDS_FOR: Final[Mapping[str, tuple[tuple[Operation, ...], ...]]] = {
     "get": ((Operation.QUERY,),),
     "gets": ((Operation.QUERY,),),
     "add": ((Operation.INSERT,), (Operation.UPSERT,), (Operation.UPDATE,)),
-    "delete": ((Operation.DELETE,), _WRITES, (Operation.INSERT,)),
+    "delete": ((Operation.DELETE,), _WRITES),
 }
 """Of each operation of the cache the classes that stand for it, the first of which there are any."""
-_OTHER_WRITES: Final = (_WRITES, (Operation.INSERT,), (Operation.DELETE,))
+_OTHER_WRITES: Final = (_WRITES, (Operation.DELETE,))
+"""A cache sets keys that it has and keys that it has not, so inserts and updates share what it sets."""
 
 
 @dataclass(frozen=True, slots=True)

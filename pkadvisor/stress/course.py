@@ -36,7 +36,7 @@ class Flight:
     """A request under way.
 
     ``pending`` steps of its stage have not ended; ``ready_ns`` is when the next stage may be sent, ``answered_ns`` the
-    last answer so far, ``seen`` the version of its entity that it read, ``wasted`` how often that was too old.
+    last answer so far, ``seen`` the version of its entity that it read, ``outdated`` whether that was too old.
     """
 
     number: int
@@ -62,6 +62,9 @@ class Versions(Protocol):
 
     def write(self, flight: Flight, at_ns: int, answered_ns: int) -> bool:
         """Whether a write at a moment commits, the version it saw being the last; 412 otherwise."""
+
+    def again_ns(self, flight: Flight) -> int:
+        """How long the client of a request waits after a 412 before it reads again."""
 
 
 class Course:
@@ -199,8 +202,9 @@ class Course:
     def _stage_ended(self, flight: Flight, stage: int) -> Flight | None:
         flight.latency_ns += flight.answered_ns - flight.sent_ns
         if flight.outdated and not flight.lost:  # what it read was changed meanwhile: read again
+            assert self._versions is not None, "only versions conflict"
             flight.outdated = False
-            self._send(flight, 0, flight.ready_ns)
+            self._send(flight, 0, flight.ready_ns + self._versions.again_ns(flight))
             return None
         if not flight.lost and stage + 1 < len(flight.script.stages):
             self._send(flight, stage + 1, flight.ready_ns)

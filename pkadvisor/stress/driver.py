@@ -1,8 +1,8 @@
 """A load on a table store with real rows: every operation is carried out, and what it answers can be audited.
 
-The course of a request is that of ``pkadvisor.stress``; here its steps are operations and their answers, so that a page
-is followed by its own token and an update carries the ETag that was read. A store in virtual time gets each operation at
-its moment, one after the other in the order of their tickets.
+The course of a request is that of ``pkadvisor.stress``; here its steps are operations and their answers, so that a
+page is followed by its own token and an update carries the ETag that was read. A store in virtual time gets each
+operation at its moment, one after the other in the order of their tickets.
 """
 
 from __future__ import annotations

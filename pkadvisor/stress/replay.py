@@ -85,9 +85,13 @@ class ReplayLoad:
             raise UsageError(what, where="--load", fix="use --load mean, or a log with times")
         first = min(int(s["at_us"][0]) for _, _, s in timed) if start_us is None else start_us
         last = max(int(s["at_us"][-1]) for _, _, s in timed)
-        duration = max(1, int((last - first) * 1000 / speed) + 1) if duration_ns is None else duration_ns
+        duration = max(1, int((last - first + resolution_us) * 1000 / speed)) if duration_ns is None else duration_ns
         instances = {d.query.name: len(d.instances) for d in bench.demands}
-        parts, notes = [], []
+        parts: list[ReplayClass] = []
+        absent = [
+            q.name for q in bench.workload.classes[len(single) :] if not q.analytic and q.rate.sustained_per_s > 0
+        ]
+        notes = [f"{', '.join(absent)}: not in the log, so not in its replay"] if absent else []
         for found, name, _ in timed:
             if not instances.get(name):
                 notes.append(f"{name}: no entity at hand can give it parameters; it never comes")
@@ -104,12 +108,21 @@ class ReplayLoad:
                 rows, since = rows[order], since[order]
             at = np.floor(since * (1000 / speed)).astype(np.int64)
             stands_for = found.requests / found.sample.height / traffic.fraction
+            groups = traffic.groups
+            if found.grouped and groups.entities:
+                # The log lists the entities of group transactions; the class is asked for by groups of its mean size.
+                factors = factor * groups.transactions / groups.entities
+                notes.append(f"{name}: {found.requests:,} entities of groups come as groups of the mean size")
+            else:
+                factors = factor
             if stands_for > 1:
                 notes.append(
                     f"{name}: the log is known by {len(at):,} of {found.requests / traffic.fraction:,.0f} requests; "
                     f"each stands for {stands_for:.3g}"
                 )
-            parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factor))
+            parts.append(ReplayClass(name, at, which[rows], instances[name], stands_for * factors))
+        if (last - first) * 1000 / speed >= duration:
+            notes.append(f"the run ends {(last - first) / 1e6 / speed - duration / SECOND_NS:,.0f} s before the log")
         return ReplayLoad(tuple(parts), duration, seed, tuple(notes))
 
     @property

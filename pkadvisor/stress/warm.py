@@ -48,57 +48,71 @@ def counted_load(load: Load, scripts: Scripts, limits: Limits, windows: int = WI
     """
     import numpy as np
 
-    size, duration_ns = len(scripts.space.keys), load.duration_ns
-    widths = [len(of_class) for of_class in scripts.epochs[0]]
-    firsts = np.concatenate([[0], np.cumsum(widths)])
+    duration_ns = load.duration_ns
+    firsts = np.concatenate([[0], np.cumsum([len(of_class) for of_class in scripts.epochs[0]])])
+    width = int(firsts[-1])
     ends = np.array(scripts.ends_ns, dtype=np.int64)
-    requests = np.zeros((windows, len(scripts.epochs), int(firsts[-1])), dtype=np.int64)
+    spread = _Spread(scripts.space, limits, windows)
+    asked, present = np.zeros(windows * width, dtype=np.int64), 0  # requests of the present epoch, by window and script
     for batch in load.batches():
+        places = batch.at_ns * windows // duration_ns * width + firsts[batch.classes] + batch.instances
         epochs = np.searchsorted(ends, batch.at_ns, side="right")
-        np.add.at(requests, (batch.at_ns * windows // duration_ns, epochs, firsts[batch.classes] + batch.instances), 1)
-    found = np.zeros((windows, size))
-    spread = _Spread(scripts.space, limits)
-    for epoch, of_epoch in enumerate(scripts.epochs):
-        flat = [script for of_class in of_epoch for script in of_class]
-        for number in np.flatnonzero(requests[:, epoch].any(axis=0)).tolist():
-            spread.add(flat[number], found, requests[:, epoch, number])
-    found += spread.pages(windows)
-    return np.rint(found * (windows * SECOND_NS) / duration_ns).astype(np.int64)
+        for epoch in np.unique(epochs).tolist():
+            if epoch != present:
+                spread.add(scripts.epochs[present], asked.reshape(windows, width))
+                asked[:], present = 0, epoch
+            np.add.at(asked, places[epochs == epoch], 1)
+    spread.add(scripts.epochs[present], asked.reshape(windows, width))
+    return np.rint(spread.found() * (windows * SECOND_NS) / duration_ns).astype(np.int64)
 
 
 class _Spread:
     """Puts the steps of scripts where they count."""
 
-    def __init__(self, space: KeySpace, limits: Limits) -> None:
-        self._rows, self._sums, self._limits = space.rows, row_sums(space), limits
-        self._pages: list[tuple[int, int, float, Ints]] = []
-
-    def add(self, script: Script, found: Floats, requests: Ints) -> None:
-        """A script that is asked for so often in each window."""
-        for step in (step for stage in script.stages for step in stage):
-            weight = offered_milli(step, self._limits)
-            rows = self._sums[step.high] - self._sums[step.low]
-            if step.partition != SEVERAL or not rows:
-                found[:, step.low] += weight * requests
-            else:
-                self._pages.append((step.low, step.high, weight / rows, requests))
-
-    def pages(self, windows: int) -> Floats:
-        """What pages over several PartitionKeys count, by window and rank."""
+    def __init__(self, space: KeySpace, limits: Limits, windows: int) -> None:
         import numpy as np
 
-        slopes = np.zeros((windows, len(self._rows) + 1))
-        for low, high, each, requests in self._pages:
-            slopes[:, low] += each * requests
-            slopes[:, high] -= each * requests
-        found: Floats = np.maximum(0.0, np.cumsum(slopes[:, :-1], axis=1)) * self._rows
+        self._rows, self._limits = space.rows, limits
+        self._sums = np.array(row_sums(space), dtype=np.int64)
+        self._points = np.zeros((len(space.keys), windows))
+        self._slopes = np.zeros((len(space.keys) + 1, windows))
+
+    def add(self, of_epoch: Sequence[Sequence[Script]], asked: Ints) -> None:
+        """The scripts of an epoch, and how often each was asked for, by window."""
+        import numpy as np
+
+        limits, flat = self._limits, [script for of_class in of_epoch for script in of_class]
+        columns = [
+            (number, step.low, step.high, step.partition == SEVERAL, offered_milli(step, limits))
+            for number in np.flatnonzero(asked.any(axis=0)).tolist()
+            for stage in flat[number].stages
+            for step in stage
+        ]
+        if not columns:
+            return
+        numbers, lows, highs, several, each = np.array(columns, dtype=np.int64).T
+        weights = asked[:, numbers].T * each[:, None]
+        rows = self._sums[highs] - self._sums[lows]
+        wide = (several == 1) & (rows > 0)
+        np.add.at(self._points, lows[~wide], weights[~wide])
+        slopes = weights[wide] / rows[wide, None]
+        np.add.at(self._slopes, lows[wide], slopes)
+        np.subtract.at(self._slopes, highs[wide], slopes)
+
+    def found(self) -> Floats:
+        """What everything counts, by window and rank."""
+        import numpy as np
+
+        sloping = np.maximum(0.0, np.cumsum(self._slopes[:-1], axis=0)) * self._rows[:, None]
+        found: Floats = np.ascontiguousarray((self._points + sloping).T)
         return found
 
 
 def dividing_rank(loads: Ints) -> int | None:
     """The place that halves a load best, of those that divide it in most windows; None: it is one key, or it runs away.
 
-    ``loads``: by window and rank. A place divides a window where each side has at least one part in eight of it. It is
+    ``loads``: by window and rank. A place divides a window well where each side has at least one part in eight of it,
+    as the manager asks; where no place does, one that leaves something to each side parts a hot key from others. It is
     a key that the first window asks for: a table that is warm when a run begins was not divided at keys to come.
     """
     import numpy as np
@@ -109,12 +123,13 @@ def dividing_rank(loads: Ints) -> int | None:
     places = np.flatnonzero(busy[0, 1:]) + 1
     left = np.cumsum(busy, axis=1)
     whole, below = left[:, -1:], left[:, places - 1]
-    divides = USEFUL_SHARE * np.minimum(below, whole - below) >= whole
-    lasting = 2 * divides.sum(axis=0) > len(busy)
-    if not lasting.any():
-        return None
-    off = np.abs(2 * below.sum(axis=0) - whole.sum())[lasting]
-    return int(places[lasting][np.argmin(off)])
+    lesser = np.minimum(below, whole - below)
+    for divides in (USEFUL_SHARE * lesser >= whole, lesser > 0):
+        lasting = 2 * divides.sum(axis=0) > len(busy)
+        if lasting.any():
+            off = np.abs(2 * below.sum(axis=0) - whole.sum())[lasting]
+            return int(places[lasting][np.argmin(off)])
+    return None
 
 
 def warm_map(

@@ -21,7 +21,7 @@ CURRENT, RECOMMENDED = "current", "recommended"
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """One design of a table. ``estimate`` is what the model says of the whole table, ``of_sample`` of the data given."""
+    """One design of a table. ``estimate``: what the model says of the whole table; ``of_sample``: of the data given."""
 
     label: str
     scheme: KeyScheme
@@ -42,8 +42,8 @@ class Table:
 def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> list[Table]:
     """Reads what was given, judges it where no result tells the schemes, and prices what will run.
 
-    UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made of
-    other data.
+    UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
+    of other data.
     """
     from pkadvisor.advisor import named_schemes, read_sections
     from pkadvisor.design.budgets import parse_budgets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.engine.capacity.capacity import Enforcement
@@ -19,7 +19,7 @@ SERVERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A service level: ``p50``, ``p99``, ``p99.9`` in ms, or the shares ``throttled`` and ``lost``; at most ``most``."""
+    """A service level, at most ``most``: ``p50``, ``p99``, ``p99.9`` in ms; shares: ``throttled``, ``lost``."""
 
     name: str
     most: float
@@ -80,17 +80,17 @@ class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
     ``scheme``: the number in the ranking to run beside the current keys, in place of the recommended one. ``result``:
-    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or ``hottest``.
+    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or
+    ``hottest``.
     """
 
     reading: AnalyzeRequest
     result: str | None = None
     scheme: int | None = None
-    only: str = ""
     load: str = "x1"
     growth_months: float = 0.0
     duration_s: float = DURATION_S
-    retry: str = "exponential"
+    retry: str = "current"
     enforcement: Enforcement = Enforcement.STRICT
     servers: int = SERVERS
     faults: tuple[str, ...] = ()
@@ -98,7 +98,5 @@ class StressRequest:
     partition: str | None = None
     find_limit: bool = False
     audited_requests: int = 1000
-    mode: str = "auto"
     accelerate: bool | None = None
     seed: int = 0
-    limits_files: tuple[str, ...] = field(default=())

@@ -27,15 +27,19 @@ def run_of(
     living: bool = True,
 ) -> RunResult:
     """The run; ``load`` in place of the stand's own. Not ``living``: nobody splits or moves anything."""
+    from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.living_map import LivingMap, parse_fault
-    from pkadvisor.stress.stamp_map import FixedMap
+    from pkadvisor.stress.living_map import LivingMap
+    from pkadvisor.stress.stamp_map import FixedMap, StampMap
 
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
-    servers = tuple(f"server-{number}" for number in range(request.servers))
-    ranges = stand.warm if state == WARM else stand.cold
-    found = [parse_fault(text) for text in faults]
-    stamp_map = LivingMap(stand.scripts.space, ranges, servers, stand.options, found) if living else FixedMap(ranges)
+    ranges = stand.warm if state == WARM else ()
+    stamp_map: StampMap
+    if living:
+        failing = [parse_fault(text) for text in faults]
+        stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
+    else:
+        stamp_map = FixedMap(ranges)
     return run_fluid(
         load or stand.load,
         stand.scripts,

@@ -1,4 +1,4 @@
-"""A design ready to be run: its rows, what its clients send, and the same as numbers."""
+"""A design ready to be run: its rows, what its clients send, the same as numbers, and the map that it converges to."""
 
 from __future__ import annotations
 
@@ -6,19 +6,31 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.stresser.expected import loads_by_rank
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.load import Load, WorkloadLoad
     from pkadvisor.stress.programs import Programs
     from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.stamp_map import MapRange
     from pkadvisor.stresser.designs import Design, Table
     from pkadvisor.stresser.request import StressRequest
+
+INSTANCES_MAX = 4_000
+"""Parameters of a class that are held against the model, at most: spread evenly over all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One design on its stand: ``load`` is the same for every design of the table."""
+    """One design on its stand. ``load`` is the same for every design of the table.
+
+    ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
+    by class (all of them where ``compared_all``). ``rates_per_s`` are the mean rates of the load, ``partition_loads``
+    its entities per second by rank of the PartitionKey. ``warm`` is the map that the load converges to.
+    """
 
     table: Table
     design: Design
@@ -27,6 +39,19 @@ class Stand:
     programs: Programs
     load: Load
     scripts: Scripts
+    unscaled: Scripts
+    weights: tuple[Mapping[int, float], ...]
+    compared_all: bool
+    rates_per_s: tuple[float, ...]
+    partition_loads: tuple[float, ...]
+    warm: tuple[MapRange, ...]
+    servers: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def offered_per_s(self) -> float:
+        """Requests per second of the load in the mean."""
+        return sum(self.rates_per_s)
 
 
 def options_of(limits: Limits) -> EngineOptions:
@@ -42,11 +67,158 @@ def options_of(limits: Limits) -> EngineOptions:
     )
 
 
-def entities_of(table: Table) -> list[dict[str, object]]:
-    """The entities of the data as typed values, in the order of the file."""
-    from pkadvisor.stress.rows import constants
+def stand_of(table: Table, design: Design, request: StressRequest, limits: Limits) -> Stand:
+    """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
+    import numpy as np
 
-    population = table.sample.population
-    frame = population.frame.head(population.rows)
-    names = [name for name in population.types if name in frame.columns]
-    return [constants(row, population.types) for row in frame.select(names).iter_rows(named=True)]
+    from pkadvisor.stress.programs import Programs, entities_of
+    from pkadvisor.stress.script_table import script_table
+    from pkadvisor.stress.warm import counted_load, warm_map
+
+    options = options_of(limits)
+    programs = Programs(
+        table.bench,
+        design.scheme,
+        entities_of(table.bench.population),
+        table=table.section.table,
+        seed=request.seed,
+    )
+    load, notes = _load(table, programs, request, round(request.duration_s * SECOND))
+    mix, rates = mix_of(load, programs)
+    used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
+    scripts = script_table(programs, limits, used, load.duration_ns)
+    weights, spread = _compared(programs)
+    everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
+    unscaled = script_table(programs, limits, everyone, SECOND, examined_scale=False)
+    single, _ = loads_by_rank(scripts, rates, mix, limits)
+    servers = tuple(f"server-{number}" for number in range(request.servers))
+    warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
+    return Stand(
+        table=table,
+        design=design,
+        limits=limits,
+        options=options,
+        programs=programs,
+        load=load,
+        scripts=scripts,
+        unscaled=unscaled,
+        weights=weights,
+        compared_all=not spread,
+        rates_per_s=rates,
+        partition_loads=tuple(single.tolist()),
+        warm=warm,
+        servers=servers,
+        notes=notes,
+    )
+
+
+def load_at(stand: Stand, factor: float, seconds: float) -> Load:
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against."""
+    from pkadvisor.stress.load import WorkloadLoad
+
+    found = WorkloadLoad.from_workload(
+        stand.table.bench,
+        stand.programs.classes,
+        duration_ns=round(seconds * SECOND),
+        seed=stand.programs.seed,
+        factor=factor,
+        shape="constant",
+    )
+    return _thinned(_in_order(found, stand.programs))[0]
+
+
+def _load(table: Table, programs: Programs, request: StressRequest, duration_ns: int) -> tuple[Load, tuple[str, ...]]:
+    """The load that was asked for, and what there is to say of it."""
+    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.loads import load_of
+
+    found = load_of(
+        table.bench,
+        request.load,
+        programs.classes,
+        duration_ns=duration_ns,
+        seed=request.seed,
+        months=request.growth_months or None,
+        traffic=table.section.traffic,
+    )
+    notes = list(getattr(found, "notes", ()))
+    if isinstance(found, WorkloadLoad):
+        thin, more = _thinned(_in_order(found, programs))
+        return thin, (*notes, *more)
+    assert found.classes == programs.classes, "loads and programs number their classes alike"
+    return found, tuple(notes)
+
+
+def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
+    """The load with a part for each class of the programs, in their order: classes that never come have no rate."""
+    import numpy as np
+
+    from pkadvisor.stress.arrivals import Steps
+    from pkadvisor.stress.load import ClassLoad
+
+    parts = {part.name: part for part in load.parts}
+    missing = {
+        name: ClassLoad(name, Steps.flat(0.0), np.zeros(count))
+        for name, count in zip(programs.classes, programs.instances, strict=True)
+    }
+    return replace(load, parts=tuple(parts.get(name, missing[name]) for name in programs.classes))
+
+
+def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
+    """The load with at most ``INSTANCES_MAX`` parameters for each class, that every partition keep its share.
+
+    They are taken at even distances of the cumulated weight, so a share is off by 1 in ``INSTANCES_MAX`` at most.
+    """
+    import numpy as np
+
+    parts, notes = [], []
+    for part in load.parts:
+        there = np.flatnonzero(part.weights > 0)
+        if len(there) > INSTANCES_MAX:
+            marks = (np.arange(INSTANCES_MAX) + 0.5) / INSTANCES_MAX
+            heap = np.cumsum(part.weights)
+            picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
+            weights = np.bincount(picked, minlength=len(heap)).astype(np.float64)
+            notes.append(f"{part.name}: {INSTANCES_MAX:,} of its {len(there):,} parameters are sent, by their weight")
+            part = replace(part, weights=weights)
+        parts.append(part)
+    return replace(load, parts=tuple(parts)), notes
+
+
+def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
+    """(the weights of the parameters of each class, its mean rate per second) of a load.
+
+    Of a load that is not drawn by weights its own requests are counted.
+    """
+    import numpy as np
+
+    from pkadvisor.stress.load import WorkloadLoad
+
+    seconds = load.duration_ns / SECOND
+    if isinstance(load, WorkloadLoad):
+        rates = tuple(part.rate.expected(load.duration_ns) / seconds for part in load.parts)
+        found = []
+        for part, rate in zip(load.parts, rates, strict=True):
+            there = np.flatnonzero(part.weights > 0) if rate else ()
+            found.append({int(i): float(part.weights[i]) for i in there})
+        return tuple(found), rates
+    counts = [np.zeros(count, dtype=np.int64) for count in load.instances]
+    for batch in load.batches():
+        for number, of_class in enumerate(counts):
+            of_class += np.bincount(batch.instances[batch.classes == number], minlength=len(of_class))
+    rates = tuple(float(of_class.sum()) / seconds for of_class in counts)
+    return tuple({int(i): float(c[i]) for i in np.flatnonzero(c)} for c in counts), rates
+
+
+def _compared(programs: Programs) -> tuple[tuple[dict[int, float], ...], bool]:
+    """The parameters that predictions are held against, with their weights: all of them, or some spread evenly."""
+    import numpy as np
+
+    found, spread = [], False
+    for demand in programs.demands:
+        there = np.flatnonzero(demand.weights > 0)
+        if len(there) > INSTANCES_MAX:
+            spread = True
+            there = there[np.arange(INSTANCES_MAX) * len(there) // INSTANCES_MAX]
+        found.append({int(i): float(demand.weights[i]) for i in there})
+    return tuple(found), spread

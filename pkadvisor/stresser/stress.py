@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stresser.request import StressRequest
 
 
@@ -38,7 +37,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     UsageError (2) and InputError (3) as ``tables_of`` raises them, and for texts of loads, policies and faults.
     """
-    from pkadvisor.stress.living_map import parse_fault
+    from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.load_text import parse_load
     from pkadvisor.stress.retry import policy_of
 
@@ -145,7 +144,7 @@ def _design(
 def _load_measures(stand: Stand, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
     """The hottest partition and what is turned away there, as predicted and as measured."""
     hot = stand.design.estimate.hot
-    asked = max(stand.loads, default=0.0)
+    asked = max(stand.partition_loads, default=0.0)
     return [
         load_measure("hottest partition", "entities/s", hot.entities_per_s if hot is not None else None, asked),
     ]

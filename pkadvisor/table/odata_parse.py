@@ -23,6 +23,7 @@ from pkadvisor.table.filters import (
     Parameter,
     comparison_count,
 )
+from pkadvisor.table.property_names import may_have_marks, with_marks
 
 if TYPE_CHECKING:
     from lark import Lark, Token, Tree
@@ -39,12 +40,14 @@ KEYWORDS = ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "fal
 
 
 @cache
-def _parser() -> Lark:
+def _parser(marks: bool) -> Lark:
     from pathlib import Path
 
     from lark import Lark
 
     grammar = Path(__file__).with_name("odata.lark").read_text(encoding="utf-8")
+    if marks:
+        grammar = with_marks(grammar)
     return Lark(grammar, parser="lalr", lexer="basic")
 
 
@@ -62,7 +65,7 @@ def parse(text: str, *, parameters: bool, limit: int | None) -> Filter:
             "the filter is empty", fix="leave it out to mean every entity, or write e.g. PartitionKey eq 'a'"
         )
     try:
-        tree = _parser().parse(text)
+        tree = _parser(may_have_marks(text)).parse(text)
     except UnexpectedInput as unexpected:
         _explain(text, unexpected)
     result = _Builder(text, parameters).filter(tree, 0)
@@ -183,7 +186,7 @@ class _Builder:
     def placeholder(
         self, token: Token, text: str, edm: EdmType | None, prefix: str = "", suffix: str = ""
     ) -> Parameter:
-        match = _PLACEHOLDER.fullmatch(text)
+        match = (_placeholder_with_marks() if may_have_marks(text) else _PLACEHOLDER).fullmatch(text)
         if match is None:
             self.fail(
                 f"{_clip(text)} is not a placeholder",
@@ -216,11 +219,19 @@ class _Builder:
 
 
 _TYPES = {t.value.lower(): t for t in EdmType}  # design files write them in lower case
-_PLACEHOLDER = re.compile(
-    r"\{\s*(?P<name>[^\W\d]\w*(?:\.\w+)*)\s*"
+_PLACEHOLDER_TEXT = (
+    r"\{\s*(?P<name>[^\W\d][\w]*(?:\.[\w]+)*)\s*"
     r"(?:(?P<sign>[+-])\s*(?P<size>[0-9]{1,30}(?:\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,3})?)\s*(?P<unit>s|min|h|d|w)?\s*)?"
-    r"(?::\s*(?P<type>\w+)\s*)?\}"
+    r"(?::\s*(?P<type>[\w]+)\s*)?\}"
 )
+_PLACEHOLDER = re.compile(_PLACEHOLDER_TEXT)
+
+
+@cache
+def _placeholder_with_marks() -> re.Pattern[str]:
+    return re.compile(with_marks(_PLACEHOLDER_TEXT))
+
+
 _LITERAL_FIX = {
     "datetime": "write datetime'2008-07-10T00:00:00Z'",
     "guid": "write guid'a455c695-df98-5678-aaaa-81d3367e5a34'",

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import Literal, parse_literal
 from pkadvisor.table.filters import MAX_COMPARISONS, Filter, Parameter, bind, comparisons
 from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
+from pkadvisor.table.property_names import may_have_marks, with_marks
 
-_LITERAL = re.compile(
+_LITERAL_TEXT = (
     r"(?:(?<![\w.])(?:datetime|guid|binary|[Xx]))?'(?:[^']|'')*+'"
     r"|(?:-|(?<![\w.-]))[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[LldD]?(?![\w.])"
     r"|[ \t\r\n]{2,}|[\t\r\n]"
 )
+_LITERAL = re.compile(_LITERAL_TEXT)
 _PREFIXED = {"'": "String", "d": "DateTime", "g": "Guid", "b": "Binary", "X": "Binary", "x": "Binary"}
 
 
@@ -36,8 +39,14 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         literals.append(raw)
         return f"{{p{len(literals) - 1}:{kind}}}"
 
-    shape = _LITERAL.sub(marker, text).strip(" \t\r\n")
+    literal = _literal_among_marks() if may_have_marks(text) else _LITERAL
+    shape = literal.sub(marker, text).strip(" \t\r\n")
     return shape, tuple(literals)
+
+
+@cache
+def _literal_among_marks() -> re.Pattern[str]:
+    return re.compile(with_marks(_LITERAL_TEXT))
 
 
 def _number_type(raw: str) -> str:

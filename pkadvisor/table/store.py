@@ -6,8 +6,11 @@ The embedded engine, a client of a real endpoint, a server in front of either an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeAlias
+
+import msgspec
+from msgspec.structs import astuple
 
 from pkadvisor.table.edm import EdmType, Literal, Value
 
@@ -156,14 +159,13 @@ Operation: TypeAlias = CreateTable | DeleteTable | ListTables | Write | Group | 
 # ------------------------------------------------------------------------------------------------ outcomes
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True, eq=False):
     """What the store answered. ``status`` is the HTTP status, ``code`` the service's error code or empty.
 
     ``etags`` hold one for each entity written, in the order of the operation; ``failed_index`` is which write of a
     group was refused. ``examined`` counts entities read, ``returned_bytes`` what they weigh by
     ``accounting.entity_bytes``.
-    ``latency_ns`` is virtual or real time from arrival to answer.
+    ``latency_ns`` is virtual or real time from arrival to answer; two outcomes are equal whatever it is.
     """
 
     status: int
@@ -176,7 +178,13 @@ class Outcome:
     failed_index: int | None = None
     examined: int = 0
     returned_bytes: int = 0
-    latency_ns: int = field(default=0, compare=False)
+    latency_ns: int = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outcome) and astuple(self)[:-1] == astuple(other)[:-1]
+
+    def __hash__(self) -> int:
+        return hash(astuple(self)[:-1])
 
     @property
     def ok(self) -> bool:

@@ -20,6 +20,7 @@ from pkadvisor.design.lognormal import (
     rounds,
 )
 from pkadvisor.design.queueing import (
+    chained_equilibrium,
     closed_loop,
     rejected_share,
     response_curve,
@@ -319,3 +320,36 @@ def test_a_chain_of_constants_is_their_sum() -> None:
 
 def test_rounds_of_a_client_that_keeps_some_in_flight() -> None:
     assert [rounds(n, 64) for n in (0.5, 1, 64, 65, 128, 129)] == [1, 1, 1, 2, 2, 3]
+
+
+@given(st.floats(100, 1e6), st.integers(0, 6))
+def test_chains_of_one_page_settle_as_single_operations(offered: float, retries: int) -> None:
+    chained, plain = chained_equilibrium([(offered, 1.0)], 2000, retries), retry_equilibrium(offered, 2000, retries)
+    assert chained.rejected_share == pytest.approx(plain.rejected_share, rel=1e-6, abs=1e-9)
+    assert chained.amplification == pytest.approx(plain.amplification, rel=1e-6)
+    assert (chained.lost_share, chained.goodput) == pytest.approx((plain.lost_share, plain.goodput))
+
+
+@pytest.mark.parametrize(("pages", "retries"), [(9, 0), (9, 3), (3, 3), (2, 1)])
+def test_chains_of_pages_settle_where_a_simulation_does(pages: int, retries: int) -> None:
+    """Fixed point by counting: each page comes through with 1 - p^(K+1), the next is asked for only then."""
+    offered, capacity, dice = 9_800.0, 2_000.0, random.Random(7)
+    found = chained_equilibrium([(offered, float(pages))], capacity, retries)
+    requests, attempts, served = 40_000, 0, 0
+    for _ in range(requests):
+        for _ in range(pages):
+            for _tried in range(retries + 1):
+                attempts += 1
+                if dice.random() >= found.rejected_share:
+                    served += 1
+                    break
+            else:
+                break
+    assert served / (requests * pages) == pytest.approx(capacity / offered, rel=0.03)
+    assert 1 - served / attempts == pytest.approx(found.rejected_share, rel=0.03)
+
+
+def test_longer_chains_are_turned_away_less() -> None:
+    shares = [chained_equilibrium([(9_800.0, n)], 2_000.0, 3).rejected_share for n in (1.0, 1.5, 2.0, 9.0, 40.0)]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] > shares[-1] + 0.05

@@ -7,7 +7,6 @@ another. Nothing here knows how a plan was made: what is sent are the texts that
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -21,21 +20,22 @@ from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.judge import bench_for
 from pkadvisor.design.plan import AccessPlan, plan
-from pkadvisor.design.requests import Row, admits, arranged, holds, keys_of, requests
-from pkadvisor.design.scheme import KeyScheme, encode
+from pkadvisor.design.requests import Row, admits, arranged, holds, requests
+from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.search import advise
 from pkadvisor.design.sections import observed
 from pkadvisor.design.transforms import Each
-from pkadvisor.design.transforms import Sequence as SequencePart
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.progress import SilentProgress
+from pkadvisor.stress.rows import Layout as Layout
+from pkadvisor.stress.rows import Properties as Properties
+from pkadvisor.stress.rows import Stored as Stored
+from pkadvisor.stress.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
 
-Properties = Mapping[str, Literal]
-Stored = tuple[str, str, Properties]
 KEYS = ("PartitionKey", "RowKey")
 
 
@@ -47,50 +47,6 @@ class Store(Protocol):
 
     def get(self, partition_key: str, row_key: str) -> bool:
         """Whether there is a row with a key."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Entities under a scheme: every row with its properties, and the entity behind each key."""
-
-    scheme: KeyScheme
-    rows: tuple[Stored, ...]
-    entity_of: Mapping[tuple[str, str], int]
-
-
-def layout(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> Layout:
-    """All rows that a scheme stores for some entities; two rows with one key are an error."""
-    rows: list[Stored] = []
-    owner: dict[tuple[str, str], int] = {}
-    numbers = _sequence_numbers(scheme, entities, types)
-    for number, properties in enumerate(entities):
-        (target,) = keys_of(scheme.main, properties, types, numbers[number])
-        for key, row in scheme.each_key():
-            stored = properties
-            if row is not None and row.copy == "pointer":
-                stored = {
-                    "TargetPartitionKey": Literal(EdmType.STRING, target[0]),
-                    "TargetRowKey": Literal(EdmType.STRING, target[1]),
-                }
-            for place in keys_of(key, properties, types, numbers[number]):
-                assert place not in owner, f"two rows share {place} under {scheme.text}"
-                owner[place] = number
-                rows.append((*place, stored))
-    return Layout(scheme, tuple(rows), owner)
-
-
-def _sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> list[int]:
-    parts = (*scheme.main.partition, *scheme.main.row)
-    if not any(isinstance(p, SequencePart) for p in parts):
-        return [0] * len(entities)
-    seen: Counter[str] = Counter()
-    out = []
-    for properties in entities:
-        values = {n: c.value for n, c in properties.items()}
-        text = encode(parts, values, dict(types))
-        out.append(seen[text])
-        seen[text] += 1
-    return out
 
 
 @dataclass

@@ -19,8 +19,8 @@ from tests.simulate import planted_in_streams as streams
 from tests.simulate import planted_in_tables as tables
 from tests.simulate.run import Report, simulate
 
-FIXED = (*range(32), *range(33, 72))
-"""Seeds of which other tests say that they have no violation. In 32 two ranges find no server after the healing."""
+FIXED = (*range(72), 11864)
+"""Seeds of which other tests say that they have no violation. In 11864 a merge that nobody heard of was done twice."""
 SPARE = range(8)
 """A seed may show a mistake no longer when the engine changes: then one of these does, for most mistakes."""
 
@@ -84,7 +84,7 @@ IN_PARTITIONS = (
     Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 0, 40),
     Bug(partitions.take_records_twice, "P3", 0, 40),
     Bug(partitions.answer_before_the_log_is_durable, "P3", 0, 40),
-    Bug(partitions.drop_the_log_before_the_root, "P6", 7, 40),
+    Bug(partitions.drop_the_log_before_the_root, "P6", 18, 40),
     Bug(partitions.deny_rows_in_the_filter, "P7", 13, 100),
     Bug(partitions.checkpoints_before_memory, "P7", 5, 40),
     Bug(partitions.forget_the_frozen_table, "P7", 3, 40),

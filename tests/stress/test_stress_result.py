@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -29,7 +31,7 @@ def test_rows_of_a_heat_map_tile_it(weights: list[int], most: int) -> None:
     edges = merged_bands(weights, most)
     assert edges[0] == 0
     assert edges[-1] == len(weights)
-    assert all(a < b for a, b in zip(edges, edges[1:], strict=False))
+    assert all(a < b for a, b in pairwise(edges))
     assert len(edges) - 1 == min(most, len(weights))
 
 

@@ -35,8 +35,10 @@ def test_ranges_are_split_until_each_fits_or_is_one_partition_key() -> None:
     assert spans(warm_map(steady(401, 400, 400, 400), LIMITS, ["a", "b"])) == [(0, 2), (2, 4)]
     assert spans(warm_map(steady(1000, 1000, 1000, 1000), LIMITS, ["a", "b"])) == [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert spans(warm_map(steady(0, 9000, 0), LIMITS, ["a", "b"])) == [(0, 3)], "nothing to be parted from"
-    assert spans(warm_map(steady(0, 9000, 900), LIMITS, ["a", "b"])) == [(0, 3)], "a tenth is not worth a split"
-    assert spans(warm_map(steady(0, 9000, 1500), LIMITS, ["a", "b"])) == [(0, 2), (2, 3)]
+    assert spans(warm_map(steady(0, 9000, 900), LIMITS, ["a", "b"])) == [(0, 2), (2, 3)]
+    assert spans(warm_map(steady(100, 100, 1900, 100), LIMITS, ["a", "b"])) == [(0, 2), (2, 3), (3, 4)], (
+        "a hot key alone"
+    )
 
 
 def test_a_load_in_the_heaviest_window_counts() -> None:
@@ -51,6 +53,9 @@ def test_keys_that_only_grow_are_one_range_and_each_bucket_of_them_another() -> 
     assert spans(warm_map(tail, LIMITS, ["a", "b"])) == [(0, 64)]
     assert spans(warm_map(np.hstack([tail, tail]), LIMITS, ["a", "b"])) == [(0, 64), (64, 128)]
     # Old keys that are read all the time are parted from the tail and each other, and no key to come is a boundary.
+    some = np.hstack([np.full((8, 4), 10_000), tail])
+    parted = warm_map(some, LIMITS, ["a", "b"])
+    assert len(parted) <= 3 and parted[-1].high == 68 and 4 <= parted[-1].low < 12
     both = warm_map(np.hstack([np.full((8, 4), 500_000), tail]), LIMITS, ["a", "b"])
     assert both[-1].high == 68 and 4 <= both[-1].low < 12
     assert len(both) > 2 and both[1].low < 4
@@ -58,8 +63,8 @@ def test_keys_that_only_grow_are_one_range_and_each_bucket_of_them_another() -> 
 
 def test_the_heaviest_range_goes_first_to_the_lightest_server() -> None:
     """By hand: 1500 to a, 1400 to b, 1300 to b (2700), 1200 to a (2700), 1100 to the first of equals."""
-    found = warm_map(steady(1500, 1400, 1300, 1200, 1100), LIMITS, ["b", "a"])
-    assert [(each.low, each.server) for each in found] == [(0, "a"), (1, "b"), (2, "b"), (3, "a"), (4, "a")]
+    found = warm_map(steady(1100, 1200, 1300, 1400, 1500), LIMITS, ["b", "a"])
+    assert [(each.low, each.server) for each in found] == [(0, "a"), (1, "a"), (2, "b"), (3, "b"), (4, "a")]
 
 
 @given(

@@ -36,13 +36,15 @@ from pkadvisor.table.odata import (
     parse_normalised,
     properties,
 )
+from pkadvisor.table.property_names import is_property_name
 
+ONE = Literal(EdmType.INT32, 1)
 RESERVED = {"eq", "ne", "gt", "ge", "lt", "le", "and", "or", "not", "true", "false", "null", "NaN", "INF"}
 GUID = "a455c695-df98-5678-aaaa-81d3367e5a34"
 
-names = st.from_regex(r"[A-Za-z_É][A-Za-z0-9_É]{0,6}(\.[a-z0-9_]{1,3})?", fullmatch=True).filter(
-    lambda n: n not in RESERVED
-)
+names = st.from_regex(
+    r"[A-Za-z_Éन][A-Za-z0-9_É\u0301\u093e\u200d\u203f]{0,6}(\.[a-z0-9_\u0301]{1,3})?", fullmatch=True
+).filter(lambda n: n not in RESERVED)
 strings = st.text(alphabet=st.characters() | st.sampled_from("'{}\" ()"), max_size=12)
 literals = st.one_of(
     st.builds(Literal, st.just(EdmType.STRING), strings),
@@ -139,6 +141,37 @@ A, B, C = (Comparison(n, Operator.EQ, Literal(EdmType.INT32, 1)) for n in "abc")
 )
 def test_the_grammar(text: str, tree: Filter) -> None:
     assert parse_filter(text) == tree
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "नाम",
+        "e\u0301",
+        "e\u03011",
+        "or\u0301",
+        "not\u200d",
+        "null\u0301",
+        "eq\u0301",
+        "true‿",
+        "INF\u0301",
+        "a.e\u0301",
+    ],
+)
+def test_a_name_has_the_marks_that_the_service_lets_in(name: str) -> None:
+    """Each is a name that rows may have, or a part of one behind a dot."""
+    assert all(is_property_name(part) for part in name.split("."))
+    tree = And((Comparison(name, Operator.EQ, ONE), Comparison("b", Operator.LT, ONE)))
+    assert parse_filter(f"{name} eq 1 and b lt 1") == tree
+    assert normalise(f"{name} eq 1 and b lt 1") == (f"{name} eq {{p0:Int32}} and b lt {{p1:Int32}}", ("1", "1"))
+
+
+def test_every_character_that_a_name_may_have_is_read() -> None:
+    letters = [chr(point) for point in range(0x80, 0x110000) if is_property_name("a" + chr(point))]
+    assert len(letters) > 130_000
+    for start in range(0, len(letters), 20_000):
+        name = "a" + "".join(letters[start : start + 20_000])
+        assert parse_filter(name) == Comparison(name, Operator.EQ, Literal(EdmType.BOOLEAN, True))
 
 
 def test_nodes_are_valid_once_built() -> None:

@@ -12,7 +12,7 @@ stream holds it (SOSP 2011, 5.3.1 and 5.3.2; format, fan-out and sizes are assum
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -117,6 +117,16 @@ class CheckpointReader:
 
     # ------------------------------------------------------------------------------------------------ rows
 
+    @property
+    def maybe(self) -> Callable[[int], bool]:
+        """Says of ``bloom.digest(key)`` whether the row may be here."""
+        return self._filter.maybe
+
+    def overlaps(self, low: bytes, high: bytes) -> bool:
+        """Whether rows from ``low`` to ``high``, both included, may be here by their order alone."""
+        keys = self._node_keys
+        return bool(keys) and keys[0] <= high and low <= self.root.last_key
+
     async def find(self, key: bytes, hashed: int) -> Version | None:
         """The row's version here; ``hashed`` is ``bloom.digest(key)``."""
         if not self._filter.maybe(hashed) or key < self.low or (self.high is not None and key >= self.high):
@@ -125,11 +135,11 @@ class CheckpointReader:
         if number < 0:
             return None
         place = self._node_places[number]
-        node: IndexNode = self._cache.get(place) or await self._load_node(number)
+        node: IndexNode = self._cache.get(place) or await self.load_node(number)
         keys = node.keys
         slot = bisect_right(keys, key) - 1
         place = node.places[slot]
-        page: Page = self._cache.get(place) or await self._load_page(place, keys[slot])
+        page: Page = self._cache.get(place) or await self.load_page(place, keys[slot])
         keys = page.keys
         i = bisect_left(keys, key)
         if i == len(keys) or keys[i] != key:
@@ -149,22 +159,41 @@ class CheckpointReader:
         node = await self._node(number // self._fan_out)
         slot = number % self._fan_out
         place = node.places[slot]
-        found: Page | None = self._cache.get(place)
-        if found is not None:
-            return found
-        return await self._load_page(place, node.keys[slot], keep=keep)
+        return self.cached_page(place) or await self.load_page(place, node.keys[slot], keep=keep)
 
     async def _node(self, number: int) -> IndexNode:
-        found: IndexNode | None = self._cache.get(self._node_places[number])
-        return found if found is not None else await self._load_node(number)
+        return self.cached_node(number) or await self.load_node(number)
 
-    async def _load_node(self, number: int) -> IndexNode:
+    # ------------------------------------------------------------------------------------------------ blocks
+
+    @property
+    def nodes(self) -> int:
+        """How many index nodes there are."""
+        return len(self._node_keys)
+
+    def node_of(self, key: bytes) -> int:
+        """The number of the index node below which a row of this key would lie, or the first row beyond it."""
+        return max(bisect_right(self._node_keys, key) - 1, 0)
+
+    def cached_node(self, number: int) -> IndexNode | None:
+        """An index node, if the cache has it."""
+        found: IndexNode | None = self._cache.get(self._node_places[number])
+        return found
+
+    async def load_node(self, number: int) -> IndexNode:
+        """An index node, from its block."""
         place = self._node_places[number]
         node = blocks.unpack_node(await self._streams.read(Location(*place)), self._node_keys[number])
         self._cache.put(place, node)
         return node
 
-    async def _load_page(self, place: Place, first: bytes, *, keep: bool = True) -> Page:
+    def cached_page(self, place: Place) -> Page | None:
+        """The page at a place, if the cache has it."""
+        found: Page | None = self._cache.get(place)
+        return found
+
+    async def load_page(self, place: Place, first: bytes, *, keep: bool = True) -> Page:
+        """The page at a place, from its block; ``keep`` false: it does not displace what the cache holds."""
         page = blocks.unpack_page(await self._streams.read(Location(*place)), first)
         if keep:
             self._cache.put(place, page)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from itertools import accumulate
+from operator import add
 from typing import TypeAlias
 
 from pkadvisor.engine.lsm import page as blocks
@@ -74,22 +76,25 @@ class CheckpointWriter:
         self._rows += len(keys)
         self._last = keys[-1]
         self._sequence = max(self._sequence, max(sequences))
-        self._tombstones += values.count(None)
-        weights = [len(key) + (0 if value is None else len(value)) for key, value in zip(keys, values, strict=True)]
-        self._take_samples(keys, weights)
+        tombstones = values.count(None)
+        self._tombstones += tombstones
+        present = [value or b"" for value in values] if tombstones else values
+        before = self._row_bytes
+        ends = list(accumulate(map(add, map(len, keys), map(len, present)), initial=before))  # type: ignore[arg-type]
+        self._take_samples(keys, ends)
         start, page_max = 0, self._options.page_bytes
-        for end, weight in enumerate(weights, 1):
-            self._page_bytes += weight
-            if self._page_bytes >= page_max:
-                self._extend(keys, sequences, values, start, end)
-                start = end
-                self._worked_bytes += self._page_bytes
-                self._cut_page()
-                if self._unsent_bytes >= APPEND_BYTES:
-                    await self._send()
-                if self._pass_turn is not None and self._worked_bytes >= TURN_BYTES:
-                    self._worked_bytes = 0
-                    await self._pass_turn()
+        while (end := bisect_left(ends, ends[start] + page_max - self._page_bytes, start + 1)) < len(ends):
+            self._page_bytes += ends[end] - ends[start]
+            self._extend(keys, sequences, values, start, end)
+            start = end
+            self._worked_bytes += self._page_bytes
+            self._cut_page()
+            if self._unsent_bytes >= APPEND_BYTES:
+                await self._send()
+            if self._pass_turn is not None and self._worked_bytes >= TURN_BYTES:
+                self._worked_bytes = 0
+                await self._pass_turn()
+        self._page_bytes += ends[-1] - ends[start]
         self._extend(keys, sequences, values, start, len(keys))
 
     async def finish(
@@ -142,14 +147,15 @@ class CheckpointWriter:
         self._sequences += sequences[start:end]
         self._values += values[start:end]
 
-    def _take_samples(self, keys: list[bytes], weights: list[int]) -> None:
-        before = self._row_bytes
-        for i, end in enumerate(accumulate(weights, initial=before)):
-            if end >= self._sample_next and i < len(keys):
-                self._sample_keys.append(keys[i])
-                self._sample_before.append(end)
-                self._sample_next = end + self._sample_step
-        self._row_bytes = before + sum(weights)
+    def _take_samples(self, keys: list[bytes], ends: list[int]) -> None:
+        """``ends``: the bytes before each row, and after the last one."""
+        at = 0
+        while (at := bisect_left(ends, self._sample_next, at)) < len(keys):
+            self._sample_keys.append(keys[at])
+            self._sample_before.append(ends[at])
+            self._sample_next = ends[at] + self._sample_step
+            at += 1
+        self._row_bytes = ends[-1]
 
     def _cut_page(self) -> None:
         tombstones = self._values.count(None)

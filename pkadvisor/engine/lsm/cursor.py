@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pkadvisor.engine.lsm.walk import Source, Walk
+from pkadvisor.engine.lsm.walk import Source, Walk, live
 
 
 class TreeCursor:
@@ -22,15 +22,13 @@ class TreeCursor:
     async def next(self) -> list[tuple[bytes, int, bytes]]:
         """The next rows (key, sequence number, value), never empty but at the end."""
         while self._walk is not None:
-            chunk = await self._walk.next()
-            if chunk is None:
+            parts = await self._walk.next()
+            if not parts:
                 self.close()
                 break
-            rows = list(zip(chunk.keys, chunk.sequences, chunk.values, strict=True))
-            if chunk.tombstones:
-                rows = [row for row in rows if row[2] is not None]
+            rows = live(parts)
             if rows:
-                return rows  # type: ignore[return-value]
+                return rows
         return []
 
     def close(self) -> None:

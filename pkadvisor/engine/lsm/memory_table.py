@@ -7,7 +7,7 @@ in-memory version of the commit log" and does not say how, SOSP 2011, 5.3.1.)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import TypeAlias
 
 from sortedcontainers import SortedList
@@ -50,6 +50,13 @@ class MemoryTable:
             assert sequence > max(self._snapshots), "a change that an open snapshot would see"
             self._keep_older(changes)
         rows, fresh, added = self.rows, self._fresh, 0
+        if len(changes) > 1:
+            keys, values = zip(*changes, strict=True)
+            if rows.keys().isdisjoint(keys):  # as those of most groups: one step for all of them
+                rows.update(zip(keys, zip(repeat(sequence), values), strict=False))
+                fresh += keys
+                added = sum(map(len, keys)) + sum(map(len, filter(None, values)))
+                changes = ()
         for key, value in changes:
             old = rows.get(key)
             if old is None:

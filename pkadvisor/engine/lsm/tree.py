@@ -15,6 +15,7 @@ page goes on with what it began with.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, compress
 
 from pkadvisor.engine.lsm.bloom import digest
 from pkadvisor.engine.lsm.cache import PageCache
@@ -63,7 +64,7 @@ class Tree:
         self._readers: tuple[CheckpointReader, ...] = ()  # newest first
         self._written: dict[Location, CheckpointReader] = {}  # finished, not installed
         self._writers: list[CheckpointWriter] = []
-        self._pins: dict[int, int] = {}  # extent → open cursors that need it
+        self._pins: dict[tuple[CheckpointReader, ...], int] = {}  # checkpoints → open cursors that need them
 
     @staticmethod
     async def open(
@@ -121,6 +122,30 @@ class Tree:
                 row = await self._find(key)
         return row if row is not None and row[1] is not None else None  # type: ignore[return-value]
 
+    async def get_all(self, keys: Sequence[bytes]) -> list[Row | None]:
+        """The row of each key, of keys that nobody changes before the call ends.
+
+        A key that is neither in memory nor in any Bloom filter costs no step of its own, and no filter is asked of a
+        checkpoint whose keys all lie before or behind.
+        """
+        found: list[Version | None] = list(map(self._active.rows.get, keys))
+        lacking = [i for i, row in enumerate(found) if row is None]
+        for table in self._frozen:
+            for i in lacking:
+                found[i] = table.rows.get(keys[i])
+            lacking = [i for i in lacking if found[i] is None]
+        maybe: dict[int, None] = {}
+        if lacking:
+            absent = [keys[i] for i in lacking]
+            low, high = min(absent), max(absent)
+            hashes = list(map(digest, absent))
+            for reader in self._readers:
+                if reader.overlaps(low, high):
+                    maybe.update(dict.fromkeys(compress(lacking, map(reader.maybe, hashes))))
+        for i in maybe:
+            found[i] = await self._find(keys[i])
+        return [None if row is None or row[1] is None else row for row in found]  # type: ignore[misc]
+
     async def _find(self, key: bytes) -> Version | None:
         """The newest version in the checkpoints."""
         if self._bounded and (key < self.low or (self.high is not None and key >= self.high)):
@@ -153,23 +178,23 @@ class Tree:
             return TreeCursor([], lambda: None)
         sequence = self.sequence
         table, readers = self._active, self._readers
-        tables = [found for found in (table, *self._frozen) if found.rows]
-        sources: list[Source] = [MemorySource(found, low, high, sequence) for found in tables]
+        sources: list[Source] = []
+        for found in (table, *self._frozen):
+            if found.rows:
+                sources.append(MemorySource(found, low, high, sequence))
         for reader in readers:
             own_low, own_high = reader.checkpoint.clipped(low, high)
             if own_high is None or own_low < own_high:
-                sources.append(CheckpointSource(reader, low, high))
+                sources.append(CheckpointSource(reader, own_low, own_high))
         table.open_snapshot(sequence)
-        extents = [extent for reader in readers for extent in reader.checkpoint.extents]
-        for extent in extents:
-            self._pins[extent] = self._pins.get(extent, 0) + 1
+        pins = self._pins
+        pins[readers] = pins.get(readers, 0) + 1
 
         def close() -> None:
             table.close_snapshot(sequence)
-            for extent in extents:
-                self._pins[extent] -= 1
-                if not self._pins[extent]:
-                    del self._pins[extent]
+            pins[readers] -= 1
+            if not pins[readers]:
+                del pins[readers]
 
         return TreeCursor(sources, close)
 
@@ -216,12 +241,11 @@ class Tree:
             keys = list(table.keys())
             for start in range(0, len(keys), CHECKPOINT_ROWS):
                 part = keys[start : start + CHECKPOINT_ROWS]
-                versions = [table.rows[key] for key in part]
-                if bottom:
-                    alive = [i for i, version in enumerate(versions) if version[1] is not None]
-                    if len(alive) < len(part):
-                        part, versions = [part[i] for i in alive], [versions[i] for i in alive]
-                await writer.add(part, [version[0] for version in versions], [version[1] for version in versions])
+                sequences, values = map(list, zip(*map(table.rows.__getitem__, part), strict=True))
+                if bottom and None in values:
+                    alive = [i for i, value in enumerate(values) if value is not None]
+                    part, sequences, values = ([column[i] for i in alive] for column in (part, sequences, values))
+                await writer.add(part, sequences, values)
             return await self._finish(writer, table.sequence)
         finally:
             self._writers.remove(writer)
@@ -288,8 +312,8 @@ class Tree:
 
     def extents(self) -> tuple[int, ...]:
         """Extents of the row-data stream that are in use, by checkpoints, ones being written, and open cursors."""
-        found = dict.fromkeys(self._pins)
-        for reader in (*self._readers, *self._written.values()):
+        found: dict[int, None] = {}
+        for reader in (*chain.from_iterable(self._pins), *self._readers, *self._written.values()):
             found.update(dict.fromkeys(reader.checkpoint.extents))
         for writer in self._writers:
             found.update(writer.extents)
@@ -341,8 +365,9 @@ class Tree:
             assert reader.low >= self.low
             assert self.high is None or (reader.high is not None and reader.high <= self.high)
             assert reader.checkpoint.sequence <= self.sequence
-            source = CheckpointSource(reader, self.low, self.high, keep=False)
-            while (chunk := await source.next()) is not None:
-                for key, sequence in zip(chunk.keys[chunk.start :], chunk.sequences[chunk.start :], strict=True):
+            source = CheckpointSource(reader, reader.low, reader.high, keep=False)
+            while await source.fill():
+                rows, part = source.rows, slice(source.at, source.end)
+                for key, sequence in zip(rows.keys[part], rows.sequences[part], strict=True):
                     assert sequence <= newest.setdefault(key, sequence), "an older checkpoint has a newer row"
         self.cache.check()

@@ -81,6 +81,9 @@ class _History:
     turned_ns: int | None = None  # last change of direction
     moved_ns: int | None = None
     child: bool = False  # just split, and no child was offloaded yet
+    size_bytes: int = 0
+    refused_ns: int | None = None  # a split by size was refused then, of so many bytes
+    refused_bytes: int = 0
 
 
 class Policy(Protocol):
@@ -94,6 +97,9 @@ class Policy(Protocol):
 
     def moved(self, now_ns: int, number: int) -> None:
         """A range was moved."""
+
+    def refused(self, now_ns: int, split: Split) -> None:
+        """A split was refused: no boundary divides the range."""
 
     def check(self) -> None:
         """Asserts what must hold."""
@@ -141,6 +147,18 @@ class Balancer:
         history = self._histories.setdefault(number, _History())
         history.moved_ns, history.child = now_ns, False
 
+    def refused(self, now_ns: int, split: Split) -> None:
+        """A split was refused: no boundary divides the range.
+
+        By load it is asked for again when the range has been hot as long as before the first time; by size when it has
+        grown by a quarter, or after an hour (the time after which idle ranges merge).
+        """
+        history = self._histories.setdefault(split.number, _History())
+        if split.reason == "load":
+            history.hot_since_ns = None
+        else:
+            history.refused_ns, history.refused_bytes = now_ns, history.size_bytes
+
     def check(self) -> None:
         """Whatever is remembered began in some order."""
         for history in self._histories.values():
@@ -154,6 +172,7 @@ class Balancer:
         self._histories = {number: history for number, history in self._histories.items() if number in known}
         for load in ranges:
             history = self._histories.setdefault(load.number, _History())
+            history.size_bytes = load.size_bytes
             hot = load.throttled_ppm > self._throttled_ppm or load.requests_per_ks > self._hot_per_ks
             calm = load.throttled_ppm == 0 and load.requests_per_ks * 5 < self._hot_per_ks * 4
             if hot and history.hot_since_ns is None:
@@ -183,9 +202,11 @@ class Balancer:
         found: list[Split] = []
         room = max(0, options.ranges_per_server_max * servers - len(ranges))
         for load in sorted(ranges, key=lambda load: (-load.size_bytes, load.number)):
-            if load.size_bytes > options.split_bytes and self._since(
-                now_ns, self._histories[load.number].changed_ns, options.sustain_ns
-            ):
+            history = self._histories[load.number]
+            due = self._since(now_ns, history.changed_ns, options.sustain_ns)
+            if 4 * load.size_bytes < 5 * history.refused_bytes:  # it was refused, and is much the same
+                due = due and self._since(now_ns, history.refused_ns, options.merge_after_ns)
+            if load.size_bytes > options.split_bytes and due:
                 found.append(Split(load.number, "size"))
         taken = {split.number for split in found}
         for load in sorted(ranges, key=lambda load: (-load.throttled_ppm, -load.requests_per_ks, load.number)):

@@ -5,7 +5,8 @@ records, whose checksum is the stream layer's. Every change of an entity group i
 there as a whole or not at all (SOSP 2011, 5.4.1). A record larger than a block goes as pieces in one atomic append.
 
 Group commit: one append is under way at a time. Whoever comes meanwhile queues; when the append is durable its records
-are applied in order, and the first in the queue leads the next append, with all that fit.
+are applied in order, and the first in the queue leads the next append, with all that fit. Where an append takes no time
+that others could use, as on files without syncs, the leader first lets those go on that are ready: they may be writers.
 
     nobody leads ──append──► one append under way ──durable, nobody waits──► nobody leads
                                  │      ▲ durable: the first that waits leads
@@ -21,7 +22,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from itertools import islice
 from struct import Struct as Layout
 from typing import TypeAlias
 
@@ -32,7 +33,7 @@ from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertai
 from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.tasks import Future
-from pkadvisor.engine.worlds.world import DataCorrupt, EngineError
+from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, World
 
 WRITE, OWNER = 0, 1  # kinds: changes of rows; "from here on only this epoch or later ones write"
 
@@ -79,19 +80,28 @@ def blocks_of(records: Sequence[bytes], sequence: int, block_bytes: int) -> list
     ]
 
 
-@dataclass(slots=True)
-class _Waiting:
-    sequence: int
-    changes: Sequence[Change]
-    data: bytes
-    leads: Future[bool]
+class _Waiting(Future[bool]):
+    """A record that waits for the append under way: then it leads the next one (true), or was in it (false)."""
+
+    __slots__ = ("changes", "data", "sequence")
+
+    def __init__(self, sequence: int, changes: Sequence[Change], data: bytes) -> None:
+        super().__init__()
+        self.sequence, self.changes, self.data = sequence, changes, data
 
 
 class CommitLog:
     """The open end of a log: gives out sequence numbers, appends, applies what is durable."""
 
     def __init__(
-        self, streams: Streams, name: str, epoch: int, options: EngineOptions, sequence: int, apply: Apply
+        self,
+        streams: Streams,
+        name: str,
+        epoch: int,
+        options: EngineOptions,
+        sequence: int,
+        apply: Apply,
+        world: World | None = None,
     ) -> None:
         self.given = sequence
         """The last sequence number given out."""
@@ -104,6 +114,7 @@ class CommitLog:
         """Bytes appended and replayed so far."""
         self.appends = 0
         self._streams, self._name, self._epoch, self._apply = streams, name, epoch, apply
+        self._world = world
         self._records_max = min(options.group_commit_records, _RECORDS_PER_BLOCK_MAX)
         self._block_bytes = options.block_bytes_max - _BLOCK_MARGIN_BYTES
         self._queue: deque[_Waiting] = deque()
@@ -120,7 +131,11 @@ class CommitLog:
         sequence = self.given + 1
         block = _encode(((self._epoch, sequence, self.given, WRITE, changes),))
         self.given = sequence
-        if not self._led:
+        world = self._world
+        if not self._led and world is not None and world.others_ready():
+            self._led = True
+            await self._gather(world, _Waiting(sequence, changes, block[1:]))
+        elif not self._led:
             self._led = True
             if len(block) <= self._block_bytes:  # the short way of one record in one block
                 try:
@@ -134,65 +149,75 @@ class CommitLog:
                 self.appends += 1
                 self.bytes += location.length
             else:
-                await self._carry([block[1:]], [(sequence, changes)])
+                await self._carry([_Waiting(sequence, changes, block[1:])])
             if self._queue:
                 self._pass_lead()
             else:
                 self._led = False
             return sequence
-        turn: Future[bool] = Future()
-        self._queue.append(_Waiting(sequence, changes, block[1:], turn))
-        if not await turn:
-            return sequence
+        else:
+            turn = _Waiting(sequence, changes, block[1:])
+            self._queue.append(turn)
+            if not await turn:
+                return sequence
         group = self._take()
         assert group[0].sequence == sequence, "the first of the queue leads its own group"
-        await self._carry([each.data for each in group], [(each.sequence, each.changes) for each in group], group[1:])
+        await self._carry(group)
         self._pass_lead()
         for each in group[1:]:
-            each.leads.resolve(False)
+            each.resolve(False)
         return sequence
+
+    async def _gather(self, world: World, leader: _Waiting) -> None:
+        """Lets others join who are ready. RangeReadOnly where the range was closed meanwhile: nothing is logged."""
+        self._queue.append(leader)
+        await world.pass_turn()
+        if self.failed is not None:
+            self._fail(self.failed, ())
+            raise RangeReadOnly(f"{self._name}: the log has failed: {self.failed}")
 
     def _take(self) -> list[_Waiting]:
         """The records of the next append: the first in the queue, and those behind it that fit in its block."""
         queue, room = self._queue, self._block_bytes - 3
-        group = [queue.popleft()]
-        room -= len(group[0].data)
-        while queue and len(group) < self._records_max and len(queue[0].data) <= room:
-            group.append(queue.popleft())
-            room -= len(group[-1].data)
-        return group
+        count = 0
+        for each in islice(queue, self._records_max):
+            room -= len(each.data)
+            if room < 0 and count:
+                break
+            count += 1
+        return [queue.popleft() for _ in range(count)]
 
-    async def _carry(
-        self, data: list[bytes], changes: list[tuple[int, Sequence[Change]]], others: Sequence[_Waiting] = ()
-    ) -> None:
-        blocks = blocks_of(data, changes[0][0], self._block_bytes)
+    async def _carry(self, group: list[_Waiting]) -> None:
+        """Appends the records of a group, of which the first leads, and applies them."""
+        blocks = blocks_of([each.data for each in group], group[0].sequence, self._block_bytes)
         try:
             locations = await self._streams.append(self._name, blocks, self._epoch)
         except EngineError as error:
-            self._fail(error, others)
+            self._fail(error, group[1:])
             raise WriteUncertain(f"{self._name}: {error}") from error
         self.appends += 1
         for location in locations:
             self.bytes += location.length
-        for sequence, change in changes:
-            assert sequence == self.applied + 1, "records are applied in the order of their numbers"
-            self._apply(sequence, change)
-            self.applied = sequence
+        apply, applied = self._apply, self.applied
+        for each in group:
+            assert each.sequence == applied + 1, "records are applied in the order of their numbers"
+            apply(each.sequence, each.changes)
+            self.applied = applied = each.sequence
         self.last = locations[0]
 
     def _pass_lead(self) -> None:
         if self._queue:
-            self._queue[0].leads.resolve(True)
+            self._queue[0].resolve(True)
         else:
             self._led = False
 
     def _fail(self, error: EngineError, others: Sequence[_Waiting]) -> None:
         self.failed = error
         for each in others:
-            each.leads.fail(WriteUncertain(f"{self._name}: {error}"))
+            each.fail(WriteUncertain(f"{self._name}: {error}"))
         queue, self._queue = self._queue, deque()
         for each in queue:
-            each.leads.fail(RangeReadOnly(f"{self._name}: the log has failed: {error}"))
+            each.fail(RangeReadOnly(f"{self._name}: the log has failed: {error}"))
 
     def fail(self, error: EngineError) -> None:
         """Takes no more records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
@@ -32,6 +33,7 @@ class Answers:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, int], Answer | EngineError | Future[None] | None] = {}
+        self._order: deque[tuple[str, int]] = deque()  # a dictionary is slow to say which of many came first
         self._forgotten: dict[str, int] = {}
 
     def begin(self, message: tuple[str, int]) -> bool:
@@ -42,8 +44,9 @@ class Answers:
         if message[1] <= self._forgotten.get(message[0], -1):
             raise Unreachable("a message that comes too late to tell whether it came before")
         kept[message] = None
+        self._order.append(message)
         if len(kept) > ANSWERS_KEPT:
-            oldest = next(iter(kept))
+            oldest = self._order.popleft()
             waiting = kept.pop(oldest)
             if isinstance(waiting, Future):
                 waiting.resolve(None)
@@ -77,6 +80,7 @@ class Answers:
     def check(self) -> None:
         """What is kept is bounded, and nobody waits for what was answered."""
         assert len(self._kept) <= ANSWERS_KEPT
+        assert list(self._order) == list(self._kept), "what is kept, in the order in which it came"
         assert not any(isinstance(found, Future) and found.done for found in self._kept.values()), "woken, and kept"
 
 
@@ -86,6 +90,7 @@ class HostedRange:
     def __init__(self, world: World, node: str, options: EngineOptions, partition: RangePartition, now_ns: int) -> None:
         self.partition, self.number, self.epoch = partition, partition.number, partition.epoch
         self.ready = True
+        self.refused = 0  # the number of the latest split that was refused
         self._sample_every = options.traffic_sample_every
         self._chance = world.random(f"traffic/{node}")
         self._skip = 0

@@ -36,6 +36,9 @@ class KeyLatches:
         All callers must name keys in ascending order and none twice: so no two of them wait for each other in a circle.
         """
         held = self._held
+        if held.keys().isdisjoint(keys):
+            held.update(dict.fromkeys(keys))
+            return
         for key in keys:
             if key not in held:
                 held[key] = None
@@ -51,11 +54,10 @@ class KeyLatches:
         """Gives latches back; each goes to whoever waits longest for it."""
         held = self._held
         for key in keys:
-            waiting = held[key]
+            waiting = held.pop(key)
             if waiting:
+                held[key] = waiting
                 waiting.popleft().resolve(None)
-            else:
-                del held[key]
 
     def check(self) -> None:
         """Asserts that nobody waits for what is done."""

@@ -162,19 +162,27 @@ class Term:
             if server not in counts or self._shunned.pop(first, None) == server:
                 others = [name for name in counts if name != server] or [server]
                 server = min(others, key=lambda name: (counts[name], name))
-            if server != owner.server and not await self._surely_gone(entries):
+            if server != owner.server and not await self._surely_gone(entries, change):
                 continue
             counts[server] += len(entries)
             put += [replace(e, server=server, session=self._alive[server]) for e in entries]
         if put:
             await self._assign_and_load(put, pending)
 
-    async def _surely_gone(self, entries: Sequence[RangeEntry]) -> bool:
-        """Before a range goes elsewhere: no load that is still on its way may bring it back to its last owner."""
+    async def _surely_gone(self, entries: Sequence[RangeEntry], change: Pending | None) -> bool:
+        """Before a range goes elsewhere: no load that is still on its way may bring it back to its last owner.
+
+        Where that owner was told to split or merge it, it may have done so, with nobody hearing of it: what came of it
+        is given up as well, at whatever epoch it is there (P2).
+        """
+        gone = [(entry, entry.number, entry.epoch) for entry in entries]
+        if change is not None:
+            latest = max(change.epoch, *(entry.epoch for entry in entries))
+            gone += [(entries[0], number, latest) for number in change.new]
         try:
-            for entry in entries:
+            for entry, number, epoch in gone:
                 if self._alive.get(entry.server) == entry.session:
-                    await self._order(entry.server, "offload", entry.number, entry.epoch)
+                    await self._order(entry.server, "offload", number, epoch)
         except EngineError:
             return False
         return True
@@ -220,6 +228,7 @@ class Term:
         except EngineError:
             self._shunned[entry.number] = entry.server  # another server may see what this one does not
             raise
+        self._shunned.pop(entry.number, None)
         if entry.fresh:
             made = replace(entry, fresh=False)
             await self.store.change(lambda before: Change(before.version + 1, (entry.number,), (made,)))
@@ -289,6 +298,8 @@ class Term:
                     await self._move(routes.by_number[action.number], action.server)
         except (NotServing, NotSplittable, LeaseLost, Unreachable) as error:
             self._world.event("action not done", type(action).__name__, type(error).__name__)
+            if isinstance(action, Split) and isinstance(error, NotSplittable):
+                self.balancer.refused(self._world.clock_ns(self._node), action)
             return False
         finally:
             self._free(numbers)
@@ -369,4 +380,22 @@ class Term:
         self._moment += 1
         for number in numbers:
             self._busy.pop(number, None)
-            self._freed[number] = self._moment
+            if number in self.store.routes.by_number:
+                self._freed[number] = self._moment
+            else:
+                self._freed.pop(number, None)
+
+    # ------------------------------------------------------------------------------------------ checks
+
+    def check(self) -> None:
+        """Asserts that nothing is kept of ranges that are gone, and that a split or merge is one server's matter."""
+        self.store.check()
+        self.balancer.check()
+        by_number = self.store.routes.by_number
+        kept = by_number.keys() | self._busy.keys()  # what a change took away is busy until its task ends
+        assert self._freed.keys() <= kept and self._shunned.keys() <= kept, "something is kept of a range that is gone"
+        assert all(moment <= self._moment for moment in self._freed.values()), "freed in the future"
+        assert all(moment <= self._moment for moment, _ in self._reports.values()), "reported in the future"
+        for change in self.store.routes.map.pending:
+            owners = {by_number[number].server for number in change.old}
+            assert len(owners) == 1, f"the ranges {change.old} are being changed, on {owners}"

@@ -107,8 +107,13 @@ class LockService:
             await self._break_lapsed()
             return tuple(self._holdings[name] for name in sorted(self._holdings) if name.startswith(prefix))
 
+    def holder(self, name: str) -> Holding | None:
+        """Who holds a lock, or did until it is seen to have lapsed (for checkers)."""
+        return self._holdings.get(name)
+
     def check(self) -> None:
         """No epoch twice, none above the counter."""
+        self._lock.check()
         epochs = [holding.epoch for holding in self._holdings.values()]
         assert len(set(epochs)) == len(epochs), "an epoch was given twice"
         assert max(epochs, default=0) <= self._epoch, "an epoch beyond the counter"
@@ -171,6 +176,15 @@ class Lease:
     def held(self) -> bool:
         """Whether the lease surely holds now."""
         return self._world.clock_ns(self._node) < self.ends_ns
+
+    def check(self, service: LockService | None) -> None:
+        """P2: it ends within its length from now, and while it is held the service knows it as held."""
+        assert self.epoch or not self.ends_ns, "an end of no lease"
+        assert self.ends_ns <= self._world.clock_ns(self._node) + self._length_ns, "a lease longer than it was granted"
+        if service is not None and self.held():
+            holding = service.holder(self.name)
+            assert holding is not None, f"{self._node} holds {self.name}, and the lock service does not know"
+            assert (holding.owner, holding.epoch) == (self._node, self.epoch), f"{self.name} is held twice"
 
     async def acquire(self) -> int:
         """The epoch; LockHeld, Unreachable."""

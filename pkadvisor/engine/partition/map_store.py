@@ -98,6 +98,12 @@ class MapStore:
                 await self._snapshot()
             return after
 
+    def check(self) -> None:
+        """P1 of the map; and what a new leader must read after the last snapshot is bounded."""
+        self._lock.check()
+        self.routes.check()
+        assert self._since_snapshot <= max(1, self._options.map_snapshot_changes), "a snapshot is overdue"
+
     async def _snapshot(self) -> None:
         try:
             (location,) = await self._streams.append(STREAM, [_encode(_Record(whole=self.routes.map))], self._epoch)

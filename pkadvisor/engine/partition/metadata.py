@@ -205,6 +205,14 @@ class MetadataStream:
                 await self._streams.drop_before(self._name, location)
                 self._extent = location.extent
 
+    def check(self) -> None:
+        """Asserts that the root is this owner's, and names of the inherited extents only those that are in use."""
+        root, used = self.root, extents_of(self.root)
+        self._latches.check()
+        assert root.epoch == self._epoch, "the root of another owner"
+        assert root.high is None or root.low < root.high, "a range holds at least one key"
+        assert all(extent in used for extent in root.inherited), "an inherited extent that nothing uses"
+
 
 async def read_roots(streams: Streams, name: str) -> list[Root]:
     """All roots of a metadata stream, in order."""

@@ -26,7 +26,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
 from pkadvisor.engine.partition.leadership import Term
-from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.map_store import MapStore
 from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE
@@ -111,8 +111,8 @@ class PartitionManager:
             await self._lease.give_back()  # what the ended term still has under way must not pass for the next one's
             await self._world.sleep(self._options.heartbeat_ns)
 
-    def check(self) -> None:
-        """The map tiles the key space."""
+    def check(self, locks: LockService | None) -> None:
+        """The lease, and where it leads the map and what it remembers beside it."""
+        self._lease.check(locks)
         if self._term is not None:
-            self._term.store.routes.map.check()
-            self._term.balancer.check()
+            self._term.check()

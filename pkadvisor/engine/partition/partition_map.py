@@ -64,6 +64,9 @@ class PartitionMap(msgspec.Struct, frozen=True, array_like=True):
         olds = [number for pending in self.pending for number in pending.old]
         assert len(set(olds)) == len(olds), "a range in two changes"
         assert set(olds) <= set(numbers), "a pending change of a range that is gone"
+        for pending in self.pending:
+            assert not set(pending.new) & set(numbers), "what a pending change makes is there already"
+            assert max(*pending.new, pending.id) < self.next_number and pending.epoch < self.next_epoch
 
 
 def first_map(boundaries: tuple[bytes, ...] = ()) -> PartitionMap:

@@ -22,7 +22,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import Answers, HostedRange
 from pkadvisor.engine.partition.judged import Judge
-from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
@@ -58,7 +58,6 @@ class PartitionServer:
         self._first_session = 0  # the epoch of the first lease of this life
         self._loading: dict[int, int] = {}
         self._given_up: dict[int, int] = {}
-        self._refused: dict[int, None] = {}
         self._commands = Locks[int]()  # one command at a time for each range
         self._cache = PageCache(options.page_cache_bytes)
 
@@ -181,11 +180,11 @@ class PartitionServer:
             hosted = self._ranges.get(number)
             if hosted is not None and hosted.epoch == epoch and hosted.partition.state is SERVING:
                 return
-            if epoch <= self._given_up.get(number, 0) or (hosted is not None and hosted.epoch > epoch):
+            if epoch <= self._given_up.get(number, 0) or (hosted is not None and hosted.epoch >= epoch):
                 raise NotServing(f"{self._node} gave range {number} up")
             if hosted is not None:
                 hosted.partition.close("loaded again")
-                del self._ranges[number]
+                self._drop(hosted)
             self._loading[number] = epoch
             try:
                 partition = await self._load(number, low, high, epoch, fresh)
@@ -201,9 +200,10 @@ class PartitionServer:
             self._obey(command)
             hosted = self._ranges.get(number)
             if hosted is None or hosted.partition.state is not SERVING:
+                if hosted is not None:
+                    self._drop(hosted)
                 if epoch <= self._given_up.get(number, 0):
                     raise NotServing(f"{self._node} gave range {number} up")
-                self._ranges.pop(number, None)
                 self._loading[number] = epoch
                 try:
                     partition = await self._load(number, b"", None, epoch, False)
@@ -226,6 +226,14 @@ class PartitionServer:
         partition.look_after_itself()
         self._ranges[partition.number] = hosted
         return hosted
+
+    def _drop(self, hosted: HostedRange) -> None:
+        """Takes away a range that failed, was split or merged, or is to have a later epoch: it never comes back.
+
+        Least of all empty: the first load of a range makes it, and may arrive again at any time.
+        """
+        del self._ranges[hosted.number]
+        self._given_up[hosted.number] = max(hosted.epoch, self._given_up.get(hosted.number, 0))
 
     async def offload(self, command: Command, number: int, epoch: int) -> None:
         """Checkpoint, stop, acknowledge; from then on never again at this epoch or an earlier one."""
@@ -265,9 +273,9 @@ class PartitionServer:
                 return self._placed(left, right)
             if hosted is None or hosted.epoch != epoch or hosted.partition.state is not SERVING:
                 raise NotServing(f"{self._node} does not serve range {number} at epoch {epoch}")
-            at = None if left in self._refused else hosted.split_key(reason)
-            if at is None:
-                self._refused[left] = None  # the same command again must not be carried out after it was refused
+            at = None if left <= hosted.refused else hosted.split_key(reason)
+            if at is None:  # the same command again must not be carried out after it was refused; numbers grow
+                hosted.refused = max(left, hosted.refused)
                 raise NotSplittable(f"range {number} has no useful boundary")
             hosted.ready = False
             try:
@@ -305,7 +313,8 @@ class PartitionServer:
 
     def _replace(self, command: Command, old: tuple[int, ...], new: tuple[RangePartition, ...]) -> None:
         for number in old:
-            self._ranges.pop(number, None)
+            if number in self._ranges:
+                self._drop(self._ranges[number])
         for partition in new:
             self._host(command, partition)
 
@@ -343,14 +352,21 @@ class PartitionServer:
             (hosted.number, hosted.epoch) for hosted in self._ranges.values() if hosted.partition.state is SERVING
         )
 
-    async def check(self) -> None:
-        """Each range under its number, none at an epoch that was given up; and each range's own check."""
+    def check_now(self, locks: LockService | None) -> None:
+        """At every instant: the lease, each range under its number, none at an epoch that was given up."""
+        self._lease.check(locks)
         self._answers.check()
+        self._commands.check()
+        for number, hosted in self._ranges.items():
+            assert hosted.number == number == hosted.partition.number, "a range under another's number"
+            assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
+            hosted.partition.metadata.check()
+
+    async def check(self) -> None:
+        """What takes reading: each range's own check."""
         for number, hosted in list(self._ranges.items()):
             if self._ranges.get(number) is not hosted:  # moved away while another one was checked
                 continue
-            assert hosted.number == number == hosted.partition.number, "a range under another's number"
-            assert hosted.epoch > self._given_up.get(number, 0), "a range that was given up"
             hosted.profile.check()
             if hosted.partition.state is SERVING:
                 await hosted.partition.metadata.hold()  # not between a new root and what it names

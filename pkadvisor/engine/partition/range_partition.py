@@ -19,7 +19,7 @@ from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
-from pkadvisor.engine.partition.metadata import MetadataStream, Root, extents_of, read_roots, root_for
+from pkadvisor.engine.partition.metadata import MetadataStream, Root, read_roots, root_for
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_rows import READ_ONLY, SERVING, STOPPED, RangeRows
 from pkadvisor.engine.stream.access import Location, Streams
@@ -261,12 +261,11 @@ class RangePartition(RangeRows):
         """Asserts what must hold between the parts, and in each of them."""
         self.log.check()
         self._latches.check()
+        self.metadata.check()
         root = self.metadata.root
         assert (root.number, root.low, root.high) == (self.number, self.low, self.high)
         assert root.sequence <= self.log.applied
         assert root.checkpoints == self.tree.checkpoints, "the root names the checkpoints that are read"
-        used = extents_of(root)
-        assert all(extent in used for extent in root.inherited)
         assert self._writers or not len(self._latches), "a latch without a writer"
         await self.tree.check()
 
@@ -324,6 +323,6 @@ async def open_range(
         await metadata.append(replace(root, intent=None, log_start=log_start, checkpoints=tree.checkpoints))
     finally:
         metadata.release()
-    log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply)
+    log = CommitLog(streams, log_name, epoch, options, sequence, tree.apply, world)
     log.last, log.bytes = marked, log_bytes
     return RangePartition(world, node, streams, options, metadata, tree, log, cache)

@@ -101,20 +101,20 @@ class RangeRows:
         while self._paused is not None or self._relieved is not None:
             await (self._paused or self._relieved)  # type: ignore[misc]
         low, high = self.low, self.high
-        for key in keys:
+        held = keys if len(keys) == 1 else sorted(dict.fromkeys(keys))
+        for key in (held[0], held[-1]):
             if key < low or (high is not None and key >= high):
                 self._refuse(key)
         if self.state is not SERVING:
             self._refuse(low)
-        held = keys if len(keys) == 1 else sorted(dict.fromkeys(keys))
         latches, log = self._latches, self.log
         self._writers += 1
         try:
             if len(held) != 1 or not latches.take(held[0]):
                 await latches.hold(held)
             try:
-                get = self.tree.get
-                rows = [await get(keys[0])] if len(keys) == 1 else [await get(key) for key in keys]
+                tree = self.tree
+                rows = [await tree.get(keys[0])] if len(keys) == 1 else await tree.get_all(keys)
                 if self.state is not SERVING:
                     self._refuse(low)
                 changes = decide(rows, log.given + 1)
@@ -123,9 +123,9 @@ class RangeRows:
                 if len(changes) == 1:
                     assert changes[0][0] in keys, "a change of a key that was not asked for"
                 else:
-                    names = {key for key, _ in changes}
+                    names = {change[0] for change in changes}
                     assert len(names) == len(changes), "a key is changed once"
-                    assert names <= set(keys), "a change of a key that was not asked for"
+                    assert names.issubset(keys), "a change of a key that was not asked for"
                 try:
                     sequence = await log.append(changes)  # numbered before anybody else runs
                 except EngineError as error:

@@ -52,6 +52,10 @@ class Background:
             world.spawn(scrubber.run(), name)
         return background
 
+    def check(self) -> None:
+        """AssertionError where the fragments are not as they must be. A coordinator and a scrubber remember nothing."""
+        self._fragments.check()
+
     async def report(self) -> Report:
         """How the copies are."""
         return Report(

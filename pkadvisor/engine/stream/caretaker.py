@@ -286,6 +286,8 @@ class Caretaker:
         wanted = self._to_code()
         self._sealed_ns = {extent: self._sealed_ns.get(extent, now) for extent in wanted}
         self._waited = {extent: self._waited[extent] for extent in wanted if extent in self._waited}
+        attempts = {info.planned.attempt for _, info in self._sealed() if info.planned is not None}
+        self._validated = {attempt: end for attempt, end in self._validated.items() if attempt in attempts}
         budget = self._options.background_bytes
         for extent in wanted:
             if now - self._sealed_ns[extent] < self._options.erasure_after_ns:
@@ -372,7 +374,10 @@ class Caretaker:
             self._world.event("coding given up", extent)
             self._sealed_ns.pop(extent, None)
             self._waited.pop(extent, None)
-            await self._manager.commit(PlanCoding(extent, None))
+            try:
+                await self._manager.commit(PlanCoding(extent, None))
+            except EngineError as error:
+                self._world.event("coding not given up", extent, type(error).__name__)
 
     # ------------------------------------------------------------------------------------------------ helpers
 
@@ -387,6 +392,23 @@ class Caretaker:
             await self._call(node, service, method, *arguments)
         except EngineError:
             self._world.event("left for a later turn", node)
+
+    def check(self) -> None:
+        """AssertionError where what it remembers does not fit together, or a code has not one node for each fragment.
+
+        A coordinator, which remembers nothing itself, is told of codings from here.
+        """
+        assert self._reports.keys() <= self._answered_ns.keys(), "a report of a node that never answered"
+        assert self._waited.keys() <= self._sealed_ns.keys(), "an extent waits to be coded that is not to be"
+        for extent, info in self._manager.directory.extents.items():
+            coded = [(info.coded, info.replicas)] if info.coded else []
+            if info.planned is not None:
+                coded.append((info.planned.code, info.planned.nodes))
+            for code, nodes in coded:
+                assert info.sealed is not None, f"extent {extent}: only what is sealed is coded"
+                assert len(set(nodes)) == len(nodes) == code_named(code).total_count, (
+                    f"extent {extent}: {code} on {nodes}"
+                )
 
     def conditions(self) -> Mapping[int, list[tuple[str, Condition]]]:
         """Of each sealed extent how its copies are, as of the last turn; for checkers (S8)."""

@@ -55,9 +55,13 @@ class Deleted(msgspec.Struct, frozen=True, array_like=True, tag="d"):
 
 
 class Doubtful(msgspec.Struct, frozen=True, array_like=True, tag="u"):
-    """The journal ended in bytes that do not match: torn by a crash, or damaged; these replicas may lack the end."""
+    """The journal ended in bytes that do not match: torn by a crash, or damaged; these replicas may lack the end.
+
+    ``damaged``: it was no crash, so what they lack was acknowledged.
+    """
 
     extents: tuple[int, ...]
+    damaged: bool = False
 
 
 class JournalMade(msgspec.Struct, frozen=True, array_like=True, tag="j"):
@@ -75,7 +79,7 @@ _ENCODER = msgspec.msgpack.Encoder()
 class CatalogReplica:
     """A replica as the catalog describes it."""
 
-    __slots__ = ("doubtful", "extent", "flushed", "made", "replicas", "sealed")
+    __slots__ = ("damaged", "doubtful", "extent", "flushed", "made", "replicas", "sealed")
 
     def __init__(self, extent: int, replicas: tuple[str, ...], made: int) -> None:
         self.extent = extent
@@ -83,7 +87,7 @@ class CatalogReplica:
         self.made = made
         self.flushed = 0
         self.sealed: int | None = None
-        self.doubtful = False
+        self.doubtful = self.damaged = False
 
 
 class Catalog:
@@ -134,6 +138,7 @@ class Catalog:
             for extent in entry.extents:
                 if extent in self.replicas:
                     self.replicas[extent].doubtful = True
+                    self.replicas[extent].damaged |= entry.damaged
         else:
             self.journal = entry.journal
 
@@ -150,4 +155,4 @@ class Catalog:
             elif replica.flushed:
                 yield Flushed(((replica.extent, replica.flushed),))
             if replica.doubtful and replica.sealed is None:
-                yield Doubtful((replica.extent,))
+                yield Doubtful((replica.extent,), replica.damaged)

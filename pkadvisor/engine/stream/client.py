@@ -11,7 +11,7 @@ carry sequence numbers.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
@@ -121,6 +121,12 @@ class StreamClient:
         extent, offset, length = location
         if view.coded:
             return decode(extent, offset, await self._coded(view, offset, length))
+        if len(view.replicas) == 1:  # nobody else could be asked
+            (only,) = view.replicas
+            read: Coroutine[Any, Any, bytes] = self._world.call(
+                self._node, only, EXTENTS, "read", extent, offset, length, deadline_ns
+            )
+            return await read
         return await first_good(
             self._world,
             self._node,

@@ -84,6 +84,8 @@ class Device:
         """The number of the operation, or 0 where it must wait."""
         now_ns = self._world.clock_ns(self._node)
         expected_ns = self.expected_ns(length)
+        if not self._dispatched and not self._waiting:
+            return self._start(now_ns, expected_ns)
         shut = bool(self._waiting) or self.closed(now_ns)
         if deadline_ns and (shut or self._pending_ns + expected_ns > deadline_ns) and self._dispatched:
             self._world.event("read refused as too slow", self._node)

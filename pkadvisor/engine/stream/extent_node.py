@@ -10,8 +10,7 @@ only as long as the three processes live that opened it, and no bytes of an earl
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
@@ -47,12 +46,12 @@ class ExtentNode(ExtentSealing):
         """
         replica = self._replica(extent)
         assert replica.replicas[0] == self.name, "appends go to the primary"
-        if replica.appending:
+        if replica.frozen or replica.closed:
             replica.require_open()
+        if replica.appending:
             future: Future[tuple[tuple[int, int], ...]] = Future()
             replica.queue.append((blocks, future))
             return await future
-        replica.require_open()
         if replica.length >= self._options.extent_bytes_target:
             raise ExtentSealed(f"extent {extent} is full")
         replica.appending = True
@@ -104,14 +103,11 @@ class ExtentNode(ExtentSealing):
         if len(replica.replicas) == 1:
             await self._store(replica, data)
             return
-        answers = await self._world.gather(
-            [
-                self._store(replica, data),
-                *[self._replicate(node, replica.extent, offset, data) for node in replica.replicas[1:]],
-            ],
-            self.name,
-        )
-        for answer in answers:
+        world, name, extent = self._world, self.name, replica.extent
+        parts = [self._store(replica, data)]
+        for node in replica.replicas[1:]:
+            parts.append(world.call(name, node, SERVICE, "replicate", extent, offset, data))
+        for answer in await world.gather(parts, name):
             if answer is not None:
                 replica.closed = replica.closed or "an append failed"
                 if isinstance(answer, (DiskFull, ExtentSealed)):
@@ -119,13 +115,11 @@ class ExtentNode(ExtentSealing):
                 raise ReplicaFailed(f"extent {replica.extent}: {answer!r}")
         assert replica.durable >= offset + len(data)
 
-    def _replicate(self, node: str, extent: int, offset: int, data: bytes) -> Coroutine[Any, Any, None]:
-        return self._world.call(self.name, node, SERVICE, "replicate", extent, offset, data)
-
     async def replicate(self, extent: int, offset: int, data: bytes) -> None:
         """Takes an append that the primary has placed; durable on return. ReplicaFailed where bytes before it lack."""
         replica = self._replica(extent)
-        replica.require_open()
+        if replica.frozen or replica.closed:
+            replica.require_open()
         if offset > replica.length:
             raise ReplicaFailed(f"extent {extent}: {offset} is beyond its end {replica.length}")
         if offset < replica.length:
@@ -146,9 +140,9 @@ class ExtentNode(ExtentSealing):
         offset = replica.length
         replica.accept(data)
         replica.in_flight += 1
-        end = offset + len(data)
+        end = replica.length
         journal = self._journal
-        if len(data) >= self._options.journal_append_bytes_max and await self._store_on_data(replica, end):
+        if end - offset >= self._options.journal_append_bytes_max and await self._store_on_data(replica, end):
             replica.landed()
             return
         try:

@@ -12,7 +12,7 @@ from pkadvisor.engine.stream.blocks import check_whole
 from pkadvisor.engine.stream.catalog import Created, Cut, Deleted, Sealed
 from pkadvisor.engine.stream.extent_store import ExtentStore, file_name
 from pkadvisor.engine.stream.replica import Replica
-from pkadvisor.engine.worlds.world import DiskError, EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, Unreachable
 
 SERVICE = "extents"
 PIECE_BYTES = 1 << 20
@@ -48,8 +48,12 @@ class ExtentSealing(ExtentStore):
         """Ends appends for ever and tells the commit length, and whether it is certain; first step of a seal.
 
         After a crash that left torn bytes in the journal a length is uncertain: acknowledged bytes may lack [H].
+        DataCorrupt: they do, and no other replica has them.
         """
         replica = self._replica(extent)
+        if replica.damaged and len(replica.replicas) == 1:
+            self._world.event("acknowledged bytes lost", self.name, extent)
+            raise DataCorrupt(f"extent {extent}: {self.name}, which has the only replica, lost acknowledged bytes")
         replica.frozen = True
         await replica.settled()
         return replica.durable, not replica.uncertain
@@ -65,7 +69,7 @@ class ExtentSealing(ExtentStore):
                 await self._bring_to(replica, length, sources)
                 await self._catalog.note(Sealed(extent, length))
                 replica.sealed = replica.durable = length
-                replica.uncertain = False
+                replica.uncertain = replica.damaged = False
                 replica.closed = ""
         assert replica.sealed == length, "a sealed length never changes"
 

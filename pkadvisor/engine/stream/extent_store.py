@@ -61,7 +61,8 @@ class ExtentStore:
             file = await self._data.open(file_name(extent))
             replica = self.replicas[extent] = Replica(extent, known.replicas, file, self.device)
             replica.length = replica.durable = replica.flushed = known.flushed
-            replica.sealed, replica.uncertain, replica.made = known.sealed, known.doubtful, known.made
+            replica.sealed, replica.made = known.sealed, known.made
+            replica.uncertain, replica.damaged = known.doubtful, known.damaged
             replica.frozen = known.sealed is not None
             replica.closed = "" if replica.frozen else "the node was started again"
             if file.size() < known.flushed:
@@ -77,12 +78,13 @@ class ExtentStore:
             await self._doubt(replica.extent for replica in self.replicas.values() if replica.sealed is None)
         await self._rotate()
 
-    async def _doubt(self, extents: Iterable[int]) -> None:
-        """Notes that replicas may lack acknowledged bytes."""
+    async def _doubt(self, extents: Iterable[int], *, damaged: bool = False) -> None:
+        """Notes that replicas may lack acknowledged bytes; ``damaged``: that they do."""
         if doubtful := tuple(extents):
-            await self._catalog.note(Doubtful(doubtful))
+            await self._catalog.note(Doubtful(doubtful, damaged))
             for extent in doubtful:
                 self.replicas[extent].uncertain = True
+                self.replicas[extent].damaged |= damaged
 
     async def _replay(self) -> None:
         """Brings the open replicas to where the journal ends."""
@@ -93,6 +95,7 @@ class ExtentStore:
                 await self._journals.delete(name)
         still_open = [replica for replica in self.replicas.values() if replica.sealed is None]
         doubtful: dict[int, None] = {}
+        damaged: dict[int, None] = {}
         if not names:
             if journal and still_open:
                 self._world.event("journal lost", self.name, len(still_open))
@@ -109,7 +112,8 @@ class ExtentStore:
             _, recovered = await RecordFile.open(self._world, self.name, self._journals, name)
             if not recovered.intact:
                 self._world.event("journal ends in bytes that do not match", self.name, recovered.damaged_inside)
-                doubtful.update((replica.extent, None) for replica in still_open)
+                found_so = damaged if recovered.damaged_inside else doubtful
+                found_so.update((replica.extent, None) for replica in still_open)
             for body in recovered.bodies:
                 extent, offset = PLACE.unpack_from(body)
                 found = self.replicas.get(extent)
@@ -119,11 +123,14 @@ class ExtentStore:
                 if offset == found.length:
                     found.accept(data)
                     found.durable = found.length
+                elif offset > found.length:  # what lay before it was acknowledged
+                    damaged[extent] = None
                 elif offset + len(data) > found.length:
                     doubtful[extent] = None
             self._segments.append((name, None))
             self._segment = int(name.rpartition(".")[2])
         await self._doubt(doubtful)
+        await self._doubt(damaged, damaged=True)
 
     # ------------------------------------------------------------------------------------------------ data device
 

@@ -210,6 +210,7 @@ class FragmentStore:
     def check(self) -> None:
         """Sizes and files belong together."""
         assert self._sizes.keys() <= self._files.keys()
+        assert not any(busy.done for busy in self._busy.values()), "who waits for a fragment waits for nobody"
 
 
 def _offset(key: FragmentKey, position: int) -> int:

@@ -365,12 +365,16 @@ def _sealed_length(
 
     The least of the certain ones. Where all that answered are uncertain (each ended in torn bytes, as after a power
     cut), the greatest: none has less than was acknowledged unless it was damaged, and two are not damaged at once [H].
+    DataCorrupt where there is only one, and it is.
     """
     lengths = [(node, *answer) for node, answer in zip(replicas, answers, strict=True) if isinstance(answer, tuple)]
     certain = [length for _, length, sure in lengths if sure]
     if certain:
         end = min(certain)
     else:
+        for answer in answers:
+            if len(answers) == 1 and isinstance(answer, DataCorrupt):
+                raise answer
         away = sum(isinstance(answer, Unreachable) for answer in answers)
         if not lengths or (away and len(lengths) < 2):
             raise Unreachable(f"extent {extent} cannot be sealed: too few of its replicas answer")

@@ -34,7 +34,10 @@ SECTOR_BYTES = 512
 def frame(body: bytes, write: int, rest: bytes = b"") -> bytes:
     """A record as it lies in the file; its body is ``body`` and ``rest``, which are not put together before."""
     head = _pack_head(MAGIC, len(body) + len(rest), write)
-    return b"".join((head, _pack_checksum(extend(extend(value(head), body), rest)), body, rest))
+    checksum = extend(value(head), body)
+    if not rest:
+        return b"".join((head, _pack_checksum(checksum), body))
+    return b"".join((head, _pack_checksum(extend(checksum, rest)), body, rest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +199,9 @@ class RecordFile:
         self._writes += 1
         try:
             framed = frame(body, self._writes, rest)
-            await self._file.append(framed)
-            await self._file.sync()
+            await self._file.write_through(framed)
             if self._copy is not None:
-                await self._copy.append(framed)
-                await self._copy.sync()
+                await self._copy.write_through(framed)
         except DiskError as error:
             self._refused(error)
             raise
@@ -233,11 +234,9 @@ class RecordFile:
             self._writes += 1
             try:
                 framed = b"".join([frame(body, self._writes, rest) for body, rest, _ in batch])
-                await self._file.append(framed)
-                await self._file.sync()
+                await self._file.write_through(framed)
                 if self._copy is not None:
-                    await self._copy.append(framed)
-                    await self._copy.sync()
+                    await self._copy.write_through(framed)
             except DiskError as error:
                 self._queue = batch + self._queue
                 self._refused(error)

@@ -23,13 +23,15 @@ from pkadvisor.engine.worlds.world import File
 class Replica:
     """State of one replica. ``closed`` says why it takes no appends; ``refused``: its file takes none either.
 
-    ``made`` tells it from an earlier copy of the same extent on this node.
+    ``made`` tells it from an earlier copy of the same extent on this node. ``uncertain``: after a start, it may lack
+    acknowledged bytes; ``damaged``: it surely does, for its journal did not end as a crash ends it.
     """
 
     __slots__ = (
         "appending",
         "chunks",
         "closed",
+        "damaged",
         "device",
         "durable",
         "extent",
@@ -64,7 +66,7 @@ class Replica:
         self.lost = False
         self.refused = False
         self.made = 0
-        self.uncertain = False
+        self.uncertain = self.damaged = False
         self.in_flight = 0
         self.waiting: list[Future[None]] = []
         self.lock = Lock()
@@ -149,9 +151,7 @@ class Replica:
 
     def flushed_to(self, length: int) -> None:
         """The data device has it up to here: memory lets go of it. It is durable when the catalog says so, too."""
-        gone = 0
-        while gone < len(self.offsets) and self.offsets[gone] + len(self.chunks[gone]) <= length:
-            gone += 1
+        gone = len(self.offsets) if self.length <= length else max(0, bisect_right(self.offsets, length) - 1)
         del self.offsets[:gone], self.chunks[:gone]
         self.flushed = length
 

@@ -99,10 +99,14 @@ def key_range(account: str, table: str, text: str) -> tuple[bytes, bytes]:
     ``or`` and ``not`` bound nothing (azure-tables 3.1; "Designing a scalable partitioning strategy"). An empty range
     where nothing can match. Raises FilterSyntaxError, FilterLimitError.
     """
+    return tree_range(account, table, _parsed(text))
+
+
+def tree_range(account: str, table: str, tree: Filter | None) -> tuple[bytes, bytes]:
+    """As :func:`key_range` for a filter that was parsed before; None wants everything."""
     whole = row_keys.table_prefix(account, table)
     end = row_keys.prefix_end(whole)
     assert end is not None, "a prefix ends with its separator"
-    tree = _parsed(text)
     if tree is None:
         return whole, end
     # A partition is what begins with prefix + PartitionKey + 0x00, so what lies behind it begins with … 0x01.

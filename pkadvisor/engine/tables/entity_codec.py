@@ -57,16 +57,17 @@ class Body(msgspec.Struct, frozen=True, gc=False):
 unpack_head = _HEADER.unpack_from
 """``head`` as a plain tuple, for loops over many rows."""
 
-_encode = msgspec.msgpack.Encoder().encode
+encode_plain = msgspec.msgpack.Encoder().encode
+"""The encoding of properties without lone surrogates; UnicodeEncodeError where there are some."""
 _decode = msgspec.msgpack.Decoder(dict[str, StoredProperty]).decode
 
 
 def encode_properties(properties: Mapping[str, Property]) -> tuple[bytes, int]:
     """The encoding of properties and its format."""
     try:
-        return _encode(properties), PLAIN
+        return encode_plain(properties), PLAIN
     except UnicodeEncodeError:
-        return _encode({name: _text_as_bytes(p) for name, p in properties.items()}), SURROGATES
+        return encode_plain({name: _text_as_bytes(p) for name, p in properties.items()}), SURROGATES
 
 
 def decode_properties(encoded: bytes | memoryview, form: int) -> dict[str, StoredProperty]:
@@ -111,13 +112,8 @@ def etag(ticks: int, sequence: int) -> str:
     The number is the sequence number of the change. The Timestamp alone could come again when an entity is deleted and
     inserted anew within one tick, or by a server whose clock is behind (invariant T4). Clients take an ETag for opaque.
     """
-    return f'{_stamp(ticks)}{sequence}"'
-
-
-@lru_cache(maxsize=4096)
-def _stamp(ticks: int) -> str:
     seconds, fraction = divmod(ticks, TICKS_PER_SECOND)
-    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',"
+    return f"W/\"datetime'{_second(seconds)}.{fraction:07d}Z',{sequence}\""
 
 
 @lru_cache(maxsize=1024)

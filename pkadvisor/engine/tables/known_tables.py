@@ -59,6 +59,10 @@ class Tables:
         if name not in self._known:
             check_table_name(name)
 
+    def known(self, name: str) -> tuple[int, bytes] | None:
+        """Generation and key prefix of a table that was found before."""
+        return self._known.get(name)
+
     async def find(self, name: str) -> tuple[int, bytes]:
         """Generation and key prefix of a table; TableError where it is not there, or is being deleted."""
         known = self._known.get(name)

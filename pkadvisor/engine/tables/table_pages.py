@@ -1,9 +1,10 @@
 """Reads on one range: one entity, or one page of a query.
 
 A page is the state at one sequence number (invariant T3). It ends at ``top`` entities, before its weight would pass
-4 MiB, after 5 s, or where the range ends ("Query timeout and pagination"; SOSP 2011, 5.5 for the last). Where more may
-follow, ``next_key`` is the key of the first row that was not looked at, or the end of the range: so a page may be empty
-and go on all the same, and an entity inserted between the last one returned and ``next_key`` is not seen.
+4 MiB, before 5 s have passed, or where the range ends ("Query timeout and pagination"; SOSP 2011, 5.5 for the last).
+Where more may follow, ``next_key`` is the key of the first row that was not looked at, or where time is short the place
+behind the last one that was, or the end of the range: so a page may be empty and go on all the same, and an entity
+inserted between the last one returned and ``next_key`` is not seen.
 """
 
 from __future__ import annotations
@@ -37,18 +38,28 @@ async def read_entity(rows: RowStore, request: ReadRequest) -> Answer:
 
 
 async def read_page(rows: RowStore, request: PageRequest, elapsed_ns: Callable[[], int] | None) -> Answer:
-    """One page of a query. ``elapsed_ns`` says how long the request has been executing; None: no time passes."""
+    """One page of a query. ``elapsed_ns`` says how long the request has been executing; None: no time passes.
+
+    Rows come in batches, a page of the store each. The next one is taken for as long as the last: a query that would
+    pass its time with it ends before, but never before the first.
+    """
     page = _Page(request, compiled(request.filter))
     high = request.high if rows.high is None else min(request.high, rows.high)
     cursor = rows.cursor(max(request.key, rows.low), high)
     next_key = None if high == request.high else high
+    before_ns = 0 if elapsed_ns is None else elapsed_ns()
     while batch := await cursor.next():
         stopped = page.take(batch)
         if stopped is not None:
             next_key = stopped
             break
-        if elapsed_ns is not None and elapsed_ns() >= request.duration_ns_max:
-            page.out_of_time = True  # the next row says where the next page begins
+        if elapsed_ns is not None:
+            now_ns = elapsed_ns()
+            if 2 * now_ns - before_ns >= request.duration_ns_max:
+                behind = batch[-1][0] + b"\0"
+                next_key = behind if behind < high else next_key
+                break
+            before_ns = now_ns
     cursor.close()
     return Answer(
         entities=tuple(page.entities),
@@ -70,7 +81,6 @@ class _Page:
         "_request",
         "entities",
         "examined",
-        "out_of_time",
         "size_bytes",
         "weight",
     )
@@ -84,7 +94,6 @@ class _Page:
         self.examined = 0
         self.size_bytes = 0
         self.weight = 0
-        self.out_of_time = False
 
     def take(self, batch: list[tuple[bytes, int, bytes]]) -> bytes | None:
         """Looks at rows; the key of the first that has no place on the page any more, or None."""
@@ -92,7 +101,7 @@ class _Page:
         generation, top, select = request.generation, request.top, request.select
         examined_max = request.examined_max
         for key, sequence, value in batch:
-            if len(entities) >= top or self.out_of_time:
+            if len(entities) >= top:
                 return key
             if examined_max is not None and self.examined >= examined_max:
                 return key

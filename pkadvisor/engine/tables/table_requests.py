@@ -56,7 +56,10 @@ __all__ = [
 
 def is_write(request: Request) -> bool:
     """Whether the request may change rows: then it must not be carried out twice (``request.id``)."""
-    return not isinstance(request, ReadRequest | PageRequest | TableRequest | ListTablesRequest)
+    return type(request) not in _READS
+
+
+_READS = frozenset((ReadRequest, PageRequest, TableRequest, ListTablesRequest))
 
 
 async def carry_out(
@@ -68,7 +71,8 @@ async def carry_out(
     while it does). What the service refuses is an answer with its status and code; what the rows raise is raised, and
     NotServing where the range does not hold the key.
     """
-    if request.key < rows.low or (rows.high is not None and request.key >= rows.high):
+    key, high = request.key, rows.high
+    if key < rows.low or (high is not None and key >= high):
         raise NotServing("the range does not hold the key")
     try:
         match request:

@@ -8,7 +8,6 @@ docstring says which was taken and why.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
@@ -18,6 +17,7 @@ from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
 from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
+from pkadvisor.table.property_names import is_property_name
 from pkadvisor.table.store import Entity, Key, Property
 
 
@@ -91,9 +91,7 @@ MESSAGES = {
 _TABLE_NAME = re.compile("[A-Za-z][A-Za-z0-9]{2,62}")
 _FORBIDDEN = re.compile("[\0-\x1f\x7f-\x9f/\\\\#?]")
 _ETAG = re.compile(r'W/"[^"]*"')
-_NAME_BEGINS = frozenset(("Lu", "Ll", "Lt", "Lm", "Lo", "Nl"))
-_NAME_GOES_ON = _NAME_BEGINS | {"Mn", "Mc", "Nd", "Pc", "Cf"}
-_GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+GUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TICKS_MIN = 504_911_232_000_000_000  # 1601-01-01T00:00:00Z
 
 _names: dict[str, int] = {}  # names found good, with the bytes of a property apart from its value
@@ -175,21 +173,26 @@ def checked_body(entity: Entity, limits: TableLimits = PUBLISHED) -> Body:
     return Body(*encode_properties(properties), size)
 
 
-class _Plan(NamedTuple):
+class Plan(NamedTuple):
     """What to check of properties whose names and types were found good before."""
 
     types: tuple[EdmType, ...]
     kinds: tuple[type, ...]
     fixed_bytes: int
-    texts: tuple[bool, ...]
+    texts: tuple[bool, ...] | None
     binaries: tuple[bool, ...] | None
     ranges: tuple[tuple[int, int, int], ...]
     guids: tuple[int, ...]
 
 
-_plans: dict[tuple[str, ...], _Plan] = {}
+_plans: dict[tuple[str, ...], Plan] = {}
 _PLANS_KEPT = 1_000
 _PLAN_NAMES_MAX = 64
+
+
+def plan_of(names: tuple[str, ...]) -> Plan | None:
+    """What to check of properties of these names; None where they were not seen yet."""
+    return _plans.get(names)
 
 
 def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
@@ -203,13 +206,13 @@ def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
     types, values = zip(*properties.values(), strict=True)
     if types != plan.types or plan.kinds != tuple(map(type, values)):
         return 0
-    joined = "".join((*key, *compress(values, plan.texts)))
+    joined = key[0] + key[1] if plan.texts is None else "".join((*key, *compress(values, plan.texts)))
     units = len(joined)
     if not joined.isascii() or 2 * units > PUBLISHED.value_bytes:
         return 0
     size = plan.fixed_bytes + 2 * units
     if plan.binaries is not None:
-        length = sum(map(len, compress(values, plan.binaries)))
+        length = len(values[0]) if len(values) == 1 else sum(map(len, compress(values, plan.binaries)))
         if length > PUBLISHED.value_bytes:
             return 0
         size += length
@@ -217,7 +220,7 @@ def _by_plan(key: Key, properties: Mapping[str, Property]) -> int:
         if not low <= values[place] <= high:
             return 0
     for place in plan.guids:
-        if not _GUID.fullmatch(values[place]):
+        if not GUID.fullmatch(values[place]):
             return 0
     return size if size <= PUBLISHED.entity_bytes else 0
 
@@ -231,13 +234,13 @@ def _remember_plan(properties: Mapping[str, Property]) -> None:
         return
     if len(_plans) >= _PLANS_KEPT:
         _plans.clear()
-    _plans[tuple(properties)] = _Plan(
+    _plans[tuple(properties)] = Plan(
         types,
         tuple(map(type, values)),
         ENTITY_BYTES
         + sum(_names.get(name) or _checked_name(name, PUBLISHED) for name in properties)
         + sum(STORED_BYTES[edm] for edm in types),
-        tuple(edm is EdmType.STRING for edm in types),
+        tuple(edm is EdmType.STRING for edm in types) if EdmType.STRING in types else None,
         tuple(edm is EdmType.BINARY for edm in types) if EdmType.BINARY in types else None,
         tuple((place, *_RANGES[edm]) for place, edm in enumerate(types) if edm in _RANGES),
         tuple(place for place, edm in enumerate(types) if edm is EdmType.GUID),
@@ -248,7 +251,7 @@ def _checked_name(name: str, limits: TableLimits) -> int:
     units = utf16_units(name)
     if units > limits.property_name_units:
         raise TableError(400, "PropertyNameTooLong")
-    if not _is_property_name(name):
+    if not is_property_name(name):
         raise TableError(400, "PropertyNameInvalid")
     if name in SYSTEM_PROPERTIES:
         raise TableError(400, "DuplicatePropertiesSpecified")
@@ -256,13 +259,6 @@ def _checked_name(name: str, limits: TableLimits) -> int:
         _names.clear()
     _names[name] = found = PROPERTY_BYTES + UNIT_BYTES * units
     return found
-
-
-def _is_property_name(name: str) -> bool:
-    """Whether a name follows the rules for C# identifiers (ECMA-334, 6.4.3), as property names must."""
-    if not name or not (name[0] == "_" or unicodedata.category(name[0]) in _NAME_BEGINS):
-        return False
-    return all(unicodedata.category(character) in _NAME_GOES_ON for character in name)
 
 
 _RANGES = {
@@ -289,6 +285,6 @@ def _value_bytes(edm: EdmType, value: object, limits: TableLimits) -> int:
             return STORED_BYTES[edm]
     elif (kind is float and edm is EdmType.DOUBLE) or (kind is bool and edm is EdmType.BOOLEAN):
         return STORED_BYTES[edm]
-    if edm is EdmType.GUID and isinstance(value, str) and _GUID.fullmatch(value):
+    if edm is EdmType.GUID and isinstance(value, str) and GUID.fullmatch(value):
         return STORED_BYTES[edm]
     raise TableError(400, "InvalidInput")

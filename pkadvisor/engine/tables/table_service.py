@@ -17,6 +17,7 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compiled, key_range
 from pkadvisor.engine.tables.continuation import decode_token, encode_token
 from pkadvisor.engine.tables.entity_codec import Body
+from pkadvisor.engine.tables.group_checks import plain_group
 from pkadvisor.engine.tables.known_tables import Router, Tables
 from pkadvisor.engine.tables.table_messages import (
     Answer,
@@ -89,6 +90,8 @@ class TableService:
         500 OperationTimedOut and InternalError: a write may have been carried out. 503 ServerBusy: it was not.
         """
         try:
+            if type(operation) in _KINDS:
+                return await self._write((operation,), 204)  # type: ignore[arg-type]
             return await self._execute(operation)
         except TableError as error:
             return _refused(error.status, error.code, error.index)
@@ -111,8 +114,6 @@ class TableService:
 
     async def _execute(self, operation: Operation) -> Outcome:
         match operation:
-            case Insert() | Update() | Merge() | InsertOrReplace() | InsertOrMerge() | Delete():
-                return await self._write((operation,), 204)
             case Get():
                 return await self._get(operation)
             case Query():
@@ -125,14 +126,41 @@ class TableService:
                 return _outcome(await self.tables.delete(operation.table), 204)
             case ListTables():
                 return await self._list_tables(operation)
+            case _:
+                return await self._write((operation,), 204)
 
     # ------------------------------------------------------------------------------------------------ writes
 
-    async def _write(self, writes: Sequence[Write], status: int) -> Outcome:
+    async def _write(
+        self, writes: Sequence[Write], status: int, plain: tuple[list[RowWrite], int] | None = None
+    ) -> Outcome:
+        """Writes what is checked here, or was already and is ``plain``: rows and the bytes of all entities."""
         table = writes[0].table
-        self.tables.check_name(table)
-        prefix = row_keys.table_prefix(self._account, table)
+        known = self.tables.known(table)
+        if known is None:
+            self.tables.check_name(table)
+            prefix = row_keys.table_prefix(self._account, table)
+        else:
+            prefix = known[1]
         group = status == 202
+        rows, size_bytes = self._rows(writes, prefix, group) if plain is None else plain
+        if group and size_bytes > self._limits.group_bytes:
+            raise TableError(413, "RequestBodyTooLarge")
+        if known is None:
+            try:
+                known = await self.tables.find(table)
+            except TableError as error:
+                error.index = 0 if group else None  # the first write is the first to miss its table
+                raise
+        request = WriteRequest(known[0], tuple(rows), next(self._ids))
+        answer = await self._router.send(rows[0].key, request)
+        if not answer.ok:
+            self.tables.doubt(table, answer)
+            return _outcome(answer, status) if group else _refused(answer.status, answer.code, None, answer)
+        return Outcome(status, etags=answer.etags, examined=answer.examined, latency_ns=answer.latency_ns)
+
+    def _rows(self, writes: Sequence[Write], prefix: bytes, group: bool) -> tuple[list[RowWrite], int]:
+        """What is written of each row, checked one by one, and the bytes of all entities."""
         rows: list[RowWrite] = []
         partition_key, partition = None, b""
         size_bytes = 0
@@ -144,34 +172,23 @@ class TableService:
                 raise
             if key.partition_key is not partition_key:
                 partition_key = key.partition_key
-                partition = b"%b%b\0" % (prefix, row_keys.encode_part(partition_key))
+                part = partition_key.encode() if partition_key.isascii() else row_keys.encode_part(partition_key)
+                partition = b"%b%b\0" % (prefix, part)
             row_key = key.row_key
             part = row_key.encode() if row_key.isascii() else row_keys.encode_part(row_key)
             rows.append(RowWrite(kind, partition + part, body, if_match))
             if body is not None:
                 size_bytes += body.size_bytes
-        if group and size_bytes > self._limits.group_bytes:
-            raise TableError(413, "RequestBodyTooLarge")
-        try:
-            generation, _ = await self.tables.find(table)
-        except TableError as error:
-            error.index = 0 if group else None  # the first write is the first to miss its table
-            raise
-        request = WriteRequest(generation, tuple(rows), next(self._ids))
-        answer = await self._router.send(rows[0].key, request)
-        if not answer.ok:
-            self.tables.doubt(table, answer)
-            return _outcome(answer, status) if group else _refused(answer.status, answer.code, None, answer)
-        return Outcome(status, etags=answer.etags, examined=answer.examined, latency_ns=answer.latency_ns)
+        return rows, size_bytes
 
     def _checked(self, write: Write) -> tuple[WriteKind, Key, Body | None, str]:
         kind = _KINDS[type(write)]
         limits = self._limits
-        if isinstance(write, Delete):
-            key, body = write.key, None
+        if kind is _DELETE:
+            key, body = write.key, None  # type: ignore[union-attr]
             check_key(key, limits)
         else:
-            entity = write.entity
+            entity = write.entity  # type: ignore[union-attr]
             key = entity.key
             check_key(key, limits)
             body = checked_body(entity, limits)
@@ -187,6 +204,21 @@ class TableService:
         writes = group.writes
         if not writes or len(writes) > self._limits.group_entities:
             raise TableError(400, "InvalidInput")
+        plain = self._plain(writes)
+        if plain is None:
+            self._check_group(writes)
+        return await self._write(writes, 202, plain)
+
+    def _plain(self, writes: Sequence[Write]) -> tuple[list[RowWrite], int] | None:
+        """The rows of a group that is right beyond doubt."""
+        table = writes[0].table
+        try:
+            self.tables.check_name(table)
+        except TableError:
+            return None
+        return plain_group(writes, row_keys.table_prefix(self._account, table)) if self._limits is PUBLISHED else None
+
+    def _check_group(self, writes: Sequence[Write]) -> None:
         seen: set[str | bytes] = set()
         first = writes[0]
         table, partition_key = first.table.lower(), _key(first).partition_key
@@ -202,7 +234,6 @@ class TableService:
             if units in seen:
                 raise TableError(400, "InvalidDuplicateRow", index)
             seen.add(units)
-        return await self._write(writes, 202)
 
     # ------------------------------------------------------------------------------------------------ reads
 
@@ -277,6 +308,7 @@ class TableService:
         return () if "*" in select else select
 
 
+_DELETE = WriteKind.DELETE
 _UNCONDITIONAL = (WriteKind.INSERT, WriteKind.INSERT_OR_REPLACE, WriteKind.INSERT_OR_MERGE)
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,

@@ -102,12 +102,14 @@ class Machine(Scheduler):
                 self._hear(None if due is None else max(0, due - self.now_ns()) / 1e9)
                 continue
             assert due is not None, "nothing will ever happen again, and the task still waits"
-            time.sleep(max(0, due - self.now_ns()) / 1e9)
+            wait_ns = due - self.now_ns()
+            if wait_ns > 0:  # a sleep of no time gives the processor away
+                time.sleep(wait_ns / 1e9)
         return task.result()
 
     def turn(self) -> None:
         """Runs what is ready and what is due; who passes its turn goes on in the next one."""
-        if self._beside:
+        if self._beside and not self._ended_beside.empty():
             self._hear(0)
         now_ns = self.now_ns()
         self._run_ready()
@@ -116,6 +118,10 @@ class Machine(Scheduler):
             self._run_ready()
         if self.unhandled:
             raise self.unhandled.pop(0)
+
+    def others_ready(self) -> bool:
+        """Whether tasks are ready; without syncs none of them would run before a write has ended."""
+        return bool(self._ready)
 
     def beside(self, work: Callable[[], None]) -> Future[None]:
         """Does what takes time in a thread, while tasks run; the future is done, in a turn, when that has ended."""
@@ -154,8 +160,8 @@ class Machine(Scheduler):
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
         """Begins one after the other; those that wait go on beside each other."""
         results: list[T | EngineError] = []
-        waiting: dict[int, Task[T]] = {}
-        for number, coroutine in enumerate(coroutines):
+        waiting: dict[int, Task[T]] | None = None
+        for coroutine in coroutines:
             try:
                 waited_for = coroutine.send(None)
             except StopIteration as stop:
@@ -163,12 +169,16 @@ class Machine(Scheduler):
             except EngineError as error:
                 results.append(error)
             except BaseException:
-                for later in coroutines[number + 1 :]:
+                for later in coroutines[len(results) + 1 :]:
                     later.close()
                 raise
             else:
-                waiting[number] = self._go_on(coroutine, waited_for, node)
+                if waiting is None:
+                    waiting = {}
+                waiting[len(results)] = self._go_on(coroutine, waited_for, node)
                 results.append(EngineError("not yet ended"))
+        if waiting is None:
+            return results
         for number, task in waiting.items():
             try:
                 results[number] = await task

@@ -93,20 +93,30 @@ class MachineFile:
 
     async def append(self, data: bytes) -> int:
         """Writes at the end. DiskFull, DiskError: nothing was written."""
+        return self._append(data)
+
+    async def write_through(self, data: bytes) -> int:
+        """``append``, then ``sync``."""
+        start = self._append(data)
+        if self._sync:
+            await self.sync()
+        return start
+
+    def _append(self, data: bytes) -> int:
         if self._failed:
             raise DiskError(self._failed)
         descriptor = self._descriptor
         if descriptor < 0:
             descriptor = self._open()
         start = self._size
-        written = 0
+        length = len(data)
         try:
             written = os.write(descriptor, data)
-            while written < len(data):
+            while written < length:
                 written += os.write(descriptor, memoryview(data)[written:])
         except OSError as error:
             self._take_back(start, error)
-        self._size = start + written
+        self._size = start + length
         self._dirty = True
         return start
 

@@ -79,6 +79,12 @@ class SimulatedFile:
             raise DiskError(f"{self.name}: a sync failed, and what it lost is not known")
         self.durable_bytes = max(self.durable_bytes, min(size, len(self.content)))
 
+    async def write_through(self, data: bytes) -> int:
+        """``append``, then ``sync``."""
+        start = await self.append(data)
+        await self.sync()
+        return start
+
     async def read(self, offset: int, length: int) -> bytes:
         """The bytes there, fewer at the end. ReadFailed on a read error."""
         disk = self._disk

@@ -181,6 +181,10 @@ class Simulator(Scheduler):
         if self.unhandled:
             raise self.unhandled[0]
 
+    def others_ready(self) -> bool:
+        """Never: a call waits here, and who is ready joins while it does."""
+        return False
+
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
         """Runs all beside each other."""
         tasks = [self.spawn(coroutine, node) for coroutine in coroutines]

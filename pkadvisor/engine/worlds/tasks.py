@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine, Generator
+from functools import partial
 from heapq import heapify, heappop, heappush
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -35,13 +36,14 @@ class Future(Generic[T]):
         self.done = False
         self.value: T | None = None
         self.error: BaseException | None = None
-        self._waiting: list[Callable[[], None]] = []
+        self._waiting: Callable[[], None] | list[Callable[[], None]] | None = None  # most have one that waits
 
     def resolve(self, value: T) -> None:
         """Sets the value; whoever waits goes on, in the order in which they came."""
         assert not self.done, "a future is resolved once"
         self.done, self.value = True, value
-        self._wake()
+        if self._waiting is not None:
+            self._wake()
 
     def fail(self, error: BaseException) -> None:
         """Sets an error, which every ``await`` of this future raises."""
@@ -53,8 +55,12 @@ class Future(Generic[T]):
         """Calls back at once where the future is done, else when it is."""
         if self.done:
             callback()
-        else:
+        elif self._waiting is None:
+            self._waiting = callback
+        elif isinstance(self._waiting, list):
             self._waiting.append(callback)
+        else:
+            self._waiting = [self._waiting, callback]
 
     def result(self) -> T:
         """The value; raises the error. The future must be done."""
@@ -66,12 +72,15 @@ class Future(Generic[T]):
     @property
     def awaited(self) -> bool:
         """Whether anybody waits for it."""
-        return bool(self._waiting)
+        return self._waiting is not None
 
     def _wake(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for callback in waiting:
-            callback()
+        waiting, self._waiting = self._waiting, None
+        if isinstance(waiting, list):
+            for callback in waiting:
+                callback()
+        elif waiting is not None:
+            waiting()
 
     def __await__(self) -> Generator[Future[T], None, T]:
         if not self.done:
@@ -229,7 +238,7 @@ class Scheduler:
             if self.running_is_dead():  # killed while it ran
                 self._close(task)
             else:
-                waited_for.when_done(lambda: self._make_ready(task))
+                waited_for.when_done(partial(self._make_ready, task))
         finally:
             self.running = before
 

@@ -77,6 +77,9 @@ class File(Protocol):
     async def sync(self) -> None:
         """Returns when everything appended before is durable."""
 
+    async def write_through(self, data: bytes) -> int:
+        """``append``, then ``sync``, in one call."""
+
     async def read(self, offset: int, length: int) -> bytes:
         """The bytes there, fewer at the end of the file. ReadFailed on a device error."""
 
@@ -126,6 +129,9 @@ class World(Protocol):
 
     async def pass_turn(self) -> None:
         """Lets every task run that is ready now, then goes on."""
+
+    def others_ready(self) -> bool:
+        """Whether tasks are ready and could not run meanwhile, as calls do not wait. False where calls wait."""
 
     async def gather(self, coroutines: Sequence[Coroutine[Any, Any, T]], node: str) -> list[T | EngineError]:
         """Runs all beside each other; for each its value, or the EngineError it raised. Other errors are raised."""

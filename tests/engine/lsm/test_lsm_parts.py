@@ -61,6 +61,17 @@ def test_a_page_gives_back_what_was_packed(rows: dict[bytes, bytes | None], sequ
     assert [page.value(i) for i in range(len(keys))] == values
     for first in range(len(keys)):
         assert page.values(first, len(keys)) == values[first:]
+        assert page.values(0, first) == values[:first]
+
+
+@pytest.mark.parametrize("length", [0, 1, 255, 256, 65_535, 65_536])
+@pytest.mark.parametrize("rows", [1, 15, 16, 17])
+def test_values_of_any_length_are_found_in_a_page_by_themselves(length: int, rows: int) -> None:
+    keys = [b"%02d" % row for row in range(rows)]
+    values: list[bytes | None] = [bytes([row]) * length for row in range(rows)]
+    values[rows // 2] = None
+    page = blocks.unpack_page(blocks.pack_page(keys, list(range(rows)), values, 1), keys[0])
+    assert [page.value(row) for row in range(rows)] == values
 
 
 def test_a_block_that_is_not_the_one_meant_is_refused() -> None:
@@ -70,7 +81,7 @@ def test_a_block_that_is_not_the_one_meant_is_refused() -> None:
     with pytest.raises(DataCorrupt, match="kind"):
         blocks.unpack_node(block, b"a")
     with pytest.raises(FormatError, match="P2"):
-        blocks.unpack_page(b"P2" + block[2:], b"a")
+        blocks.unpack_page(b"P3" + block[2:], b"a")
     for end in range(2, len(block)):
         with pytest.raises(DataCorrupt):
             blocks.unpack_page(block[:end], b"a")
@@ -83,9 +94,11 @@ def test_a_changed_byte_in_a_block_never_comes_as_another_error(position: int, b
     block[min(position, len(block) - 1)] = byte
     try:
         page = blocks.unpack_page(bytes(block), b"a")
+        each = [page.value(row) for row in range(len(page.keys))]
+        values = page.values(0, len(page.keys))
     except DataCorrupt:
         return
-    assert len(page.keys) == len(page.sequences) == len(page.values(0, len(page.keys)))
+    assert len(page.keys) == len(page.sequences) == len(each) == len(values)
 
 
 # ------------------------------------------------------------------------------------------------ Bloom filter

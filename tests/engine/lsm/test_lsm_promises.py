@@ -69,6 +69,23 @@ def test_p7_a_cached_page_is_the_stored_page_and_the_index_leads_to_the_right_on
     assert bool(cache.hits) == bool(bytes_max)
 
 
+def test_all_of_many_keys_are_found_where_each_of_them_is() -> None:
+    """A group reads its keys at once: the same rows from memory, a frozen table and checkpoints, tombstones too."""
+    _, tree, truth = grown(7)
+    for number in range(0, 40, 3):
+        tree.apply(tree.sequence + 1, [(key(number), b"frozen"), (key(number + 1), None)])
+    tree.freeze()
+    for number in range(0, 40, 5):
+        tree.apply(tree.sequence + 1, [(key(number), None), (key(number + 1), b"fresh")])
+    names = [key(number) for number in range(62)]
+    one_by_one = [run(tree.get(name)) for name in names]
+    assert run(tree.get_all(names)) == one_by_one
+    assert run(tree.get_all(names[::-1])) == one_by_one[::-1]
+    assert {truth.get(name) for name in names[45:]} == set(one_by_one[45:])
+    values = {None if row is None else row[1] for row in one_by_one}
+    assert values > {None, b"frozen", b"fresh"}, "every place has rows of its own"
+
+
 def test_p7_two_ranges_share_a_cache_and_never_see_each_other_s_pages() -> None:
     """P7: the cache of a server knows a page by its place, and a place is written once."""
     cache, streams = PageCache(1 << 20), MemoryStreams()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from pkadvisor.engine.partition.commit_log import OWNER, WRITE, CommitLog, Repla
 from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
 from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location
+from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 from tests.engine.fakes import MemoryStreams
@@ -98,11 +100,18 @@ def test_pieces_whose_beginning_is_missing_are_no_record():
     assert len(applied) == 1
 
 
+class Crowded(Simulator):
+    """Says now and then that others are ready, as a world does in which appends do not wait."""
+
+    def others_ready(self) -> bool:
+        return bool(self.random("crowd").randrange(2))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(1, 8))
 def test_concurrent_writers_share_appends_and_replay_gives_what_was_applied(seed: int, sizes: list[int], group: int):
     """P3, group commit: order of numbers, order of application and order in the log are one."""
-    world, memory = Simulator(seed), MemoryStreams()
+    world, memory = Crowded(seed), MemoryStreams()
     streams = CrashingStreams(memory, world=world)
     streams.repeat_appends = bool(seed % 2)
     applied: list[tuple[int, bytes]] = []
@@ -118,7 +127,13 @@ def test_concurrent_writers_share_appends_and_replay_gives_what_was_applied(seed
     async def run() -> CommitLog:
         await memory.create("log", 1)
         log = CommitLog(
-            streams, "log", 1, options, 0, lambda sequence, changes: applied.append((sequence, changes[0][1] or b""))
+            streams,
+            "log",
+            1,
+            options,
+            0,
+            lambda sequence, changes: applied.append((sequence, changes[0][1] or b"")),
+            world,
         )
         for number, size in enumerate(sizes):
             world.spawn(one(log, size, b"%c" % (65 + number)))
@@ -145,6 +160,50 @@ def test_writers_that_come_together_need_two_appends_only():
         world.spawn(log.append([(b"k", b"v")]))
     world.run_until(1_000_000_000)
     assert (log.applied, log.appends) == (17, 2)
+
+
+def test_writers_that_are_ready_together_share_one_append_where_appends_do_not_wait(tmp_path: Path):
+    with Machine(tmp_path, sync=False) as world:
+        streams = MemoryStreams()
+        applied: list[int] = []
+        log = CommitLog(streams, "log", 1, OPTIONS, 0, lambda sequence, _: applied.append(sequence), world)
+        world.run(streams.create("log", 1))
+
+        async def writers() -> list[int]:
+            tasks = [world.spawn(log.append([(b"k", b"v")])) for _ in range(16)]
+            return [await task for task in tasks]
+
+        assert world.run(writers()) == list(range(1, 17)) == applied
+        assert log.appends == 1
+        world.run(log.append([(b"k", b"alone")]))
+        assert (log.applied, log.appends) == (17, 2)
+        log.check()
+
+
+def test_a_log_that_is_closed_while_its_leader_lets_others_go_on_takes_nothing_of_them(tmp_path: Path):
+    with Machine(tmp_path, sync=False) as world:
+        streams = MemoryStreams()
+        log = CommitLog(streams, "log", 1, OPTIONS, 0, lambda *_: None, world)
+        world.run(streams.create("log", 1))
+        refused: list[str] = []
+
+        async def one() -> None:
+            try:
+                await log.append([(b"k", b"v")])
+            except RangeReadOnly as error:
+                refused.append(str(error))
+
+        async def close() -> None:
+            log.fail(Unreachable("closed"))
+
+        async def everybody() -> None:
+            for task in [world.spawn(each) for each in (one(), one(), close(), one())]:
+                await task
+
+        world.run(everybody())
+        assert len(refused) == 3 and (log.applied, log.appends) == (0, 0)
+        assert world.run(replay(streams, "log", None, 0, lambda *_: None)).bytes == 0
+        log.check()
 
 
 def test_after_an_error_those_under_way_are_uncertain_those_behind_refused_and_nothing_is_taken():

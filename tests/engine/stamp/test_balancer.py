@@ -54,6 +54,28 @@ def test_size_splits_at_once_and_few_in_one_pass() -> None:
     assert Balancer(OPTIONS).decide(0, ranges, ["a"]) == [Split(i, "size") for i in (8, 7, 6, 5)]
 
 
+def test_a_split_by_size_that_was_refused_waits_until_the_range_has_grown_or_an_hour_has_passed() -> None:
+    balancer, size = Balancer(OPTIONS), OPTIONS.split_bytes + 1
+    split = Split(1, "size")
+    assert balancer.decide(0, [load(1, size_bytes=size)], ["a"]) == [split]
+    balancer.refused(0, split)
+    grown = 5 * size // 4
+    assert over(balancer, [load(1, size_bytes=grown - 1)], ["a"], OPTIONS.merge_after_ns) == []
+    assert balancer.decide(OPTIONS.merge_after_ns, [load(1, size_bytes=size)], ["a"]) == [split]
+    balancer.refused(OPTIONS.merge_after_ns, split)
+    assert balancer.decide(OPTIONS.merge_after_ns + PASS, [load(1, size_bytes=grown + 1)], ["a"]) == [split]
+
+
+def test_a_split_by_load_that_was_refused_waits_as_long_as_it_did_the_first_time() -> None:
+    balancer = Balancer(OPTIONS)
+    over(balancer, [load(1, HOT)], ["a"], OPTIONS.sustain_ns)
+    now_ns = OPTIONS.sustain_ns
+    assert balancer.decide(now_ns, [load(1, HOT)], ["a"]) == [Split(1, "load")]
+    balancer.refused(now_ns, Split(1, "load"))
+    assert over(balancer, [load(1, HOT)], ["a"], OPTIONS.sustain_ns, now_ns + PASS) == []
+    assert balancer.decide(now_ns + PASS + OPTIONS.sustain_ns, [load(1, HOT)], ["a"]) == [Split(1, "load")]
+
+
 def test_no_load_split_above_the_high_watermark() -> None:
     ranges = [load(i, HOT if i == 3 else 1000) for i in range(OPTIONS.ranges_per_server_max)]
     assert over(Balancer(OPTIONS), ranges, ["a"], 2 * OPTIONS.sustain_ns) == []

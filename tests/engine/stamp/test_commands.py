@@ -8,7 +8,7 @@ import pytest
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
-from pkadvisor.engine.partition.balancer import Move
+from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
@@ -17,7 +17,7 @@ from pkadvisor.engine.partition.server_messages import SERVICE, Command
 from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_messages import Answer, ReadRequest
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.engine.worlds.world import EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DiskError, EngineError, Unreachable
 from tests.engine.stamp import swarm
 from tests.engine.stamp.stamps import built, get, key_of, put, write_of
 from tests.engine.worlds import simulated
@@ -64,6 +64,86 @@ def test_a_load_between_offload_and_the_next_owner_is_refused_by_the_epoch_given
         assert only(stamp).epoch > entry.epoch
 
 
+@pytest.mark.parametrize("what", ["split", "merge"])
+def test_what_a_lost_split_or_merge_made_is_given_up_before_another_server_has_it(
+    what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P2: it was done, the answer was lost, and its ranges go elsewhere while the first server lives."""
+    order = Term._order
+    lost: list[str] = []
+
+    async def losing(self: Term, server: str, method: str, *arguments: Any) -> Any:
+        answer = await order(self, server, method, *arguments)
+        if method == what and not lost:
+            lost.append(server)
+            self._shunned[arguments[0]] = server  # it could not load the range some time before
+            raise Unreachable("the answer is lost")
+        return answer
+
+    with simulated(6) as world:
+        stamp = built(world, servers=2, boundaries=(key_of(50)[:-2],) if what == "merge" else ())
+        for number in range(100):
+            world.run(put(stamp, number, number))
+        monkeypatch.setattr(Term, "_order", losing)
+        numbers = [entry.number for entry in stamp.map().entries]  # type: ignore[union-attr]
+        action = Merge(*numbers) if what == "merge" else Split(numbers[0], "size")
+        assert not world.run(stamp.leader().order(action))  # type: ignore[union-attr]
+        world.run(stamp.until_settled(), limit_ns=30 * SECOND)
+        stamp.check()
+        owners = {entry.server for entry in stamp.map().entries}  # type: ignore[union-attr]
+        assert lost and owners.isdisjoint(lost)
+        assert stamp.servers[lost[0]].serves() == ()
+        assert [world.run(get(stamp, number)) for number in range(0, 100, 10)] == list(range(0, 100, 10))
+
+
+def test_the_load_that_made_a_range_does_not_make_it_again_after_it_was_split() -> None:
+    """P4: a range of that number, without rows, would pass for the parent of a split that never happened."""
+    with simulated(2) as world:
+        stamp = built(world)
+        entry = only(stamp)
+        by = Command(leader_epoch(world), entry.session)
+        for number in range(100):
+            world.run(put(stamp, number, number))
+        assert world.run(stamp.leader().order(Split(entry.number, "size")))  # type: ignore[union-attr]
+        with pytest.raises(NotServing):
+            command(world, "server-0", "load", by, entry.number, b"", None, entry.epoch, True)
+        assert entry.number not in [number for number, _ in stamp.servers["server-0"].serves()]
+        assert not world.run(stamp.streams.client("server-0").exists(f"range/{entry.number}/log"))
+
+
+def test_a_server_that_could_not_load_a_range_and_then_did_is_shunned_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a split made stays where its parent was, though the answer was lost."""
+    order = Term._order
+    lost: list[str] = []
+
+    async def losing(self: Term, server: str, method: str, *arguments: Any) -> Any:
+        if method == "load" and not lost:
+            lost.append(method)
+            raise DiskError("not now")
+        answer = await order(self, server, method, *arguments)
+        if method == "split" and "split" not in lost:
+            lost.append(method)
+            raise Unreachable("the answer is lost")
+        return answer
+
+    with simulated(6) as world:
+        stamp = built(world, servers=2)
+        for number in range(100):
+            world.run(put(stamp, number, number))
+        (entry,) = stamp.map().entries  # type: ignore[union-attr]
+        other = next(name for name in stamp.servers if name != entry.server)
+        monkeypatch.setattr(Term, "_order", losing)
+        with pytest.raises(DiskError):
+            world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
+        assert world.run(stamp.leader().order(Move(entry.number, other)))  # type: ignore[union-attr]
+        assert not world.run(stamp.leader().order(Split(entry.number, "size")))  # type: ignore[union-attr]
+        world.run(stamp.until_settled(), limit_ns=30 * SECOND)
+        assert [found.server for found in stamp.map().entries] == [other, other]  # type: ignore[union-attr]
+        assert lost == ["load", "split"]
+
+
 def test_commands_for_an_earlier_life_or_from_a_deposed_leader_are_refused() -> None:
     with simulated(3) as world:
         stamp = built(world)
@@ -91,6 +171,8 @@ def test_a_split_that_was_refused_is_refused_again_though_it_has_become_possible
         with pytest.raises(NotSplittable):
             command(world, "server-0", "split", by, *split)
         assert world.run(get(stamp, 5)) == 5
+        later = (entry.number, entry.epoch, "size", 9, 10, 99)
+        assert [placed.number for placed in command(world, "server-0", "split", by, *later)] == [9, 10]
 
 
 def test_a_write_that_comes_twice_is_carried_out_once_and_a_key_is_served_by_its_range_only() -> None:

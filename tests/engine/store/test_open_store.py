@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
-from pkadvisor.engine.open_store import open_directory, open_virtual
+from pkadvisor.engine.open_store import NotStarted, open_directory, open_virtual
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
 from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
@@ -132,6 +132,21 @@ def test_a_store_that_cannot_come_up_gives_its_directory_back(tmp_path: Path) ->
         open_directory(tmp_path)
     with open_directory(tmp_path) as store:
         assert store.execute(Insert("tab", entity("r"))).ok
+
+
+def test_the_only_replica_with_a_damaged_journal_is_refused_rather_than_served_in_part(tmp_path: Path) -> None:
+    """S1: twice; what is known to be lost stays known."""
+    with open_directory(tmp_path, replicas=1, sync=False) as store:
+        assert store.execute(CreateTable("tab")).ok
+        for row in range(50):
+            assert store.execute(Insert("tab", entity(row))).ok
+    (journal,) = (tmp_path / "extent-node-0").rglob("journal/*")
+    damaged = bytearray(journal.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    journal.write_bytes(damaged)
+    for _ in range(2):
+        with pytest.raises(NotStarted, match="acknowledged are lost"):
+            open_directory(tmp_path)
 
 
 # ------------------------------------------------------------------------------------------------ many at once

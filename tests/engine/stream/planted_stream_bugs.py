@@ -9,7 +9,7 @@ import pytest
 
 from pkadvisor.engine.stream import manager as manager_module
 from pkadvisor.engine.stream.errors import StreamError
-from pkadvisor.engine.stream.extent_node import ExtentNode
+from pkadvisor.engine.stream.extent_node import SERVICE, ExtentNode
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.record_file import RecordFile, frame
 from pkadvisor.engine.stream.replica import Replica
@@ -34,7 +34,10 @@ def acknowledge_after_two_replicas(patch: pytest.MonkeyPatch) -> None:
         answers = await self._world.gather(
             [
                 self._store(replica, data),
-                *[self._replicate(node, replica.extent, offset, data) for node in replica.replicas[1:]],
+                *[
+                    self._world.call(self.name, node, SERVICE, "replicate", replica.extent, offset, data)
+                    for node in replica.replicas[1:]
+                ],
             ],
             self.name,
         )

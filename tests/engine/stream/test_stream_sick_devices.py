@@ -116,6 +116,51 @@ def test_a_catalog_that_seems_torn_makes_its_open_replicas_doubtful() -> None:
     staged(script)
 
 
+ALONE = replace(LARGE, replicas=1)
+
+
+@pytest.mark.parametrize("after_a_start", [False, True])
+def test_the_only_replica_does_not_answer_with_less_than_was_acknowledged(after_a_start: bool) -> None:
+    """S1: its journal is damaged inside, which no crash does; it stays known after the journal has gone."""
+
+    async def script(stage: Stage) -> None:
+        client = stage.client("client-1")
+        await client.create("s", 1)
+        places = [(await client.append("s", [bytes(100)], 1))[0] for _ in range(6)]
+        extent = places[0].extent
+        (node,) = manager_of(stage).directory.extents[extent].replicas
+        stage.world.crash(node, "kept")
+        journal = file_of(stage.world, node, "journal", "")
+        journal.flip(journal.size() // 2)
+        await stage.world.start(node)
+        if after_a_start:
+            stage.world.crash(node, "kept")
+            await stage.world.start(node)
+        for _ in range(2):
+            with pytest.raises(DataCorrupt, match="lost acknowledged bytes"):
+                await stage.client("client-2").acquire("s", 2)
+        assert manager_of(stage).directory.extents[extent].sealed is None
+
+    assert staged(script, ALONE, 1).counts["acknowledged bytes lost"] == 2
+
+
+def test_the_only_replica_answers_with_what_it_has_after_a_torn_write() -> None:
+    """S1: the write that a crash tore was not acknowledged; the rest is there."""
+
+    async def script(stage: Stage) -> None:
+        place = await written(stage)
+        (node,) = manager_of(stage).directory.extents[place.extent].replicas
+        journal = file_of(stage.world, node, "journal", "")
+        stage.world.crash(node, "kept")
+        await journal.append(frame(bytes(100), 2)[:-1])
+        await stage.world.start(node)
+        assert await stage.layer.extent_nodes[node].freeze(place.extent) == (place.length, False)
+        await stage.client("client-2").acquire("s", 2)
+        assert await all_of(stage.client("client-2").records("s")) == [(place, b"acknowledged")]
+
+    staged(script, ALONE, 1)
+
+
 def test_no_damage_of_one_copy_of_the_managers_log_loses_a_command() -> None:
     """S4: least of all in the last record, which looks like a torn write."""
 

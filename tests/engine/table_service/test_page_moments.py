@@ -104,10 +104,10 @@ def states(changes: dict[int, tuple[str, int | None]]) -> list[tuple[int, Shown]
     return found
 
 
-def test_t6_slow_disks_end_a_page_at_five_seconds() -> None:
-    """T6: 5 s and what the pages under way take, one behind the other; every entity comes all the same, each once.
+def test_t6_slow_disks_end_a_page_before_five_seconds() -> None:
+    """T6: at most 5 s, and not much less; every entity comes all the same, each once.
 
-    Which row the next page begins with is only known when it is read. One checkpoint, an index of one node, no cache.
+    One checkpoint, an index of one node, no cache. The table itself is looked up before, with one read more.
     """
     options = replace(
         SMALL,
@@ -133,9 +133,10 @@ def test_t6_slow_disks_end_a_page_at_five_seconds() -> None:
         while not found or token:
             outcome = store.execute(Query("tab", continuation=token), world.now_ns() / MS)
             assert outcome.ok, outcome
-            assert outcome.latency_ns <= 5 * SECOND + 4 * one_read_ns
+            assert outcome.latency_ns <= 5 * SECOND + one_read_ns
             found.append(outcome)
             token = outcome.continuation
         assert keys(found) == [("p", f"{number:04}") for number in range(300)]
         assert len(found) >= 2, "time was over before the rows were"
-        assert max(outcome.latency_ns for outcome in found) >= 5 * SECOND, "and not earlier"
+        longest_ns = max(outcome.latency_ns for outcome in found)
+        assert longest_ns >= 5 * SECOND - 4 * one_read_ns, "and not much earlier"

@@ -1,0 +1,186 @@
+"""Entities that a load inserts: like those of the data, at the moment of the request, under keys that nobody has.
+
+A new entity is a row of the data with two properties changed. Its *arrival* is the moment of the request. Its *serial*,
+the property of the key that tells entities apart, is made new from the number of the request: a text is continued, a
+whole number begins anew above all others. Everything else stays, so that inserts fall on PartitionKeys as the rows of
+the data do. Where a bucket is made of the serial, the serial is tried until the bucket is that of the row again.
+
+A key that neither of them tells apart (``time(posted,'yyyyMMddHHmmss')``) gets the number behind its RowKey: what a
+load measures is the store, and an application that has such keys loses entities before any store is busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.scheme import Key as KeyTemplate
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.template import separators
+from pkadvisor.design.transforms import Context, Hashed, Part, Time
+from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.stress.rows import Placed, Properties, pointer, rows_of
+from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
+from pkadvisor.table.store import Key
+
+if TYPE_CHECKING:
+    from pkadvisor.design.population import Population
+
+SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
+"""Types of which there are always new values."""
+MS_TICKS = 10_000
+MS_NS = 1_000_000
+TRIES_MAX = 4096
+TRIES_PER_BUCKET = 24
+"""Tries for a bucket: that all miss has a chance of e^-24."""
+INT32_FIRST = 1_000_000_000
+INT32_ROOM = 1_147_483_648
+"""New Int32 values have ten digits: as many as there are, so that rows of new entities all have one size."""
+INT64_FIRST = 10**17
+
+
+class FreshEntities:
+    """What is inserted under one scheme. ``group_by`` names what the entities of one group have in common.
+
+    A serial is new for some 10^9 / tries entities (Int32), without bound otherwise; moments are new while no more than
+    10,000 entities arrive within a millisecond.
+    """
+
+    def __init__(
+        self,
+        scheme: KeyScheme,
+        population: Population,
+        start_ticks: int,
+        *,
+        group_by: Collection[str] = (),
+        members: int = 1,
+    ) -> None:
+        self._scheme, self._types, self._start_ticks = scheme, population.types, start_ticks
+        self._members = max(1, members)
+        self._common = frozenset(group_by)
+        name = population.arrival
+        dated = name is not None and population.has(name) and population.types.get(name) is EdmType.DATETIME
+        self.arrival = name if dated else None
+        keys = [key for key, _ in scheme.each_key()]
+        self._index_rows = [row for _, row in scheme.each_key()]
+        uncovered = [key for key in keys if not _tells(key, {self.arrival})]
+        self.serial = _serial(scheme, population, self.arrival, group_by) if uncovered else None
+        self._suffixed = [not _tells(key, {self.arrival, self.serial}) for key in keys]
+        changed = {self.arrival, self.serial}
+        self._steady: list[tuple[Part, Context]] = []
+        buckets = 1
+        for key in keys:
+            context = Context(dict(self._types), separators(key.partition))
+            for part in key.partition:
+                if isinstance(part, Hashed) and set(part.properties) & changed:
+                    self._steady.append((part, context))
+                    buckets *= part.buckets_total
+        self._tries = min(TRIES_MAX, buckets * TRIES_PER_BUCKET) if self._steady else 1
+
+    @property
+    def periods(self) -> tuple[Time, ...]:
+        """The periods of the arrival in PartitionKeys: with them the keys of inserts change during a run."""
+        parts = [p for key, _ in self._scheme.each_key() for p in key.partition]
+        return tuple(p for p in parts if isinstance(p, Time) and p.property == self.arrival)
+
+    def moment(self, at_ns: int) -> int:
+        """Ticks of a moment of the run, to the millisecond."""
+        return min(self._start_ticks + at_ns // MS_NS * MS_TICKS, TICKS_MAX - MS_TICKS)
+
+    def rows(self, properties: Properties, request: int, at_ns: int, member: int = 0) -> tuple[Placed, ...]:
+        """The rows of a new entity like ``properties``; ``member`` numbers those of one request."""
+        wanted = [part.encode(_values(properties), context) for part, context in self._steady]
+        own = request * self._members + member
+        for attempt in range(self._tries):
+            made = self._made(properties, request, own, attempt, at_ns)
+            values = _values(made) if self._steady else {}
+            if all(p.encode(values, c) == text for (p, c), text in zip(self._steady, wanted, strict=True)):
+                break
+        placed = rows_of(self._scheme, made, self._types, own)
+        return tuple(self._apart(placed, own))
+
+    def _made(self, properties: Properties, request: int, own: int, attempt: int, at_ns: int) -> dict[str, Literal]:
+        out = dict(properties)
+        if self.arrival is not None:
+            number = request if self.arrival in self._common else own
+            ticks = self.moment(at_ns) + (number * self._tries + attempt) % MS_TICKS
+            out[self.arrival] = Literal(EdmType.DATETIME, ticks)
+        if self.serial is not None:
+            number = request if self.serial in self._common else own
+            out[self.serial] = _next(out.get(self.serial), self._types[self.serial], number * self._tries + attempt)
+        return out
+
+    def _apart(self, placed: Iterator[Placed], own: int) -> Iterator[Placed]:
+        """The rows, those that nothing tells apart with a number behind their RowKeys."""
+        main: Key | None = None
+        for (via, key, properties), row in ((p, self._index_rows[p.via]) for p in placed):
+            told = Key(key.partition_key, f"{key.row_key}x{own:010d}") if self._suffixed[via] else key
+            main = main or told
+            yield Placed(via, told, pointer(main) if row is not None and row.copy == "pointer" else properties)
+
+
+def _values(properties: Properties) -> dict[str, str | int | float | bool | bytes | None]:
+    return {name: literal.value for name, literal in properties.items()}
+
+
+def _tells(key: KeyTemplate, names: Collection[str | None]) -> bool:
+    """Whether a key differs wherever one of some properties does, or is numbered by the application."""
+    return any(
+        isinstance(part, SequencePart) or (part.injective and set(part.properties) & set(names))
+        for part in (*key.partition, *key.row)
+    )
+
+
+def _serial(scheme: KeyScheme, population: Population, arrival: str | None, group_by: Collection[str]) -> str | None:
+    """The property of the main key that tells entities apart: what a group has in common, where that is in the key;
+    else the one of most values in the RowKey, and of the PartitionKey only where the RowKey has none.
+
+    Properties of the PartitionKey of an index row stay as they are, if there is another choice.
+    """
+    elsewhere = {name for row in scheme.index_rows for part in row.key.partition for name in part.properties}
+
+    def named(parts: Sequence[Part]) -> list[str]:
+        names = dict.fromkeys(n for p in parts if p.injective for n in p.properties)
+        return [n for n in names if n != arrival and population.types.get(n, EdmType.STRING) in SERIALS]
+
+    partition, row = named(scheme.main.partition), named(scheme.main.row)
+    choices = (
+        [n for n in (*partition, *row) if n in group_by],
+        [n for n in row if n not in elsewhere],
+        [n for n in partition if n not in elsewhere],
+        [*row, *partition],
+    )
+    for names in choices:
+        if names:
+            return min(names, key=lambda n: (-population.distinct([("p", n)]), n))
+    return None
+
+
+def _next(like: Literal | None, edm: EdmType, number: int) -> Literal:
+    """A value that nobody has, of a size that does not depend on the number."""
+    match edm:
+        case EdmType.INT32:
+            return Literal(edm, INT32_FIRST + number % INT32_ROOM)
+        case EdmType.INT64:
+            return Literal(edm, INT64_FIRST + number)
+        case EdmType.GUID:
+            digits = f"{number:032x}"
+            return Literal(edm, "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:])))
+        case _:
+            before = "" if like is None else str(like.value)
+            return Literal(edm, f"{before}x{number:012d}")
+
+
+def ends_of(name: str, entities: Sequence[Properties]) -> tuple[int, int]:
+    """The first and the last moment of a property, in ticks; 0 where none has it."""
+    found = [p.value for e in entities if (p := e.get(name)) is not None and isinstance(p.value, int)]
+    return (min(found), max(found)) if found else (0, 0)
+
+
+def start_after(population: Population, entities: Sequence[Mapping[str, Literal]]) -> int:
+    """When a run begins where nobody says so: with the second after the newest entity, in ticks."""
+    second = 1000 * MS_TICKS
+    name = population.arrival
+    if name is None or population.types.get(name) is not EdmType.DATETIME:
+        return 0
+    return (ends_of(name, entities)[1] // second + 1) * second

@@ -1,0 +1,120 @@
+"""What a client sends to answer a query: the requests of its plan, page after page.
+
+    one request for each bucket, choice and period ──► their next pages ──► … ──► the entities behind pointers
+                       one stage                           one each                      one stage
+
+A plan that goes *back* asks for one period after the other until it has found enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from pkadvisor.design.requests import TARGET_KEYS, Request, Row, admits, requests
+from pkadvisor.stress.rows import Properties
+from pkadvisor.table.edm import EdmType, Literal
+from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
+
+if TYPE_CHECKING:
+    from pkadvisor.design.conditions import Conditions
+    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.scheme import KeyScheme
+
+PAGE_ENTITIES = 1000
+"""``$top`` is at most this (Query timeout and pagination)."""
+Stages: TypeAlias = Generator[tuple[Operation, ...], tuple[Outcome, ...], None]
+"""A client: it yields what it sends at once, and is sent what came of it."""
+Found: TypeAlias = Generator[tuple[Operation, ...], tuple[Outcome, ...], "list[Entity]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One class of requests that finds entities by a filter, along its plan. ``top`` is that of the class."""
+
+    table: str
+    plan: AccessPlan
+    conditions: Conditions
+    scheme: KeyScheme
+    types: Mapping[str, EdmType]
+    top: int | None
+
+    def requests(self, values: Properties, ends: tuple[int, int]) -> list[Request]:
+        """The first requests for some parameters; of a plan that goes back those of every period."""
+        oldest, newest = ends
+        return list(requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest))
+
+    @property
+    def plain(self) -> bool:
+        """Whether all requests are known before the first answer, but for further pages."""
+        return not self.plan.back and not self.plan.pointer
+
+    def run(self, sent: Sequence[Request], values: Properties, *, keep: bool = True) -> Found:
+        """The rows that are left when the client has done its part; of pointers the entities that they name.
+
+        Without ``keep`` the client's part is left out where nothing that is sent hangs on it.
+        """
+        plan = self.plan
+        if not plan.back:
+            return (yield from self._asked(sent, values, keep))
+        found: list[Entity] = []
+        for request in sent:
+            if self.top is not None and len(found) >= self.top:
+                break
+            found += yield from self._asked((request,), values)
+        return found
+
+    def _asked(self, sent: Sequence[Request], values: Properties, keep: bool = True) -> Found:
+        """The answers to requests that are sent at once."""
+        rows: list[list[Entity]] = [[] for _ in sent]
+        waiting: list[tuple[int, Operation]] = [(n, self._first(request)) for n, request in enumerate(sent)]
+        while waiting:
+            outcomes = yield tuple(operation for _, operation in waiting)
+            following: list[tuple[int, Operation]] = []
+            for (number, _), outcome in zip(waiting, outcomes, strict=True):
+                got, request = rows[number], sent[number]
+                got += outcome.entities
+                if outcome.continuation and (request.top is None or len(got) < request.top):
+                    following.append((number, self._query(request, len(got), outcome.continuation)))
+            waiting = following
+        found = [row for got in rows for row in got]
+        if self.plan.pointer and found:
+            found = yield from self._followed(found)
+        if keep and (self.plan.client or self.plan.own_kind):
+            found = [e for e in found if self._admits(e, values)]
+        return found
+
+    def _first(self, request: Request) -> Operation:
+        return Get(self.table, Key(*request.point)) if request.point is not None else self._query(request, 0, "")
+
+    def _query(self, request: Request, got: int, continuation: str) -> Query:
+        top = None if request.top is None else min(request.top - got, PAGE_ENTITIES)
+        return Query(self.table, request.filter, (), top, continuation)
+
+    def _followed(self, pointers: Sequence[Entity]) -> Found:
+        """The entities that pointers name; rows of other kinds name none."""
+        keys = []
+        for row in pointers:
+            named = [row.properties.get(name) for name in TARGET_KEYS]
+            if all(part is not None for part in named):
+                keys.append(Key(*(str(part.value) for part in named if part is not None)))
+        if not keys:
+            return []
+        outcomes = yield tuple(Get(self.table, key) for key in dict.fromkeys(keys))
+        return [entity for outcome in outcomes for entity in outcome.entities]
+
+    def _admits(self, entity: Entity, values: Properties) -> bool:
+        literals = properties_of(entity)
+        plan = self.plan
+        # The target of a pointer stands under the main key; that it was named says of which kind the pointer was.
+        if plan.pointer and plan.own_kind:
+            from dataclasses import replace
+
+            plan = replace(plan, own_kind=False)
+        return admits(plan, self.scheme, Row(*entity.key, literals), values, self.types)
+
+
+def properties_of(entity: Entity) -> dict[str, Literal]:
+    """The properties of a row as filters see them."""
+    return {name: Literal(p.type, p.value) for name, p in entity.properties.items()}

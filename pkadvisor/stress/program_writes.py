@@ -1,0 +1,229 @@
+"""What a client sends to change entities: groups for what lies in one partition, and what follows elsewhere.
+
+    (look-up) ──► main row and index rows of its partition ──► index rows in other partitions
+      stages              one stage, groups                          one stage
+
+Counted as ``design/class_cost.py`` counts: which index rows an update touches, what moves to another key, what is one
+request and what several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.stress.rows import Placed, Properties, as_stored, is_written, rows_of
+from pkadvisor.table.edm import EdmType, Literal, Value
+from pkadvisor.table.store import (
+    Delete,
+    Entity,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Key,
+    Merge,
+    Operation,
+    Update,
+    Write,
+)
+
+GROUP_ENTITIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The writes of one change: what is sent at once, and what follows when that was done."""
+
+    first: tuple[Operation, ...]
+    after: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """Updates, upserts and deletes of one class under one scheme. ``touched``: the index rows that are written too."""
+
+    table: str
+    scheme: KeyScheme
+    types: Mapping[str, EdmType]
+    sets: tuple[str, ...]
+    touched: tuple[int, ...]
+
+    def delete(self, key: Key, properties: Properties, etag: str = "*") -> Sent:
+        """Removes an entity with its index rows."""
+        here: list[Write] = [Delete(self.table, key, etag)]
+        away: list[Write] = []
+        for placed in self._index_rows(key, properties):
+            inside = placed.key.partition_key == key.partition_key and self._inside(placed.via)
+            (here if inside else away).append(Delete(self.table, placed.key))
+        return Sent((grouped(here),), tuple(away))
+
+    def upsert(self, key: Key, properties: Properties) -> Sent:
+        """Puts an entity in place of whatever was there."""
+        here: list[Write] = [InsertOrReplace(self.table, Entity(key, as_stored(properties)))]
+        away: list[Write] = []
+        for placed in self._index_rows(key, properties):
+            write = InsertOrReplace(self.table, Entity(placed.key, as_stored(placed.properties)))
+            inside = placed.key.partition_key == key.partition_key and self._inside(placed.via)
+            (here if inside else away).append(write)
+        return Sent((grouped(here),), tuple(away))
+
+    def update(self, key: Key, old: Properties, new: Properties, etag: str = "*", *, whole: bool) -> Sent:
+        """Changes an entity; a changed key is a delete and an insert. ``whole``: the caller has read all of it."""
+        scheme, sets = self.scheme, set(self.sets)
+        moved = {via for via, (k, _) in enumerate(scheme.each_key()) if set(k.properties) & sets}
+        before = {0: [key], **self._keys(key, old)}
+        after = dict[int, list[Placed]]()
+        for placed in rows_of(scheme, new, self.types):
+            after.setdefault(placed.via, []).append(placed)
+        main = after[0][0] if 0 in moved else Placed(0, key, new)
+        here: dict[str, list[Write]] = {}
+        away: dict[tuple[int, str], list[Write]] = {}
+        if main.key != key:
+            here.setdefault(key.partition_key, []).append(Delete(self.table, key, etag))
+            here.setdefault(main.key.partition_key, []).append(Insert(self.table, Entity(main.key, as_stored(new))))
+        else:
+            shown = new if whole else {n: p for n, p in new.items() if not sets or n in sets}
+            entity = Entity(key, as_stored(shown))
+            write: Write = Update(self.table, entity, etag) if whole else Merge(self.table, entity, etag)
+            here.setdefault(key.partition_key, []).append(write)
+        for via in self.touched:
+            keys = [placed.key for placed in after.get(via, ())]
+            writes: list[tuple[Key, Write]] = [(k, Delete(self.table, k)) for k in before.get(via, ()) if k not in keys]
+            for placed in after.get(via, ()):
+                if is_written(scheme.index_rows[via - 1], new):
+                    entity = Entity(placed.key, as_stored(placed.properties))
+                    writes.append((placed.key, InsertOrReplace(self.table, entity)))
+            for k, each in writes:
+                if self._inside(via):
+                    here.setdefault(k.partition_key, []).append(each)
+                else:
+                    away.setdefault((via, k.partition_key), []).append(each)
+        return Sent(tuple(map(grouped, here.values())), tuple(map(grouped, away.values())))
+
+    def _inside(self, via: int) -> bool:
+        """Whether an index row lies in the partition of its entity."""
+        return self.scheme.same_partition(self.scheme.index_rows[via - 1])
+
+    def _index_rows(self, main: Key, properties: Properties) -> Iterable[Placed]:
+        """The index rows that a change touches, as they are."""
+        for placed in rows_of(self.scheme, properties, self.types):
+            if placed.via in self.touched and is_written(self.scheme.index_rows[placed.via - 1], properties):
+                yield placed
+
+    def _keys(self, main: Key, properties: Properties) -> dict[int, list[Key]]:
+        out: dict[int, list[Key]] = {}
+        for placed in self._index_rows(main, properties):
+            out.setdefault(placed.via, []).append(placed.key)
+        return out
+
+
+def inserted(
+    table: str,
+    scheme: KeyScheme,
+    entities: Sequence[Sequence[Placed]],
+    *,
+    together: bool,
+    gathered: frozenset[int] = frozenset(),
+    replace: bool = False,
+) -> Sent:
+    """New entities. ``together``: they share their partition, and go in as few groups as there may be; else one by one.
+
+    ``gathered`` are the index rows elsewhere that share their partition too, and go in one group; others go one by one.
+    """
+    make = InsertOrReplace if replace else Insert
+    whole = {id(e[0].properties): as_stored(e[0].properties) for e in entities}
+    here: dict[tuple[int, str], list[list[Write]]] = {}
+    away: list[Operation] = []
+    apart: dict[tuple[int, str], list[Write]] = {}
+    for number, rows in enumerate(entities):
+        main = rows[0]
+        own: list[Write] = []
+        for via, key, properties in rows:
+            row = scheme.index_rows[via - 1] if via else None
+            if not is_written(row, main.properties):
+                continue
+            stored = whole.get(id(properties)) or as_stored(properties)
+            write: Write = make(table, Entity(key, stored))
+            if row is None or scheme.same_partition(row):
+                own.append(write)
+            elif via in gathered:
+                apart.setdefault((via, key.partition_key), []).append(write)
+            else:
+                away.append(InsertOrReplace(table, Entity(key, stored)))
+        here.setdefault((0 if together else number, main.key.partition_key), []).append(own)
+    first: list[Operation] = []
+    for sets in here.values():
+        group: list[Write] = []
+        for own in sets:
+            if group and len(group) + len(own) > GROUP_ENTITIES:
+                first.append(grouped(group))
+                group = []
+            group += own
+        first.append(grouped(group))
+    gatherings = [
+        grouped(writes[at : at + GROUP_ENTITIES])
+        for writes in apart.values()
+        for at in range(0, len(writes), GROUP_ENTITIES)
+    ]
+    return Sent(tuple(first), (*gatherings, *away))
+
+
+def grouped(writes: Sequence[Write]) -> Operation:
+    """One request: the write itself, or a group of several."""
+    return writes[0] if len(writes) == 1 else Group(tuple(writes))
+
+
+class OtherValues:
+    """What an update puts in place of a value: another of the data, of the same size; the next update puts it back.
+
+    Values of one type and length are paired in their order; one that is left over goes to the one before it.
+    """
+
+    def __init__(self, entities: Sequence[Properties], names: Sequence[str]) -> None:
+        self._pairs: dict[str, dict[Value, Literal]] = {}
+        for name in names:
+            found = {p.value: p for e in entities if (p := e.get(name)) is not None}
+            by_size: dict[tuple[str, int], list[Literal]] = {}
+            for literal in found.values():
+                size = len(str(literal.value))
+                by_size.setdefault((literal.type, size), []).append(literal)
+            pairs: dict[Value, Literal] = {}
+            for alike in by_size.values():
+                alike.sort(key=lambda p: p.value)
+                for at, literal in enumerate(alike):
+                    partner = at ^ 1 if at ^ 1 < len(alike) else at - 1
+                    if partner >= 0:
+                        pairs[literal.value] = alike[partner]
+            self._pairs[name] = pairs
+
+    def changed(self, properties: Properties, names: Sequence[str]) -> dict[str, Literal]:
+        """The properties with other values for some of them; those that are missing stay so."""
+        out = dict(properties)
+        for name in names:
+            if (old := out.get(name)) is not None:
+                out[name] = self._pairs.get(name, {}).get(old.value) or _unlike(old)
+        return out
+
+
+def _unlike(old: Literal) -> Literal:
+    """A value of the type that differs, where the data has no other of its size."""
+    value = old.value
+    match old.type:
+        case EdmType.BOOLEAN:
+            return Literal(old.type, not value)
+        case EdmType.STRING:
+            text = str(value)
+            return Literal(old.type, text[:-1] + ("y" if text.endswith("x") else "x") if text else "x")
+        case EdmType.BINARY:
+            assert isinstance(value, bytes)
+            return Literal(old.type, value[:-1] + (b"y" if value.endswith(b"x") else b"x"))
+        case EdmType.GUID:
+            text = str(value)
+            return Literal(old.type, text[:-1] + ("1" if text.endswith("0") else "0"))
+        case EdmType.DOUBLE:
+            assert isinstance(value, float)
+            return Literal(old.type, -value if value else 1.0)
+        case _:
+            assert isinstance(value, int)
+            return Literal(old.type, value ^ 1)

@@ -1,0 +1,362 @@
+"""What a client sends for one request of a workload under a key scheme: stages of store operations.
+
+    query              the requests of its plan ──► further pages ──► the entities behind pointers
+    insert, upsert     rows of one partition in a group ──► index rows elsewhere
+    update, delete     (look-up, where the key is not known) ──► rows of the partition ──► index rows elsewhere
+    read-modify-write  read ──► write under If-Match; 412: once more
+
+The plan is the one that ``design.cost.estimate`` chose, and requests are counted as ``design/class_cost.py`` counts
+them. Classes for analysis are not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.class_cost import falls_together, locates, touched
+from pkadvisor.design.cost import estimate
+from pkadvisor.design.counting import set_entities_most, set_fixes
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench, ClassCost
+from pkadvisor.design.keyfacts import typed_values
+from pkadvisor.design.population import atoms_of
+from pkadvisor.design.requests import Request
+from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.transforms import Time
+from pkadvisor.observe.workload import Operation as Does
+from pkadvisor.observe.workload import Transaction
+from pkadvisor.stress.fresh_entities import FreshEntities, ends_of, start_after
+from pkadvisor.stress.program_reads import Reader, Stages, properties_of
+from pkadvisor.stress.program_writes import Changes, OtherValues, Sent, inserted
+from pkadvisor.stress.rows import Placed, Properties, entities_of, rows_of, stored_entities
+from pkadvisor.table.edm import Literal
+from pkadvisor.table.store import Entity, Key, Operation, Outcome
+
+if TYPE_CHECKING:
+    from pkadvisor.design.plan import AccessPlan
+
+__all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
+
+ATTEMPTS_MAX = 16
+"""Read-modify-writes that are lost after so many attempts: assumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Inserting:
+    """How a class inserts. ``groups``: for each instance the entities that go with it, none where another has them."""
+
+    fresh: FreshEntities
+    together: bool
+    gathered: frozenset[int]
+    groups: Sequence[Sequence[int]] | None
+    each: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """One class of the workload under the scheme."""
+
+    demand: Demand
+    cost: ClassCost
+    reader: Reader | None = None
+    inserting: _Inserting | None = None
+    changes: Changes | None = None
+    locates: bool = False
+    own: dict[int, Properties] = field(default_factory=dict)
+
+
+class Programs:
+    """The programs of one table under one scheme.
+
+    ``entities`` are the data rows of ``bench.population`` in their order (``entities_of``): the table holds them, and
+    number n is row n. ``start_ticks`` is the moment at which the run begins; without it the run begins right after the
+    newest entity. UsageError where the scheme gives two entities one key.
+    """
+
+    def __init__(
+        self,
+        bench: Bench,
+        scheme: KeyScheme,
+        entities: Sequence[Mapping[str, Literal]],
+        *,
+        table: str,
+        seed: int = 0,
+        start_ticks: int | None = None,
+    ) -> None:
+        self.bench, self.scheme, self.entities, self.table, self.seed = bench, scheme, entities, table, seed
+        population = bench.population
+        self.types = population.types
+        self.start_ticks = start_after(population, entities) if start_ticks is None else start_ticks
+        self.estimate = estimate(scheme, bench)
+        run = [
+            (cost, demand)
+            for cost, demand in zip(self.estimate.classes, bench.demands, strict=True)
+            if not demand.query.analytic
+        ]
+        self._classes = tuple(self._class(cost, demand) for cost, demand in run)
+        self.demands = tuple(c.demand for c in self._classes)
+        self.classes = tuple(c.demand.query.name for c in self._classes)
+        self.instances = tuple(len(c.demand.instances) for c in self._classes)
+        self._ends: dict[str, tuple[int, int]] = {}
+        self._filler: dict[int, dict[str, Literal]] = {}
+
+    # -- the table -----------------------------------------------------------------------------------------------
+
+    def stored(self) -> Iterator[Entity]:
+        """Every row that the table holds before the run."""
+        for _, _, row in stored_entities(self.scheme, self.entities, self.types):
+            yield row
+
+    def plan(self, class_number: int) -> AccessPlan | None:
+        """How a class finds its entities; None for inserts."""
+        return self._classes[class_number].cost.plan
+
+    def periods(self, class_number: int) -> tuple[Time, ...]:
+        """The periods in keys that a class takes from the clock: with each of them its requests change."""
+        found = self._classes[class_number]
+        if found.inserting is not None:
+            return found.inserting.fresh.periods
+        plan = found.cost.plan
+        grows = plan is not None and plan.periods is not None and plan.periods.property == self._arrival
+        return (plan.periods,) if plan is not None and plan.periods is not None and grows and self._open(plan) else ()
+
+    # -- what is sent --------------------------------------------------------------------------------------------
+
+    def start(
+        self, class_number: int, instance: int, request: int, at_ns: int
+    ) -> Generator[tuple[Operation, ...], tuple[Outcome, ...], None]:
+        """The program of one request: it yields stages and is sent their outcomes, those that were accepted.
+
+        It may yield nothing: of entities that are inserted in one group, one request sends all.
+        """
+        found = self._classes[class_number]
+        if found.inserting is not None:
+            yield from self._insert(found, found.inserting, instance, request, at_ns)
+        elif found.changes is None:
+            assert found.reader is not None
+            values = self.values(class_number, instance)
+            yield from found.reader.run(found.reader.requests(values, self._ends_at(found, at_ns)), values, keep=False)
+        elif found.locates:
+            yield from self._located(found, found.changes, instance, at_ns)
+        else:
+            properties = self.entity(found, instance)
+            key = next(iter(rows_of(self.scheme, properties, self.types))).key
+            yield from _stages(self._changed(found, found.changes, key, properties, "*", whole=False))
+
+    def query_requests(self, class_number: int, instance: int, at_ns: int) -> list[Request] | None:
+        """The first requests of a query: instances with the same ones do the same. None for classes that write."""
+        found = self._classes[class_number]
+        if found.reader is None or found.changes is not None:
+            return None
+        return found.reader.requests(self.values(class_number, instance), self._ends_at(found, at_ns))
+
+    def run_requests(self, class_number: int, instance: int, requests: Sequence[Request]) -> Stages:
+        """The program of a query whose first requests are known."""
+        found = self._classes[class_number]
+        assert found.reader is not None
+        yield from found.reader.run(requests, self.values(class_number, instance), keep=False)
+
+    def is_plain(self, class_number: int) -> bool:
+        """Whether all that a query sends is known before the first answer, but for further pages."""
+        reader = self._classes[class_number].reader
+        return reader is not None and reader.plain
+
+    def values(self, class_number: int, instance: int) -> Properties:
+        """The parameters of one request: the values of the row that it is drawn from."""
+        row = int(self._classes[class_number].demand.instances[instance])
+        if row < len(self.entities):
+            return self.entities[row]
+        return self._logged(row)
+
+    def entity(self, found: _Class, instance: int) -> Properties:
+        """The entity that an insert or a change without look-up names; what a log does not tell is as in some row."""
+        row = int(found.demand.instances[instance])
+        if row < len(self.entities):
+            return self.entities[row]
+        if row not in found.own:
+            logged = {n: v for n, v in self._logged(row).items() if n in self.types}
+            like = self.entities[row % len(self.entities)] if self.entities else {}
+            found.own[row] = dict(like) | logged
+        return found.own[row]
+
+    def _logged(self, row: int) -> Properties:
+        if row not in self._filler:
+            found = typed_values(self.bench.population, row)
+            self._filler[row] = {n: Literal(v.type, v.value) for n, v in found.items()}
+        return self._filler[row]
+
+    def _insert(self, found: _Class, how: _Inserting, instance: int, request: int, at_ns: int) -> Stages:
+        if how.groups is not None:
+            like = [self.entities[n] for n in how.groups[instance]]
+        else:
+            own = self.entity(found, instance)
+            count = int((instance + 1) * how.each) - int(instance * how.each)
+            like = [own] * count
+        if not like:
+            return
+        replace = found.demand.query.operation is Does.UPSERT
+        placed: list[Sequence[Placed]] = []
+        for member, properties in enumerate(like):
+            if replace:
+                placed.append(tuple(rows_of(self.scheme, properties, self.types)))
+            else:
+                placed.append(how.fresh.rows(properties, request, at_ns, member))
+        sent = inserted(self.table, self.scheme, placed, together=how.together, gathered=how.gathered, replace=replace)
+        yield from _stages((sent,))
+
+    def _located(self, found: _Class, changes: Changes, instance: int, at_ns: int) -> Stages:
+        """Reads, then writes what it found; under If-Match where it must be unchanged since.
+
+        What is not found is written all the same under the key of the instance: that costs as much and answers 404.
+        """
+        row = int(found.demand.instances[instance])
+        values = self.entities[row] if row < len(self.entities) else self._logged(row)
+        reader, query = found.reader, found.demand.query
+        assert reader is not None
+        for _ in range(ATTEMPTS_MAX if query.read_modify_write else 1):
+            rows = yield from reader.run(reader.requests(values, self._ends_at(found, at_ns)), values)
+            sent: list[Sent] = []
+            conditional = False
+            for entity in rows:
+                properties = properties_of(entity)
+                full_copy = reader.plan.via > 0 and not reader.plan.pointer
+                key = self._main_key(properties) if full_copy else entity.key
+                etag = entity.etag if query.read_modify_write and not full_copy and entity.etag else "*"
+                conditional = conditional or etag != "*"
+                sent += self._changed(found, changes, key, properties, etag, whole=True)
+            if not rows:
+                own = self.entity(found, instance)
+                sent += self._changed(found, changes, self._main_key(own), own, "*", whole=False)
+            outcomes = yield tuple(operation for each in sent for operation in each.first)
+            if not conditional or all(outcome.status != 412 for outcome in outcomes):
+                after = tuple(operation for each in sent for operation in each.after)
+                if after:
+                    yield after
+                return
+
+    def _changed(
+        self, found: _Class, changes: Changes, key: Key, properties: Properties, etag: str, *, whole: bool
+    ) -> tuple[Sent, ...]:
+        match found.demand.query.operation:
+            case Does.DELETE:
+                return (changes.delete(key, properties, etag),)
+            case Does.UPDATE:
+                new = self._others.changed(properties, changes.sets)
+                return (changes.update(key, properties, new, etag, whole=whole),)
+            case _:
+                return (changes.upsert(key, properties),)
+
+    def _main_key(self, properties: Properties) -> Key:
+        return next(iter(rows_of(self.scheme, properties, self.types))).key
+
+    @cached_property
+    def _others(self) -> OtherValues:
+        names = {name for c in self._classes for name in c.demand.query.sets}
+        return OtherValues(self.entities, sorted(names))
+
+    # -- classes -------------------------------------------------------------------------------------------------
+
+    def _class(self, cost: ClassCost, demand: Demand) -> _Class:
+        query, scheme = demand.query, self.scheme
+        if cost.plan is None:
+            return _Class(demand, cost, inserting=self._inserting(demand))
+        reader = Reader(self.table, cost.plan, demand.conditions, scheme, self.types, query.top)
+        if query.operation is Does.QUERY:
+            return _Class(demand, cost, reader)
+        changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(scheme, demand)))
+        return _Class(demand, cost, reader, changes=changes, locates=locates(demand, scheme, cost.plan))
+
+    def _inserting(self, demand: Demand) -> _Inserting:
+        query, scheme, population = demand.query, self.scheme, self.bench.population
+        each = query.entities_per_request
+        outcome, declared = next(
+            (
+                (o, t)
+                for o, t in zip(self.estimate.transactions, self.bench.workload.transactions, strict=True)
+                if query.name in t.together
+            ),
+            (None, None),
+        )
+        kept = outcome is not None and outcome.kept
+        partitions = [key.partition for key, _ in scheme.each_key()]
+        away = {via for via, row in enumerate(scheme.index_rows, 1) if not scheme.same_partition(row)}
+        group_by = declared.group_by if declared is not None else ()
+        groups: Sequence[Sequence[int]] | None = None
+        gathered = frozenset[int]()
+        together, members = False, 1
+        if each > 1:
+            members = int(each) + 1
+            together = kept or not atoms_of(scheme.main.partition)
+            if together:
+                gathered = frozenset(v for v in away if falls_together(partitions[v], declared, population))
+        elif kept and declared is not None and outcome is not None:
+            together = True
+            most = set_entities_most(scheme, self.bench)
+            groups = self._groups(demand, declared, outcome.mean_entities, most)
+            gathered = frozenset(v for v in away if set_fixes(group_by, partitions[v], population))
+            members = max(map(len, groups), default=1)
+        common = group_by if together else ()
+        fresh = FreshEntities(scheme, population, self.start_ticks, group_by=common, members=members)
+        return _Inserting(fresh, together, gathered, groups, each)
+
+    def _groups(self, demand: Demand, declared: Transaction, mean: float, most: int) -> list[list[int]]:
+        """For each instance the data rows of its group, at its first row; none at the others.
+
+        Logged inserts tell how large groups are, not which: every so-manieth sends as many entities like its own.
+        """
+        rows = [int(row) for row in demand.instances]
+        at = {row: n for n, row in enumerate(rows)}
+        out: list[list[int]] = [[] for _ in rows]
+        if declared.logged_entities is not None or any(row >= len(self.entities) for row in rows):
+            size = max(1.0, min(mean, float(most)))
+            leader, count = 0, len(self.entities)
+            for n in range(len(rows)):
+                if int(n / size) != int((n - 1) / size) or not n:
+                    leader = n
+                out[leader].append(rows[n] if rows[n] < count else n % max(1, count))
+            return out
+        names = [n for n in declared.group_by if self.bench.population.has(n)]
+        gathered: dict[tuple[object, ...], list[int]] = {}
+        for row in rows:
+            entity = self.entities[row]
+            agreed = tuple(None if (p := entity.get(n)) is None else p.value for n in names)
+            gathered.setdefault(agreed, []).append(row)
+        for group in gathered.values():
+            for begin in range(0, len(group), most):
+                out[at[group[begin]]] = group[begin : begin + most]
+        return out
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _arrival(self) -> str | None:
+        """The moment of insertion, where the load inserts at all: then the newest entity is that of now."""
+        inserting = [c.inserting for c in self._classes if c.inserting is not None]
+        return inserting[0].fresh.arrival if inserting else None
+
+    def _open(self, plan: AccessPlan) -> bool:
+        return plan.back or plan.periods_open
+
+    def _ends_at(self, found: _Class, at_ns: int) -> tuple[int, int]:
+        """The first and the last moment of the property whose periods a plan enumerates, at a moment of the run."""
+        plan = found.cost.plan
+        if plan is None or plan.periods is None:
+            return 0, 0
+        name = plan.periods.property
+        if name not in self._ends:
+            self._ends[name] = ends_of(name, self.entities)
+        oldest, newest = self._ends[name]
+        if name == self._arrival:
+            newest = max(newest, self.start_ticks + at_ns // 100)
+        return oldest, newest
+
+
+def _stages(changes: Sequence[Sent]) -> Stages:
+    """What is sent at once, then what follows."""
+    yield tuple(operation for each in changes for operation in each.first)
+    after = tuple(operation for each in changes for operation in each.after)
+    if after:
+        yield after

@@ -1,0 +1,153 @@
+"""The scripts of a load under a scheme: each program is run once on a plain table, and what it sent is written down.
+
+    programs ──run on──► plain table ──► steps with keys ──► key space ──► steps with ranks ──► Scripts
+
+Steps are what ``engine/partition/judged.py`` would judge of the same operations on the rows as they are before the
+run: rows that a load inserts or removes on its way change no script. Keys that no other request ever has (ticks in the
+PartitionKey) are found by running an insert for two requests; their steps stand at the rank where they would fall.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from pkadvisor.design.requests import next_period
+from pkadvisor.design.transforms import Time
+from pkadvisor.limits import Limits
+from pkadvisor.stress.programs import Programs
+from pkadvisor.stress.script_recorder import Noted, Notes, Recorder, Segment
+from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Stage, Step
+from pkadvisor.stress.table_scale import scales
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+
+EPOCHS_MAX = 64
+"""More periods than this within one run are taken for keys that no two requests share."""
+Recorded = Sequence[Sequence[Sequence[Notes]]]
+"""By epoch, class and instance."""
+
+
+def script_table(
+    programs: Programs,
+    limits: Limits,
+    used: Sequence[Ints],
+    duration_ns: int,
+    *,
+    examined_scale: bool = True,
+) -> Scripts:
+    """The scripts of the instances ``used[c]`` of each class; other instances have a script of no stages.
+
+    ``examined_scale``: where the table holds more entities than the rows at hand, pages examine, return and follow one
+    another as in the whole table. Assumed, as the cost model assumes it: what a request scans grows by the model's own
+    factor (its count for the whole table by its count for the rows at hand, for each instance), what it returns by that
+    of the entities returned. Partitions and their number stay as they are, and so do the periods that a query goes back
+    and the pointers that it follows.
+    """
+    clock = clock_of(programs, duration_ns)
+    unscaled = (None,) * len(programs.classes)
+    recorder = Recorder(programs, limits, scales(programs) if examined_scale else unscaled, clock.short)
+    recorded: list[list[list[Notes]]] = []
+    for at_ns in (0, *clock.ends_ns):
+        of_classes = []
+        for number in range(len(programs.classes)):
+            if recorded and not set(programs.periods(number)) - set(clock.short):
+                of_classes.append(recorded[0][number])
+            else:
+                of_classes.append(recorder.recorded(number, used[number], at_ns))
+        recorded.append(of_classes)
+    return _ranked(recorder, recorded, clock)
+
+
+class Clock(NamedTuple):
+    """When keys change during a run, in ns since it began, and the periods that are too short to be followed."""
+
+    ends_ns: tuple[int, ...]
+    short: tuple[Time, ...]
+
+
+def clock_of(programs: Programs, duration_ns: int) -> Clock:
+    """The ends of the periods that inserts and open queries name; at most ``EPOCHS_MAX`` of each kind of period."""
+    parts = {part for number in range(len(programs.classes)) for part in programs.periods(number)}
+    ends: set[int] = set()
+    short: list[Time] = []
+    for part in sorted(parts, key=str):
+        found: list[int] = []
+        moment = next_period(programs.start_ticks, part)
+        while moment is not None and (at_ns := (moment - programs.start_ticks) * 100) < duration_ns:
+            found.append(at_ns)
+            if len(found) > EPOCHS_MAX:
+                short.append(part)
+                found.clear()
+                break
+            moment = next_period(moment, part)
+        ends.update(found)
+    return Clock(tuple(sorted(ends)), tuple(short))
+
+
+def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
+    """The key space of all that was touched, and the scripts over it."""
+    import numpy as np
+
+    table, programs = recorder.table, recorder.programs
+    rows = Counter(map(table.partition_of, table.keys))
+    touched = {
+        table.partition_of(note.asked.key)
+        for segment in _segments(recorded)
+        for stage in segment
+        for note in stage
+        if not note.own and not note.asked.several
+    }
+    prefixes = sorted({*rows, *touched} or {table.partition("")})
+    space = KeySpace(
+        programs.table,
+        tuple(map(table.partition_key, prefixes)),
+        np.array([rows[prefix] for prefix in prefixes], dtype=np.int64),
+    )
+    made: dict[int, Script] = {}
+    ranked: dict[int, tuple[Stage, ...]] = {}
+
+    def stages_of(segment: Segment) -> tuple[Stage, ...]:
+        found = ranked.get(id(segment))
+        if found is None:
+            found = tuple(tuple(step_of(note, prefixes) for note in stage) for stage in segment)
+            ranked[id(segment)] = found
+        return found
+
+    def script_of(notes: Notes) -> Script:
+        found = made.get(id(notes))
+        if found is None:
+            found = made[id(notes)] = Script(tuple(chain.from_iterable(map(stages_of, notes))))
+        return found
+
+    epochs = tuple(tuple(tuple(map(script_of, notes)) for notes in of_classes) for of_classes in recorded)
+    return Scripts(space, programs.classes, epochs, clock.ends_ns)
+
+
+def _segments(recorded: Recorded) -> Iterator[Segment]:
+    """Every segment once."""
+    seen: set[int] = set()
+    for notes in (notes for of_classes in recorded for of_class in of_classes for notes in of_class):
+        for segment in notes:
+            if id(segment) not in seen:
+                seen.add(id(segment))
+                yield segment
+
+
+def step_of(note: Noted, prefixes: Sequence[bytes]) -> Step:
+    """A step over a key space whose PartitionKeys begin keys with ``prefixes``."""
+    asked = note.asked
+    low = max(0, bisect_right(prefixes, asked.key) - 1)
+    partition, high = low, low + 1
+    if note.own or asked.several:
+        partition = SEVERAL
+    if asked.several:
+        high = max(high, bisect_left(prefixes, asked.high))
+    return Step(asked.kind, partition, low, high, asked.entities, asked.examined, asked.bytes_moved, asked.continued)

@@ -1,0 +1,87 @@
+"""From the rows at hand to the whole table: by how much a request scans and returns more there.
+
+The cost model knows both: it counts with ``entities_total``, and it counts the rows at hand as if they were all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.class_cost import read
+from pkadvisor.design.demand import Demand, demands
+from pkadvisor.design.estimates import Bench
+from pkadvisor.design.population import Population
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.stress.programs import Programs
+
+    Floats = NDArray[np.float64]
+
+
+AS_IT_IS = (1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scale:
+    """Of one class: entities scanned and returned in the whole table for one at hand, for each instance."""
+
+    scanned: Floats
+    returned: Floats
+
+    def of(self, instance: int) -> tuple[float, float]:
+        """Both factors of one instance."""
+        return float(self.scanned[instance]), float(self.returned[instance])
+
+
+def at_hand(bench: Bench) -> Bench:
+    """The bench as if the rows at hand were the whole table."""
+    known = bench.population
+    population = Population(
+        known.frame[: known.rows],
+        known.types,
+        arrival=known.arrival,
+        ghosts=known.frame[known.rows :],
+        sizes=known.known_sizes,
+        hashed=known.hashed,
+        token=known.token,
+        zoneless=known.zoneless,
+    )
+    places = {
+        d.query.name: (int(d.instances[0]), int(d.instances[-1]) + 1)
+        for d in bench.demands
+        if len(d.instances) and d.instances[0] >= known.rows
+    }
+    return replace(bench, population=population, demands=demands(bench.workload, population, places))
+
+
+def scales(programs: Programs) -> tuple[Scale | None, ...]:
+    """The factors of each class; None where it scans nothing, or where all rows are at hand."""
+    bench = programs.bench
+    if bench.population.rows == bench.population.total:
+        return (None,) * len(programs.classes)
+    hand = at_hand(bench)
+    small = {d.query.name: d for d in hand.demands}
+    return tuple(
+        _scale(programs, number, demand, small[demand.query.name], hand)
+        for number, demand in enumerate(programs.demands)
+    )
+
+
+def _scale(programs: Programs, number: int, demand: Demand, small: Demand, hand: Bench) -> Scale | None:
+    import numpy as np
+
+    plan = programs.plan(number)
+    if plan is None or not len(demand.instances):
+        return None
+    # Pointers are followed one by one, and stay as they are: what is scaled are the rows between the bounds.
+    plan = replace(plan, pointer=False)
+    whole = read(plan, demand, programs.scheme, programs.bench).per_instance
+    part = read(plan, small, programs.scheme, hand).per_instance
+    top = np.inf if demand.query.top is None else float(demand.query.top)
+    many, few = np.minimum(demand.returned, top), np.minimum(small.returned, top)
+    returned = np.where(few > 0, many / np.maximum(few, 1e-9), 1.0)
+    return Scale(np.maximum(whole / np.maximum(part, 1e-9), 1.0), np.maximum(returned, 1.0))

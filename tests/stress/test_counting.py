@@ -1,0 +1,83 @@
+"""What the programs of every sample send is what the cost model counts: requests, pages, entities read and written."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pkadvisor.cli.inputs import sample_names
+from pkadvisor.design.class_cost import read
+from pkadvisor.stress.script_table import script_table
+from tests.stress.support import HOUR_NS, Design, as_it_is, designs, entities_read, entities_written, spread, steps
+
+INSTANCES = 60
+MINUTE_NS = HOUR_NS // 60
+
+
+def compared(design: Design, *, whole: bool) -> int:
+    """Holds every class against the model, instance by instance; how many were held."""
+    programs = design.programs()
+    costs = {cost.name: cost for cost in programs.estimate.classes}
+    used = []
+    for number, count in enumerate(programs.instances):
+        # Entities that go together are sent by one of their requests: all of them are needed for a mean.
+        grouped = programs.plan(number) is None and design.bench.workload.transactions
+        used.append(np.arange(count) if grouped else spread(count, INSTANCES))
+    scripts = script_table(programs, design.bench.limits, used, MINUTE_NS, examined_scale=whole)
+    scripts.check()
+    assert scripts.classes == programs.classes == tuple(costs[name].name for name in programs.classes)
+    held = 0
+    for number, demand in enumerate(programs.demands):
+        cost, of_class = costs[demand.query.name], scripts.epochs[0][number]
+        told = f"{design.name}: {cost.name} under {design.scheme.text}"
+        own = used[number].tolist()
+        sent = np.array([of_class[i].steps for i in own], dtype=float)
+        written = np.array([entities_written(of_class[i]) for i in own], dtype=float)
+        if cost.plan is None:
+            assert sent.mean() == pytest.approx(cost.requests, rel=1e-12), told
+            assert written.mean() == pytest.approx(cost.entities_written, rel=1e-12), told
+            held += len(own)
+            continue
+        model = read(cost.plan, demand, design.scheme, design.bench)
+        locates = cost.requests_locate > 0 or not cost.operation.writes
+        looked = model.requests_each[own] if locates else np.zeros(len(own))
+        writes = round(cost.requests_write + cost.requests_after, 9)  # a mean, whose weights sum to 1 but for rounding
+        assert (sent == looked + writes).all(), (told, sent, looked + writes)
+        assert (written == round(cost.entities_written, 9)).all(), told
+        if locates:
+            got = np.array([entities_read(of_class[i]) for i in own], dtype=float)
+            expected = np.maximum(model.per_instance[own], 1.0)
+            assert np.abs(got - expected).max() <= max(0.5, 0.05 * float(expected.max())), (told, got, expected)
+            assert got.sum() == pytest.approx(expected.sum(), rel=0.05), told
+        held += len(own)
+    return held
+
+
+@pytest.mark.parametrize("name", sample_names())
+def test_scripts_send_what_the_model_counts(name: str) -> None:
+    for design in designs(name):
+        assert compared(as_it_is(design), whole=False) > 100
+
+
+@pytest.mark.parametrize("name", ["documents", "footrace", "orders", "sensors"])
+def test_scripts_of_the_whole_table_scan_what_the_model_scales(name: str) -> None:
+    for design in designs(name):
+        assert design.bench.population.total > design.bench.population.rows
+        assert compared(design, whole=True) > 100
+
+
+def test_the_scale_changes_what_is_scanned_and_nothing_else() -> None:
+    current = designs("orders")[1]
+    programs = current.programs()
+    used = [spread(count, 20) for count in programs.instances]
+    small, large = (
+        script_table(programs, current.bench.limits, used, MINUTE_NS, examined_scale=scale) for scale in (False, True)
+    )
+    assert small.space == large.space and small.space.rows.sum() == large.space.rows.sum()
+    number = programs.classes.index("of-customer")
+    for instance in used[number].tolist():
+        few, many = (steps(s.epochs[0][number][instance]) for s in (small, large))
+        assert len(many) > 10 * len(few)
+        assert [step.continued for step in many] == [False, *[True] * (len(many) - 1)]
+        assert max(step.examined for step in many) <= 1000
+        assert {step.partition for step in many} == {step.partition for step in few}
