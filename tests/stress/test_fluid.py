@@ -37,7 +37,7 @@ from tests.stress.small import (
     write,
 )
 
-SLOW = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
 
 
 def assert_same(one: Case, accelerate: bool) -> None:
