@@ -21,6 +21,7 @@ from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.fluid_table import Table
+from pkadvisor.stress.measures import cut_short
 from pkadvisor.stress.run_result import WINDOW_NS, MapEvent, RunResult
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def run_fluid(
 ) -> RunResult:
     """Runs a load against targets and queues; ``capacity`` and ``stamp_map`` are left as they are in the end.
 
+    After Ctrl-C the result holds what was run by then and is not ``complete``.
     ``accelerate``: with numba (ImportError where it is missing), without it, or None for with it above
     ``MANY_REQUESTS`` if it is there; the integers are the same. ``trace`` gets (at_ns, request, stage, step, try,
     status, latency_ns) of each attempt. ``seed`` decides nothing here: chance lies in the load, the policy and
@@ -139,7 +141,14 @@ class _Run:
             self._use_numba()
 
     def run(self) -> RunResult:
-        """From the first arrival to the last retry."""
+        """From the first arrival to the last retry; after Ctrl-C what came of it by then."""
+        self._reached = 0
+        try:
+            return self._run()
+        except KeyboardInterrupt:
+            return cut_short(self._counts.result(self._events, False), self._reached)
+
+    def _run(self) -> RunResult:
         arrivals, duration = _Arrivals(self._load.batches()), self._load.duration_ns
         end = 0
         while True:
@@ -154,6 +163,7 @@ class _Run:
             ends = [self._calendar.slot_end(due), *self._scripts.ends_ns[epoch : epoch + 1]]
             end = min(ends if change is None else [*ends, change])
             self._window(due, end, epoch, arrivals.until(end))
+            self._reached = end
             if self._accelerate is None and self._counts.requests_done > MANY_REQUESTS:
                 self._accelerate = False
                 self._use_numba(optional=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import amount, percent, ratio
+from pkadvisor.report.page import lasting, percent, ratio
+from pkadvisor.stresser.runs import COLD
 
 QUIET_SHARE = 0.001
 """Share of attempts turned away up to which a design bears a load: the burst of a busy second may be among them."""
@@ -32,7 +33,8 @@ def bears_load(run: dict[str, Any]) -> bool:
 
 
 def _sentence(design: dict[str, Any]) -> str:
-    warm, cold = design["runs"][0], design["runs"][-1]
+    warm = design["runs"][0]
+    cold = next((run for run in design["runs"] if run["state"] == COLD), warm)
     if bears_load(warm):
         text = f"{design['label']} bears the load"
         if warm["hottest"]:
@@ -55,4 +57,4 @@ def _quiet_from(run: dict[str, Any]) -> str:
     last = max((i for i, value in enumerate(line["throttled_per_s"]) if value), default=-1)
     if last + 1 >= len(line["throttled_per_s"]):
         return ", which does not happen within this run"
-    return f", after {amount((last + 1) * line['step_s'] / 60)} min"
+    return f", after {lasting((last + 1) * line['step_s'])}"
