@@ -47,14 +47,16 @@ def _sentence(design: dict[str, Any]) -> str:
                 f"; hottest partition {warm['hottest']['partition_key']} at {ratio(warm['hottest']['times_target'])}"
             )
     if cold is not warm and not bears_load(cold) and bears_load(warm):
-        text += f"; as a new table it loses {percent(cold['lost_share'])} until it has been split{_quiet_from(cold)}"
+        text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
 
 
 def _quiet_from(run: dict[str, Any]) -> str:
-    """When the throttling of a cold start ended; nothing where it lasts to the end."""
+    """What ended the throttling of a cold start, and when; nothing is said where nothing was split."""
+    if not any(event["kind"] == "split" for event in run["events"]):
+        return ", and nothing is split within this run"
     line = run["timeline"]
     last = max((i for i, value in enumerate(line["throttled_per_s"]) if value), default=-1)
     if last + 1 >= len(line["throttled_per_s"]):
-        return ", which does not happen within this run"
-    return f", after {lasting((last + 1) * line['step_s'])}"
+        return ", to the end of this run"
+    return f" until it has been split, after {lasting((last + 1) * line['step_s'])}"
