@@ -65,9 +65,7 @@ def rate_break(stand: Stand) -> Break | None:
     return min(found, key=lambda b: b.factor, default=None)
 
 
-def proof_of(
-    stand: Stand, request: StressRequest, load_at: Callable[..., Load]
-) -> dict[str, Any] | None:
+def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
     """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
     worst minute of a resource."""
     found = rate_break(stand)
