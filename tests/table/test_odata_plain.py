@@ -27,7 +27,8 @@ comparisons = st.builds(Comparison, names, st.sampled_from(Operator), literals)
 WORDS = (
     "a", "Z_9", "eq", "ne", "lt", "and", "or", "not", "true", "false", "null", "NaN", "-INF", "é", "a.b", "{x}",
     "1", "-7", "01", "5L", "1.5", "1e3", "9999999999", "99999999999999999999", "1.d", "--1", "''", "'a''b'", "'",
-    "X'0F'", "X'0'", "x''", "datetime'2008-07-10'", "datetime'2008-13-10'", "datetime ''", "guid'1'", " ", "\n", "(", ")",
+    "X'0F'", "X'0'", "x''", "datetime'2008-07-10'", "datetime'2008-13-10'", "datetime ''", "guid'1'", " ", "\n",
+    "(", ")",
 )  # fmt: skip
 texts = st.lists(st.sampled_from(WORDS), max_size=12).flatmap(
     lambda words: st.sampled_from((" ".join(words), "".join(words)))
