@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.units import UnitError, parse_duration, parse_latency_ms, parse_share
+
+if TYPE_CHECKING:
+    from pkadvisor.rest.target import Target
 
 DURATION_S = 600.0
 """How long the default run lasts in its own time: a table that was one range has been split by then."""
@@ -76,6 +80,19 @@ def parse_months(text: str | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class RealTarget:
+    """A real endpoint to run the load on. ``start`` (ISO) is when the run starts: tables are named by it.
+
+    ``concurrency``: operations under way at once, at most; ``transactions_max``: sent in all, at most.
+    """
+
+    target: Target
+    start: str
+    concurrency: int = 64
+    transactions_max: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
 class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
@@ -100,3 +117,4 @@ class StressRequest:
     audited_requests: int = 1000
     accelerate: bool | None = None
     seed: int = 0
+    real: RealTarget | None = None

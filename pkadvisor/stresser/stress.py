@@ -14,6 +14,7 @@ from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
 from pkadvisor.stresser.predictions import class_predictions, load_measure
 from pkadvisor.stresser.proof import proof_of
+from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.runs import COLD, WARM, run_of
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
@@ -46,14 +47,15 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     for text in request.faults:
         parse_fault(text)
     tables, complete = [], True
-    for table in tables_of(request, limits, progress):
-        try:
-            tables.append(_table(table, request, limits, policy, progress))
-        except _Interrupted as stopped:
-            complete = False
-            if stopped.designs:
-                tables.append(_closed(table, request, stopped.designs))
-            break
+    with session_of(request) as session:
+        for table in tables_of(request, limits, progress):
+            try:
+                tables.append(_table(table, request, limits, policy, session, progress))
+            except _Interrupted as stopped:
+                complete = False
+                if stopped.designs:
+                    tables.append(_closed(table, request, stopped.designs))
+                break
     goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
     return stress_document(
         settings=_settings(request, str(shape)),
@@ -81,13 +83,20 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
 
 
 def _table(
-    table: Table, request: StressRequest, limits: Limits, policy: RetryPolicy, progress: Progress
+    table: Table,
+    request: StressRequest,
+    limits: Limits,
+    policy: RetryPolicy,
+    session: Session | None,
+    progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
     try:
         for design in table.designs:
             progress.phase(f"run {table.section.table}, {design.label}")
-            done.append(_design(table, design, request, limits, policy))
+            done.append(_design(table, design, request, limits, policy, session, progress))
+            if session is not None and not done[-1]["measured"]["complete"]:
+                raise _Interrupted(done)
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
     return _closed(table, request, done)
@@ -115,7 +124,13 @@ def _closed(table: Table, request: StressRequest, designs: list[dict[str, Any]])
 
 
 def _design(
-    table: Table, design: Design, request: StressRequest, limits: Limits, policy: RetryPolicy
+    table: Table,
+    design: Design,
+    request: StressRequest,
+    limits: Limits,
+    policy: RetryPolicy,
+    session: Session | None,
+    progress: Progress,
 ) -> dict[str, Any]:
     shown = Shown(request.reading.redact)
     stand = stand_of(table, design, request, limits)
@@ -137,6 +152,7 @@ def _design(
         },
         "limit": limit_of(stand, request, policy, load_at) if request.find_limit else None,
         "partition_test": None,
+        "measured": measured_of(stand, request, policy, session, progress) if session is not None else None,
         "notes": list(stand.notes),
     }
 
