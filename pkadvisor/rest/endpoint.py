@@ -13,9 +13,10 @@ Nothing is sent twice: which answers are tried again is for the caller to say. `
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 from time import monotonic_ns
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from pkadvisor.errors import UsageError
 from pkadvisor.rest.wire import from_wire, to_wire, token_of, token_text

@@ -11,6 +11,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.report.result import Shown, number
 
 if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint
     from pkadvisor.stress.load import Load
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stresser.designs import Design, Table
     from pkadvisor.stresser.request import RealTarget, StressRequest
     from pkadvisor.stresser.stand import Stand
     from pkadvisor.table.store import Entity, InsertOrReplace
@@ -70,7 +72,8 @@ class Errand:
     ``scripts`` are the same requests as numbers, of the data as it is.
     """
 
-    stand: Stand
+    design: Design
+    limits: Limits
     table: str
     programs: Programs
     load: Load
@@ -93,7 +96,7 @@ class Errand:
                 moved += sum(step.bytes_moved for stage in script.stages for step in stage)
         transactions = len(self.groups) + steps + AROUND
         return {
-            "label": self.stand.design.label,
+            "label": self.design.label,
             "table": self.table,
             "rows": len(self.rows),
             "rows_bytes": sum(map(entity_bytes, self.rows)),
@@ -102,41 +105,38 @@ class Errand:
             "run_transactions": steps,
             "run_bytes": moved,
             "transactions": transactions,
-            "cost_usd": cost_usd(transactions, self.stand),
+            "cost_usd": cost_usd(transactions, self.limits),
         }
 
 
-def cost_usd(transactions: int, stand: Stand) -> float | int | None:
+def cost_usd(transactions: int, limits: Limits) -> float | int | None:
     """What so many transactions cost by the limits' price."""
-    return number(transactions / TEN_THOUSAND * stand.limits.price_per_10k_transactions)
+    return number(transactions / TEN_THOUSAND * limits.price_per_10k_transactions)
 
 
-def errand_of(stand: Stand, request: StressRequest) -> Errand:
-    """Prepares a design: a table name of its own, the rows of the data as it is, the stand's load."""
+def errand_of(table: Table, design: Design, request: StressRequest, limits: Limits, load: Load | None = None) -> Errand:
+    """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
+    from pkadvisor.engine.options import SECOND
     from pkadvisor.stress.load import used_instances
     from pkadvisor.stress.own_table import groups_of, table_name
     from pkadvisor.stress.programs import Programs, entities_of
     from pkadvisor.stress.script_table import script_table
+    from pkadvisor.stresser.stand import load_of_design
 
     assert request.real is not None
-    section = stand.table.section
-    where = f"{request.real.start}/{section.table}/{section.kind}/{stand.design.label}"
-    name = table_name(request.seed, where)
-    programs = Programs(
-        stand.table.bench, stand.design.scheme, entities_of(stand.table.bench.population),
-        table=name, seed=request.seed,
-    )  # fmt: skip
-    load = stand.load
-    scripts = script_table(programs, stand.limits, used_instances(load), load.duration_ns, examined_scale=False)
+    name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
+    programs = Programs(table.bench, design.scheme, entities_of(table.bench.population), table=name, seed=request.seed)
+    if load is None:
+        load, _ = load_of_design(table, programs, request, round(request.duration_s * SECOND))
+    scripts = script_table(programs, limits, used_instances(load), load.duration_ns, examined_scale=False)
     rows = tuple(programs.stored())
-    return Errand(stand, name, programs, load, scripts, rows, groups_of(name, rows, stand.limits))
+    return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))
 
 
 def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
     """What a run on the endpoint would send, design by design; nobody is dialled. Errors as of ``tables_of``."""
     from pkadvisor.limits import load_limits
     from pkadvisor.stresser.designs import tables_of
-    from pkadvisor.stresser.stand import stand_of
 
     assert request.real is not None
     limits = load_limits(*request.reading.limits)
@@ -144,7 +144,8 @@ def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
     for table in tables_of(request, limits, progress):
         name = table.section.table + (f" {table.section.kind}" if table.section.kind else "")
         for design in table.designs:
-            plan = errand_of(stand_of(table, design, request, limits), request).plan()
+            progress.phase(f"plan {name}, {design.label}")
+            plan = errand_of(table, design, request, limits).plan()
             found.append({"of": name, **plan})
     return {
         "document": "pkadvisor stress plan",
@@ -170,7 +171,7 @@ def measured_of(
     from pkadvisor.stress.own_table import AROUND, OwnTable
     from pkadvisor.stress.real_driver import run_real
 
-    errand = errand_of(stand, request)
+    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.load)
     for_run = session.left - len(errand.groups) - AROUND
     if for_run < 1:
         what = (
@@ -203,10 +204,10 @@ def measured_of(
     sent = table.operations + run.operations
     session.left -= sent
     calibration = calibrated(run, stand.limits)
-    return _document(errand, request, session, run, _predicted(errand, request, policy), calibration) | {
+    return _document(errand, request, session, run, _predicted(errand, stand, request, policy), calibration) | {
         "removed": removed,
         "transactions": sent,
-        "cost_usd": cost_usd(sent, stand),
+        "cost_usd": cost_usd(sent, stand.limits),
         "audit": {
             "operations": auditor.operations,
             "violations": auditor.violations_total,
@@ -215,13 +216,12 @@ def measured_of(
     }
 
 
-def _predicted(errand: Errand, request: StressRequest, policy: RetryPolicy) -> RunResult:
+def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult:
     """The same load on the same rows in simulated time: a new table, in one range at first."""
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.fluid import run_fluid
     from pkadvisor.stress.living_map import LivingMap
 
-    stand = errand.stand
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     stamp_map = LivingMap(errand.scripts.space, (), stand.servers, stand.options)
     return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy, seed=request.seed)
@@ -232,9 +232,9 @@ def _document(
 ) -> dict[str, Any]:
     from pkadvisor.report.stress_result import run_json
 
-    stand, shown = errand.stand, Shown(request.reading.redact)
-    found = run_json(run.result, errand.scripts.space, stand.limits, shown)
-    model = run_json(predicted, errand.scripts.space, stand.limits, shown)
+    limits, shown = errand.limits, Shown(request.reading.redact)
+    found = run_json(run.result, errand.scripts.space, limits, shown)
+    model = run_json(predicted, errand.scripts.space, limits, shown)
     return {
         "host": session.real.target.host,
         "date": session.date,
@@ -254,9 +254,9 @@ def _document(
             "found": [
                 {
                     "name": one.name,
-                    "unit": stand.limits.of(one.name).unit,
-                    "predicted": number(stand.limits.of(one.name).value),
-                    "basis": str(stand.limits.of(one.name).basis),
+                    "unit": limits.of(one.name).unit,
+                    "predicted": number(limits.of(one.name).value),
+                    "basis": str(limits.of(one.name).basis),
                     "measured": number(one.value),
                     "low": number(one.low),
                     "high": number(one.high),
