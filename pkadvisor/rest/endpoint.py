@@ -140,7 +140,8 @@ class Endpoint:
             case DeleteTable():
                 # the client keeps a 404 to itself
                 self._service.delete_table(operation.table, raw_response_hook=hook)
-                return self._deleted("TableNotFound")
+                # the services call it ResourceNotFound here, and TableNotFound wherever else a table is missing
+                return Outcome(204) if self._seen.status < 400 else Outcome(self._seen.status, "TableNotFound")
             case ListTables():
                 return self._list(operation)
             case Group():
@@ -155,13 +156,12 @@ class Endpoint:
             case Delete():
                 table = self._table(operation.table)
                 table.delete_entity(*operation.key, **_condition(operation.if_match), raw_response_hook=hook)
-                return self._deleted("ResourceNotFound")
+                return self._deleted()
         return self._write(operation)
 
-    def _deleted(self, absent: str) -> Outcome:
-        if self._seen.status < 400:
-            return Outcome(204)
-        return Outcome(self._seen.status, self._seen.code or absent)
+    def _deleted(self) -> Outcome:
+        status = self._seen.status
+        return Outcome(204) if status < 400 else Outcome(status, self._seen.code or "ResourceNotFound")
 
     def _write(self, write: Write) -> Outcome:
         from azure.data.tables import UpdateMode
