@@ -141,8 +141,9 @@ class Counts:
         every = bool(accepted.all())
         won, of_class = (rows, classes) if every else (rows[accepted], classes[accepted])
         for place, name in enumerate((column.PAGES, column.READ, column.WRITTEN)):
-            amounts = columns[name][won]
-            self._totals[place] += np.bincount(of_class, amounts, count).astype(np.int64)
+            if table.some[name]:
+                amounts = columns[name][won]
+                self._totals[place] += np.bincount(of_class, amounts, count).astype(np.int64)
         second = at_ns // WINDOW_NS
         if second >= len(self._seconds):
             self._seconds = np.concatenate([self._seconds, np.zeros((second + 1, 3), np.int64)])

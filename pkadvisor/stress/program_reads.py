@@ -45,11 +45,19 @@ class Reader:
         oldest, newest = ends
         return list(requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest))
 
-    def run(self, sent: Sequence[Request], values: Properties) -> Found:
-        """The rows that are left when the client has done its part; of pointers the entities that they name."""
+    @property
+    def plain(self) -> bool:
+        """Whether all requests are known before the first answer, but for further pages."""
+        return not self.plan.back and not self.plan.pointer
+
+    def run(self, sent: Sequence[Request], values: Properties, *, keep: bool = True) -> Found:
+        """The rows that are left when the client has done its part; of pointers the entities that they name.
+
+        Without ``keep`` the client's part is left out where nothing that is sent hangs on it.
+        """
         plan = self.plan
         if not plan.back:
-            return (yield from self._asked(sent, values))
+            return (yield from self._asked(sent, values, keep))
         found: list[Entity] = []
         for request in sent:
             if self.top is not None and len(found) >= self.top:
@@ -57,7 +65,7 @@ class Reader:
             found += yield from self._asked((request,), values)
         return found
 
-    def _asked(self, sent: Sequence[Request], values: Properties) -> Found:
+    def _asked(self, sent: Sequence[Request], values: Properties, keep: bool = True) -> Found:
         """The answers to requests that are sent at once."""
         rows: list[list[Entity]] = [[] for _ in sent]
         waiting: list[tuple[int, Operation]] = [(n, self._first(request)) for n, request in enumerate(sent)]
@@ -73,7 +81,7 @@ class Reader:
         found = [row for got in rows for row in got]
         if self.plan.pointer and found:
             found = yield from self._followed(found)
-        if self.plan.client or self.plan.own_kind:
+        if keep and (self.plan.client or self.plan.own_kind):
             found = [e for e in found if self._admits(e, values)]
         return found
 

@@ -138,7 +138,7 @@ class Programs:
         elif found.changes is None:
             assert found.reader is not None
             values = self.values(class_number, instance)
-            yield from found.reader.run(found.reader.requests(values, self._ends_at(found, at_ns)), values)
+            yield from found.reader.run(found.reader.requests(values, self._ends_at(found, at_ns)), values, keep=False)
         elif found.locates:
             yield from self._located(found, found.changes, instance, at_ns)
         else:
@@ -157,7 +157,12 @@ class Programs:
         """The program of a query whose first requests are known."""
         found = self._classes[class_number]
         assert found.reader is not None
-        yield from found.reader.run(requests, self.values(class_number, instance))
+        yield from found.reader.run(requests, self.values(class_number, instance), keep=False)
+
+    def is_plain(self, class_number: int) -> bool:
+        """Whether all that a query sends is known before the first answer, but for further pages."""
+        reader = self._classes[class_number].reader
+        return reader is not None and reader.plain
 
     def values(self, class_number: int, instance: int) -> Properties:
         """The parameters of one request: the values of the row that it is drawn from."""
