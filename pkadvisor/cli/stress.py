@@ -112,6 +112,7 @@ def stress(
     In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
     proposed keys miss a goal of --slo.
     """
+    real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if result is not None:
         check_files((result, "--result"))
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
@@ -133,7 +134,7 @@ def stress(
         goals=tuple(slo or ()),
         partition=partition,
         find_limit=find_limit,
-        real=real_target(targeting),
+        real=real,
     )
     if targeting.dry_run:
         _dry_run(request, page, shared)
