@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,6 +91,17 @@ def stress(
         list[str] | None,
         option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
     ] = None,
+    clients: Annotated[
+        int | None,
+        option("--clients", metavar="N", min=1, help="Also run N clients that wait for each answer (a closed loop)."),
+    ] = None,
+    think: Annotated[
+        str, option("--think", metavar="TIME", help="How long a client waits after an answer, e.g. 100ms.")
+    ] = "0",
+    vms: Annotated[
+        int | None,
+        option("--vms", metavar="N", min=1, help="Virtual machines that the clients share, 15 requests at once each."),
+    ] = None,
     find_limit: Annotated[
         bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
     ] = False,
@@ -133,6 +143,9 @@ def stress(
         faults=tuple(fault or ()),
         goals=tuple(slo or ()),
         partition=partition,
+        clients=clients,
+        think=think,
+        vms=vms,
         find_limit=find_limit,
         real=real,
     )
@@ -168,12 +181,25 @@ def stress(
 def _request(analysed: Any, **given: Any) -> StressRequest:
     """The command line in the terms of the use case."""
     from pkadvisor.engine.capacity.capacity import Enforcement
-    from pkadvisor.stresser.request import DURATION_MOST_S, StressRequest, parse_goals, parse_months, parse_seconds
+    from pkadvisor.stresser.request import (
+        CLIENTS_MOST,
+        DURATION_MOST_S,
+        StressRequest,
+        parse_goals,
+        parse_months,
+        parse_seconds,
+        parse_think,
+    )
 
     if given["enforce"] not in tuple(Enforcement):
         what = f"targets are not enforced '{given['enforce']}'"
         raise UsageError(what, where="--enforce", fix="strict or elastic")
-    found = StressRequest(
+    if given["clients"] is None and (given["vms"] is not None or given["think"] != "0"):
+        option_ = "--vms" if given["vms"] is not None else "--think"
+        raise UsageError("nobody waits for an answer", where=option_, fix="add --clients N")
+    if given["clients"] is not None and given["clients"] > CLIENTS_MOST:
+        raise UsageError(f"{given['clients']} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
+    return StressRequest(
         analysed,
         result=given["result"],
         scheme=given["scheme"],
@@ -186,11 +212,13 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         faults=given["faults"],
         goals=parse_goals(given["goals"]),
         partition=given["partition"],
+        clients=given["clients"],
+        think_s=parse_think(given["think"]),
+        vms=given["vms"],
         find_limit=given["find_limit"],
         seed=analysed.seed,
         real=given["real"],
     )
-    return replace(found)
 
 
 def _dry_run(request: StressRequest, page: Format, shared: Shared) -> None:

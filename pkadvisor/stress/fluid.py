@@ -21,6 +21,7 @@ from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.fluid_table import Table
+from pkadvisor.stress.measures import cut_short
 from pkadvisor.stress.run_result import WINDOW_NS, MapEvent, RunResult
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def run_fluid(
 ) -> RunResult:
     """Runs a load against targets and queues; ``capacity`` and ``stamp_map`` are left as they are in the end.
 
+    After Ctrl-C the result holds what was run by then and is not ``complete``.
     ``accelerate``: with numba (ImportError where it is missing), without it, or None for with it above
     ``MANY_REQUESTS`` if it is there; the integers are the same. ``trace`` gets (at_ns, request, stage, step, try,
     status, latency_ns) of each attempt. ``seed`` decides nothing here: chance lies in the load, the policy and
@@ -106,15 +108,14 @@ class _Run:
             self._use_numba()
 
     def run(self) -> RunResult:
-        """From the first arrival to the last retry, or until Ctrl-C."""
-        complete = True
+        """From the first arrival to the last retry; after Ctrl-C what came of it by then."""
         try:
             while self._go():
                 pass
         except KeyboardInterrupt:
-            complete = False
+            return cut_short(self._counts.result(self._events, False), self._now_ns)
         self._state.give_all(self._now_ns)
-        return self._counts.result(self._events, complete)
+        return self._counts.result(self._events, True)
 
     def _go(self) -> bool:
         """The next change of the map or the next window; whether there was one."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.expected import loads_by_rank
+from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +92,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
     unscaled = script_table(programs, limits, everyone, SECOND, examined_scale=False)
     single, _ = loads_by_rank(scripts, rates, mix, limits)
-    servers = tuple(f"server-{number}" for number in range(request.servers))
+    servers = server_names(request.servers)
     warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
     return Stand(
         table=table,
@@ -112,8 +113,11 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     )
 
 
-def load_at(stand: Stand, factor: float, seconds: float) -> Load:
-    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against."""
+def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against.
+
+    ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
+    """
     from pkadvisor.stress.load import WorkloadLoad
 
     found = WorkloadLoad.from_workload(
@@ -123,6 +127,7 @@ def load_at(stand: Stand, factor: float, seconds: float) -> Load:
         seed=stand.programs.seed,
         factor=factor,
         shape="constant",
+        weigh=weigh,
     )
     return _thinned(_in_order(found, stand.programs))[0]
 
@@ -145,8 +150,10 @@ def load_of_design(
     )
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
+        check_size(found.expected(), request.duration_s)
         thin, more = _thinned(_in_order(found, programs))
         return thin, (*notes, *more)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
     return found, tuple(notes)
 
@@ -173,7 +180,7 @@ def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
     """
     import numpy as np
 
-    parts, notes = [], []
+    parts, cut = [], []
     for part in load.parts:
         there = np.flatnonzero(part.weights > 0)
         if len(there) > INSTANCES_MAX:
@@ -181,9 +188,10 @@ def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
             heap = np.cumsum(part.weights)
             picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
             weights = np.bincount(picked, minlength=len(heap)).astype(np.float64)
-            notes.append(f"{part.name}: {INSTANCES_MAX:,} of its {len(there):,} parameters are sent, by their weight")
+            cut.append(f"{part.name} ({len(there):,})")
             part = replace(part, weights=weights)
         parts.append(part)
+    notes = [f"{INSTANCES_MAX:,} parameters of each are sent, by their weight: {', '.join(cut)}"] if cut else []
     return replace(load, parts=tuple(parts)), notes
 
 
