@@ -88,7 +88,7 @@ class Auditor:
                 self._table_operation(operation, outcome)
             case Get():
                 if not refused and not outcome.uncertain:
-                    self._got(operation, outcome)
+                    self._got(operation, outcome, ticket.begun)
             case Query():
                 if not refused and not outcome.uncertain:
                     self._page(operation, outcome, ticket.begun)
@@ -116,10 +116,10 @@ class Auditor:
 
     # ------------------------------------------------------------------------------------------ reads
 
-    def _got(self, operation: Get, outcome: Outcome) -> None:
+    def _got(self, operation: Get, outcome: Outcome, begun: int) -> None:
         row = self._row(operation.table, operation.key)
-        if row.writing:
-            return  # whichever of the writes under way it saw
+        if row.writing or row.touched > begun:
+            return  # whichever of the writes it saw that were under way meanwhile
         if outcome.status == 404:
             if None not in row.possible:
                 self._wrong(f"404 for {operation.key}, which is there")
@@ -133,6 +133,7 @@ class Auditor:
         chain = self._chains.pop(name, None) if operation.continuation else _Chain(begun)
         if chain is None:
             return  # goes on where somebody else began
+        chain.begun = min(chain.begun, begun)  # two that ask the same at once may have changed places
         if outcome.status != 200:
             self._wrong(f"{outcome.status} {outcome.code} for the query {operation.filter!r}")
             return
@@ -143,7 +144,7 @@ class Auditor:
             if last is not None and row.place <= last:
                 self._wrong(f"{entity.key} comes again or out of order in {operation.filter!r}")
             last = row.place
-            if not row.writing:
+            if not row.writing and row.touched <= begun:
                 if not self._may_be(row, entity, operation.select):
                     self._wrong(f"{entity.key} comes as something that it never was")
                 elif not wants.timed and not any(v is not None and wants.holds(row.key, v) for v in row.possible):

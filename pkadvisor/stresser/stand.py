@@ -89,7 +89,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = _load(table, programs, request, round(request.duration_s * SECOND))
+    load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
     mix, rates = mix_of(load, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs)
@@ -136,7 +136,9 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
     return _thinned(_in_order(found, stand.programs))[0]
 
 
-def _load(table: Table, programs: Programs, request: StressRequest, duration_ns: int) -> tuple[Load, tuple[str, ...]]:
+def load_of_design(
+    table: Table, programs: Programs, request: StressRequest, duration_ns: int
+) -> tuple[Load, tuple[str, ...]]:
     """The load that was asked for, and what there is to say of it."""
     from pkadvisor.stress.load import WorkloadLoad
     from pkadvisor.stress.loads import load_of
