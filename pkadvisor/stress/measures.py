@@ -125,6 +125,7 @@ def cut_short(result: RunResult, reached_ns: int) -> RunResult:
         accepted=result.accepted[:length],
         throttled=result.throttled[:length],
         hottest_milli=result.hottest_milli[:length],
+        hottest_throttled_milli=result.hottest_throttled_milli[:length],
         heat=result.heat[:columns],
         events=tuple(event for event in result.events if event.at_ns <= reached_ns),
         complete=False,

@@ -113,8 +113,11 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     )
 
 
-def load_at(stand: Stand, factor: float, seconds: float) -> Load:
-    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against."""
+def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against.
+
+    ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
+    """
     from pkadvisor.stress.load import WorkloadLoad
 
     found = WorkloadLoad.from_workload(
@@ -124,6 +127,7 @@ def load_at(stand: Stand, factor: float, seconds: float) -> Load:
         seed=stand.programs.seed,
         factor=factor,
         shape="constant",
+        weigh=weigh,
     )
     return _thinned(_in_order(found, stand.programs))[0]
 

@@ -289,7 +289,7 @@ def hour_child(name: str, seconds: int) -> None:
     from pkadvisor.stress.living_map import LivingMap
 
     keys = 10_000
-    stamp_map = LivingMap(keys, [f"server-{i}" for i in range(SERVERS)], EngineOptions())
+    stamp_map = LivingMap(scripts(keys).space, (), [f"server-{i}" for i in range(SERVERS)], EngineOptions())
     load = Zipf(keys, 20_000, seconds * SECOND)
     start = time.perf_counter()
     used, found = fluid(load, name == "numba", keys, stamp_map)

@@ -84,7 +84,7 @@ IN_PARTITIONS = (
     Bug(partitions.lapse_without_the_drift_of_clocks, "P2", 0, 40),
     Bug(partitions.take_records_twice, "P3", 0, 40),
     Bug(partitions.answer_before_the_log_is_durable, "P3", 0, 40),
-    Bug(partitions.drop_the_log_before_the_root, "P6", 7, 40),
+    Bug(partitions.drop_the_log_before_the_root, "P6", 18, 40),
     Bug(partitions.deny_rows_in_the_filter, "P7", 13, 100),
     Bug(partitions.checkpoints_before_memory, "P7", 5, 40),
     Bug(partitions.forget_the_frozen_table, "P7", 3, 40),
