@@ -24,7 +24,7 @@ from pkadvisor.stresser.even_load import EvenLoad
 from pkadvisor.stresser.flat_steps import FlatSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pkadvisor.design.estimates import Break
     from pkadvisor.limits import Limits

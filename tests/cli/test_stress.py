@@ -172,10 +172,10 @@ def test_a_result_of_standard_input_cannot_be_compared(
     case: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "files" / "piped.json"
-    with open(case[1], "rb") as data:
+    command = ["analyze", "-", "--input-format", "csv", *case[2:6], "--out", f"json={path}", "-q"]
+    with Path(case[1]).open("rb") as data:
         done = subprocess.run(
-            [sys.executable, "-m", "pkadvisor", "analyze", "-", "--input-format", "csv", *case[2:6]]
-            + ["--out", f"json={path}", "-q"],
+            [sys.executable, "-m", "pkadvisor", *command],
             stdin=data,
             capture_output=True,
             env=clean_environment(),
