@@ -59,7 +59,6 @@ def run_fluid(
 ) -> RunResult:
     """Runs a load against targets and queues; ``capacity`` and ``stamp_map`` are left as they are in the end.
 
-    After Ctrl-C the result holds what was run by then and is not ``complete``.
     ``accelerate``: with numba (ImportError where it is missing), without it, or None for with it above
     ``MANY_REQUESTS`` if it is there; the integers are the same. ``trace`` gets (at_ns, request, stage, step, try,
     status, latency_ns) of each attempt. ``seed`` decides nothing here: chance lies in the load, the policy and
