@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pkadvisor.design.estimates import Break
+    from pkadvisor.engine.capacity.service_times import ServiceTimes
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load
     from pkadvisor.stress.retry import RetryPolicy
@@ -118,6 +119,8 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
     """The requests that touch the PartitionKey that takes most in the minute that is the worst for it."""
     import numpy as np
 
+    from pkadvisor.engine.capacity.service_times import ServiceTimes
+
     scripts, count = _still(stand.scripts), len(stand.programs.classes)
     steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
     weigh: dict[str, float] | None = None
@@ -135,9 +138,10 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
     kept = steps.touching(rank, count)
     alone: dict[str, float] = {}
     largest = 0.0
+    times = ServiceTimes(stand.limits, stand.options, 0)
     for name, of_class, instances in zip(stand.programs.classes, scripts.epochs[0], kept, strict=True):
         for instance in instances.tolist():
-            asked, turned = on_idle_store(of_class[instance], rank, stand)
+            asked, turned = on_idle_store(of_class[instance], rank, stand, times)
             largest = max(largest, asked)
             if turned:
                 alone[name] = max(alone.get(name, 0.0), asked)
@@ -165,17 +169,16 @@ def _still(scripts: Scripts) -> Scripts:
     return Scripts(scripts.space, scripts.classes, scripts.epochs[:1])
 
 
-def on_idle_store(script: Script, rank: int, stand: Stand) -> tuple[float, bool]:
+def on_idle_store(script: Script, rank: int, stand: Stand, times: ServiceTimes) -> tuple[float, bool]:
     """(entities that one request counts at a PartitionKey, whether some of it is turned away though nobody else comes).
 
     The service's own bucket, with the time that each stage takes in the median.
     """
     from pkadvisor.engine.capacity.buckets import MILLI, TokenBucket, milli
-    from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
+    from pkadvisor.engine.capacity.service_times import Kind
     from pkadvisor.stress.measures import nominal_ns, offered_milli
 
     limits: Limits = stand.limits
-    times = ServiceTimes(limits, stand.options, 0)
     bucket = TokenBucket(milli(limits.partition_entities_per_s), round(limits.burst_s * SECOND))
     at_ns = asked = 0
     turned = False

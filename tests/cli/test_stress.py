@@ -31,7 +31,7 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def told(capsys: pytest.CaptureFixture[str], arguments: list[str], code: int) -> str:
-    """What standard error says of a command line that ends with a code: one to four lines, nothing on standard output."""
+    """What standard error says of a command line that ends with a code: one to four lines; standard output is empty."""
     assert main(arguments) == code
     captured = capsys.readouterr()
     assert captured.out == ""
