@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
 from pkadvisor.design.class_cost import read
-from pkadvisor.stress.script_table import script_table
+from pkadvisor.stress.script_table import script_table, script_tables
+from pkadvisor.stress.scripts import Step
 from tests.stress.support import HOUR_NS, Design, as_it_is, designs, entities_read, entities_written, spread, steps
 
 INSTANCES = 60
@@ -81,3 +84,28 @@ def test_the_scale_changes_what_is_scanned_and_nothing_else() -> None:
         assert [step.continued for step in many] == [False, *[True] * (len(many) - 1)]
         assert max(step.examined for step in many) <= 1000
         assert {step.partition for step in many} == {step.partition for step in few}
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", ["footrace", "orders"])
+def test_what_is_recorded_once_is_what_is_recorded_twice(name: str, whole: bool) -> None:
+    for design in designs(name):
+        design = design if whole else as_it_is(design)
+        used, some = ([spread(count, most) for count in design.programs().instances] for most in (40, 15))
+        both = script_tables(design.programs(), design.bench.limits, used, MINUTE_NS, some)
+        for found, of, scale in zip(both, (used, some), (True, False), strict=True):
+            alone = script_table(design.programs(), design.bench.limits, of, MINUTE_NS, examined_scale=scale)
+            assert found.classes == alone.classes
+            for number, instances in enumerate(of):
+                for instance in instances.tolist():
+                    one, other = (s.epochs[0][number][instance] for s in (found, alone))
+                    assert [list(map(weight, stage)) for stage in one.stages] == [
+                        list(map(weight, stage)) for stage in other.stages
+                    ]
+            if scale:
+                assert found.epochs == alone.epochs and found.space == alone.space
+
+
+def weight(step: Step) -> Step:
+    """A step without its place: ranks are those of whatever was recorded."""
+    return replace(step, partition=0, low=0, high=1)
