@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -108,4 +106,4 @@ def test_what_is_recorded_once_is_what_is_recorded_twice(name: str, whole: bool)
 
 def weight(step: Step) -> Step:
     """A step without its place: ranks are those of whatever was recorded."""
-    return replace(step, partition=0, low=0, high=1)
+    return step._replace(partition=0, low=0, high=1)
