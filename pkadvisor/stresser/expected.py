@@ -9,13 +9,13 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.scripts import SEVERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import Script, Scripts, Step
+    from pkadvisor.stress.scripts import Script, Scripts, Stage, Step
 
     Floats = NDArray[np.float64]
 
@@ -41,42 +41,40 @@ def means_of(scripts: Sequence[Script], weights: Mapping[int, float]) -> Means:
     """The means of one class over its parameters; ``weights`` by parameters, those absent were not asked for."""
     total = sum(weights.values())
     requests = continued = read = written = 0.0
-    for instance, weight in weights.items():
-        for step in (step for stage in scripts[instance].stages for step in stage):
-            share = weight / total
-            requests += share
-            continued += share * step.continued
-            written += share * step.entities * (step.kind == Kind.WRITE)
-            read += share * (step.examined if step.kind == Kind.PAGE else step.kind == Kind.READ)
+    for step, weight in _steps(scripts, weights):
+        share = weight / total
+        requests += share
+        continued += share * step.continued
+        written += share * step.entities * (step.kind == Kind.WRITE)
+        read += share * (step.examined if step.kind == Kind.PAGE else step.kind == Kind.READ)
     return Means(requests, continued, read, written)
 
 
-def loads_by_rank(
+def partition_loads(
     scripts: Scripts, rates_per_s: Sequence[float], weights: Sequence[Mapping[int, float]], limits: Limits
-) -> tuple[Floats, Floats]:
-    """Entities per second (of partitions, of everything routed there) by rank, at given rates of the classes.
+) -> Floats:
+    """Entities per second of each partition, by rank, at given rates of the classes.
 
-    The first leaves out pages over several partitions, which count toward their ranges alone.
+    Pages over several partitions are left out: they count toward their ranges alone.
     """
     import numpy as np
 
-    size = len(scripts.space.keys)
-    single, routed = np.zeros(size), np.zeros(size)
+    found = np.zeros(len(scripts.space.keys))
     for of_class, rate, mine in zip(scripts.epochs[0], rates_per_s, weights, strict=True):
         total = sum(mine.values())
-        for instance, weight in mine.items():
-            for step in (step for stage in of_class[instance].stages for step in stage):
-                load = rate * weight / total * counted(step, limits)
-                if step.partition != SEVERAL:
-                    single[step.partition] += load
-                    routed[step.low] += load
-                else:
-                    _spread(routed, scripts, step, load)
-    return single, routed
+        for step, weight in _steps(of_class, mine):
+            if step.partition != SEVERAL:
+                found[step.partition] += rate * weight / total * counted(step, limits)
+    return found
 
 
-def _spread(routed: Floats, scripts: Scripts, step: Step, load: float) -> None:
-    """A page over several partitions loads each by its rows."""
-    rows = scripts.space.rows[step.low : step.high]
-    total = rows.sum()
-    routed[step.low : step.high] += load * rows / total if total else load / len(rows)
+def _steps(scripts: Sequence[Script], weights: Mapping[int, float]) -> Iterator[tuple[Step, float]]:
+    """The steps of parameters with their weights; stages that many scripts have in common come once, with all of it."""
+    shared: dict[int, tuple[Stage, float]] = {}
+    for instance, weight in weights.items():
+        for stage in scripts[instance].stages:
+            known = shared.get(id(stage))
+            shared[id(stage)] = (stage, weight if known is None else known[1] + weight)
+    for stage, weight in shared.values():
+        for step in stage:
+            yield step, weight

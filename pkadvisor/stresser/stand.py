@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
-from pkadvisor.stresser.expected import loads_by_rank
+from pkadvisor.stresser.expected import partition_loads
 from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
@@ -95,7 +95,6 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     weights, spread = _compared(programs)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
     scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
-    single, _ = loads_by_rank(scripts, rates, mix, limits)
     servers = server_names(request.servers)
     warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
     return Stand(
@@ -110,7 +109,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         weights=weights,
         compared_all=not spread,
         rates_per_s=rates,
-        partition_loads=tuple(single.tolist()),
+        partition_loads=tuple(partition_loads(scripts, rates, mix, limits).tolist()),
         warm=warm,
         servers=servers,
         notes=notes,
