@@ -112,6 +112,7 @@ class _Run:
             while self._go():
                 pass
         except KeyboardInterrupt:
+            self._state.give_all(self._now_ns)
             return cut_short(self._counts.result(self._events, False), self._now_ns)
         self._state.give_all(self._now_ns)
         return self._counts.result(self._events, True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.buckets import UNITS, TokenBucket
 from pkadvisor.engine.capacity.capacity import Bound, Enforcement
 from pkadvisor.stress.fluid_pass import ACCEPTED, TIMED_OUT
-from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED, ON_RANGE, ON_SERVER
+from pkadvisor.stress.fluid_table import ON_RANGE, ON_SERVER
 from pkadvisor.stress.measures import ACCOUNT
 from pkadvisor.stress.run_result import WINDOW_NS
 
@@ -83,19 +83,19 @@ class State:
 
     def fit(self, table: Table) -> bool:
         """Works out ``figures``, rates, bursts and limits; whether 64 bits hold everything that can happen."""
-        capacity, rows = self._capacity, table.rows
+        capacity = self._capacity
         of_range, of_bandwidth, of_server = self._buckets
-        whole = rows[:, COST] + rows[:, MORE]
-        families: list[tuple[TokenBucket | FairBucket, Ints, Ints]] = [
+        whole, moved, of_account = table.largest
+        families: list[tuple[TokenBucket | FairBucket, Ints, int]] = [
             (self._partition, self.partitions, whole),
             (of_range, self.ranges, whole),
-            (of_bandwidth, self.bandwidths, rows[:, MOVED]),
+            (of_bandwidth, self.bandwidths, moved),
             (of_server, self.servers, whole),
-            (capacity.of_account(ACCOUNT), self.accounts, rows[:, ACCOUNT_COST] + rows[:, ACCOUNT_MORE]),
+            (capacity.of_account(ACCOUNT), self.accounts, of_account),
         ]
         figures, fits = [], True
-        for bucket, levels, charges in families:
-            largest = int(charges.max(initial=0)) * UNITS
+        for bucket, levels, most in families:
+            largest = most * UNITS
             debt = max(0, -int(levels[:, 0].min(initial=0))) + largest
             figures += [bucket.rate, bucket.burst, (bucket.burst + debt) // bucket.rate + 1]
             fits &= bucket.burst + debt + bucket.rate * WINDOW_NS < LARGEST

@@ -75,6 +75,8 @@ class Table:
         self.next_stage: Ints = np.empty(0, np.int64)
         """For each row where the next stage of its script begins, or the script ends."""
         self.current: Ints = np.arange(len(made), dtype=np.int64)
+        self.largest: tuple[int, ...] = (0, 0, 0)
+        """The most that a step counts toward partitions, ranges and servers; of a range's bandwidth; of the account."""
         self._append(made, self._class)
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
@@ -102,6 +104,9 @@ class Table:
 
         raw, counts, stages = _flat(scripts)
         made = self._rows(raw)
+        counted = (made[:, COST] + made[:, MORE], made[:, MOVED], made[:, ACCOUNT_COST] + made[:, ACCOUNT_MORE])
+        most = [int(each.max(initial=0)) for each in counted]
+        self.largest = tuple(map(max, self.largest, most))
         ends = counts.cumsum()
         start = len(self.rows)
         following = self._starts(made, ends - counts, ends)
