@@ -2,7 +2,8 @@
 
 The load of the proof is even, without chance, on the map that this very load converges to, and on enough servers that
 only the predicted limit can bind. One PartitionKey is proved by the requests that touch it: the rest of the load cannot
-matter to it. There are two ways to prove it:
+matter to it. Of a table of which some keys are at hand, each of them gets its part of the load; for a limit of the
+whole account, which has to get all of it, the other targets are lifted. There are two ways to prove it:
 
 - *attempts*: clients that never try again. Nothing is turned away at 0.9 of the factor, some at 1.1.
 - *entities*: where one request alone reads more than the burst of its partition, some of it is turned away at any rate.
@@ -12,7 +13,7 @@ matter to it. There are two ways to prove it:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design import breaks
@@ -24,7 +25,7 @@ from pkadvisor.stresser.even_load import EvenLoad
 from pkadvisor.stresser.flat_steps import FlatSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from pkadvisor.design.estimates import Break
     from pkadvisor.limits import Limits
@@ -49,6 +50,8 @@ ALL, CAPPED = 0.97, 1.02
 REQUESTS_DEEP = 40
 """A proof by entities lasts for so many times the largest request."""
 TRIES = 100_000
+LIFTED = 1e9
+"""A target that nothing reaches, per second."""
 FEW_REQUESTS = 30_000
 """Up to so many, one attempt after the other is sooner done than arrays: the integers are the same."""
 SERVER_SHARE = 0.25
@@ -65,9 +68,7 @@ def rate_break(stand: Stand) -> Break | None:
     return min(found, key=lambda b: b.factor, default=None)
 
 
-def proof_of(
-    stand: Stand, request: StressRequest, load_at: Callable[..., Load]
-) -> dict[str, Any] | None:
+def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load]) -> dict[str, Any] | None:
     """The proof; None where nothing breaks under a growing rate. ``load_at(stand, factor, seconds, weigh)`` makes the
     worst minute of a resource."""
     found = rate_break(stand)
@@ -80,6 +81,7 @@ def proof_of(
         "by": None,
         "below": None,
         "above": None,
+        "load": None,
         "holds": None,
     }
     told = f"breaks at {ratio(found.factor)} ({found.cause})"
@@ -88,7 +90,7 @@ def proof_of(
     if found.factor <= 0:
         return out | {"sentence": f"is above its limit whatever the rate ({found.cause})"}
     whole = found.cause != breaks.PARTITION
-    aim = _whole(stand, load_at) if whole else _hottest(stand, load_at)
+    aim = _whole(stand, load_at, found.cause) if whole else _hottest(stand, load_at)
     seconds = ACCOUNT_SECONDS if found.cause == breaks.ACCOUNT else SECONDS
     seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * found.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
@@ -110,10 +112,17 @@ class _Aim:
     rank: int
     alone: Mapping[str, float]
     largest: float
+    account: bool = False
 
 
-def _whole(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
-    return _Aim(_even(stand, load_at, None), _still(stand.scripts), -1, {}, 0.0)
+def _whole(stand: Stand, load_at: Callable[..., Load], cause: str) -> _Aim:
+    """All requests, in the minute with the most of them where the account is the limit."""
+    account = cause == breaks.ACCOUNT
+    weigh = None
+    if account:
+        costs = {c.name: c.requests for c in stand.design.estimate.classes}
+        weigh = {name: _sustained(stand, name) * costs[name] for name in stand.programs.classes}
+    return _Aim(_even(stand, load_at, weigh), _still(stand.scripts), -1, {}, 0.0, account)
 
 
 def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
@@ -121,16 +130,17 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
     import numpy as np
 
     scripts, count = _still(stand.scripts), len(stand.programs.classes)
+    there_are = at_hand_by_class(stand)
     steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
     weigh: dict[str, float] | None = None
     rank = -1
     for _ in range(3):
-        load = _even(stand, load_at, weigh)
+        load = _even(stand, load_at, weigh).diluted(there_are)
         again = int(np.argmax(steps.partition_loads(steps.rates(load.rates_per_s, load.weights))))
         if again == rank:
             break
         rank = again
-        full = [_sustained(stand, name) for name in stand.programs.classes]
+        full = [_sustained(stand, name) * part for name, part in zip(load.classes, there_are, strict=True)]
         there = steps.rates(full, load.weights) * steps.entities * (steps.partition == rank)
         by_class = np.bincount(steps.class_, there, minlength=count)
         weigh = dict(zip(stand.programs.classes, by_class.tolist(), strict=True))
@@ -144,6 +154,19 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
             if turned:
                 alone[name] = max(alone.get(name, 0.0), asked)
     return _Aim(load.only(kept), scripts, rank, alone, largest)
+
+
+def at_hand_by_class(stand: Stand) -> list[float]:
+    """By class the part of what the hottest PartitionKey would take if the keys at hand were all of the table."""
+    from pkadvisor.design.class_cost import kept_share
+
+    population, hot = stand.table.bench.population, stand.design.estimate.hot
+    found = []
+    for demand in stand.programs.demands:
+        kept = kept_share(demand, population)
+        logged = bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
+        found.append(kept if kept is not None else 1.0 if logged or hot is None else hot.at_hand)
+    return found
 
 
 def _sustained(stand: Stand, name: str) -> float:
@@ -192,9 +215,14 @@ def on_idle_store(script: Script, rank: int, stand: Stand) -> tuple[float, bool]
 
 
 def run_on_own_map(
-    stand: Stand, request: StressRequest, policy: RetryPolicy, load: Load, scripts: Scripts, *, servers: int
+    stand: Stand,
+    request: StressRequest,
+    policy: RetryPolicy,
+    load: Load,
+    scripts: Scripts,
+    enforced: Limits | None = None,
 ) -> RunResult:
-    """A run under strict targets on the map that this load converges to."""
+    """A run under strict targets on the map that this load converges to, on as many servers as it needs."""
     from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
     from pkadvisor.stress.fluid import run_fluid
     from pkadvisor.stress.loop import run_loop
@@ -204,13 +232,24 @@ def run_on_own_map(
     counted = counted_load(load, scripts, stand.limits)
     total = float(counted.sum(axis=1).max()) / 1000
     enough = math.ceil(total / (SERVER_SHARE * stand.limits.server_entities_per_s))
-    names = tuple(f"server-{place}" for place in range(max(servers, enough)))
+    names = tuple(f"server-{place}" for place in range(max(request.servers, enough)))
     ranges = warm_map(counted, stand.limits, names, stand.options)
-    capacity = Capacity(stand.limits, stand.options, Enforcement.STRICT, request.seed)
+    capacity = Capacity(enforced or stand.limits, stand.options, Enforcement.STRICT, request.seed)
     if isinstance(load, EvenLoad) and load.per_s * load.duration_ns / SECOND <= FEW_REQUESTS:
         return run_loop(load, scripts, capacity, FixedMap(ranges), policy, seed=request.seed)
     return run_fluid(
         load, scripts, capacity, FixedMap(ranges), policy, seed=request.seed, accelerate=request.accelerate
+    )
+
+
+def _account_alone(limits: Limits) -> Limits:
+    """The limits without the targets that a part of the keys would meet too early."""
+    return replace(
+        limits,
+        partition_entities_per_s=LIFTED,
+        range_entities_per_s=LIFTED,
+        range_bytes_per_s=LIFTED,
+        server_entities_per_s=LIFTED,
     )
 
 
@@ -220,22 +259,42 @@ def _by_attempts(
     from pkadvisor.stress.retry import policy_of
 
     shares = []
+    enforced = _account_alone(stand.limits) if aim.rank < 0 and not stand.table.bench.population.complete else None
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
-        run = run_on_own_map(stand, request, policy_of("none"), load, aim.scripts, servers=request.servers)
+        run = run_on_own_map(stand, request, policy_of("none"), load, aim.scripts, enforced)
         attempts, throttled = run.hottest_attempts, run.hottest_throttled
         if aim.rank < 0:
             attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
         shares.append(throttled / attempts if attempts else 0.0)
     below, above = shares
-    holds = below <= QUIET < above
+    asked = _times_target(stand, aim, factor)
+    holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
     return {
         "by": "attempts",
+        "load": None if asked is None else number(asked),
         "below": number(below),
         "above": number(above),
         "holds": holds,
         "sentence": f"{told}: {percent(below)} throttled at 0.9 of that, {percent(above)} at 1.1: {_verb(holds)}",
     }
+
+
+def _times_target(stand: Stand, aim: _Aim, factor: float) -> float | None:
+    """What is asked for at the factor, over the target: 1 where model and scripts agree. A burst cannot hide it.
+
+    None for a limit that is neither of a PartitionKey nor of the account.
+    """
+    import numpy as np
+
+    steps = FlatSteps.of(aim.scripts.space, aim.scripts.epochs[0], stand.limits)
+    rates = steps.rates(aim.load.rates_per_s, aim.load.weights) * factor
+    if aim.rank >= 0:
+        return float(steps.partition_loads(rates)[aim.rank]) / stand.limits.partition_entities_per_s
+    if aim.account:
+        weights = steps.entities if stand.limits.account_counts_entities else np.ones(len(rates))
+        return float((rates * weights).sum()) / stand.limits.account_requests_per_s
+    return None
 
 
 def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim, told: str) -> dict[str, Any]:
@@ -248,7 +307,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
     served, capped = [], []
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
-        run = run_on_own_map(stand, request, patient, load, aim.scripts, servers=request.servers)
+        run = run_on_own_map(stand, request, patient, load, aim.scripts)
         whole = slice(0, load.duration_ns // SECOND)
         through = (run.hottest_milli - run.hottest_throttled_milli)[whole] / 1000
         steps = FlatSteps.of(aim.scripts.space, aim.scripts.epochs[0], stand.limits)
@@ -261,6 +320,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
     reads = aim.alone[name]
     return {
         "by": "entities",
+        "load": number(asked / ABOVE / target),
         "below": number(served[0]),
         "above": number(served[1]),
         "holds": holds,

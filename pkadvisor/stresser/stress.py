@@ -12,10 +12,11 @@ from pkadvisor.stresser.audit import audit_of
 from pkadvisor.stresser.designs import Design, Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
-from pkadvisor.stresser.predictions import class_predictions, load_measure
+from pkadvisor.stresser.load_measures import load_measures
+from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.runs import COLD, WARM, run_of
-from pkadvisor.stresser.stand import Stand, load_at, stand_of
+from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
 from pkadvisor.stresser.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -119,9 +120,10 @@ def _design(
 ) -> dict[str, Any]:
     shown = Shown(request.reading.redact)
     stand = stand_of(table, design, request, limits)
-    runs = []
+    runs, results = [], []
     for state in (WARM, COLD):
         found = run_of(stand, request, policy, state=state, faults=request.faults)
+        results.append(found)
         runs.append({"state": state, **run_json(found, stand.scripts.space, limits, shown)})
         if not found.complete:
             raise KeyboardInterrupt
@@ -131,7 +133,7 @@ def _design(
         "runs": runs,
         "prediction": {
             "classes": class_predictions(stand),
-            "load": _load_measures(stand, runs[0], policy),
+            "load": load_measures(stand, results[0], runs[0], policy, _times(stand)),
             "breaks": [proof for proof in [proof_of(stand, request, load_at)] if proof is not None],
             "audit": audit_of(stand, request),
         },
@@ -141,10 +143,7 @@ def _design(
     }
 
 
-def _load_measures(stand: Stand, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
-    """The hottest partition and what is turned away there, as predicted and as measured."""
-    hot = stand.design.estimate.hot
-    asked = max(stand.partition_loads, default=0.0)
-    return [
-        load_measure("hottest partition", "entities/s", hot.entities_per_s if hot is not None else None, asked),
-    ]
+def _times(stand: Stand) -> float:
+    """The load over the worst minute that the estimate is about."""
+    whole = mix_of(load_at(stand, 1.0, 60.0), stand.programs)[1]
+    return stand.offered_per_s / sum(whole)
