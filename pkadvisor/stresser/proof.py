@@ -23,6 +23,7 @@ from pkadvisor.report.page import amount, percent, ratio
 from pkadvisor.report.result import number
 from pkadvisor.stresser.even_load import EvenLoad
 from pkadvisor.stresser.flat_steps import FlatSteps
+from pkadvisor.stresser.runs import run_on_own_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,6 +51,14 @@ ALL, CAPPED = 0.97, 1.02
 REQUESTS_DEEP = 40
 """A proof by entities lasts for so many times the largest request."""
 TRIES = 100_000
+COARSE = 0.1
+"""Part of the burst from which on a request is large: some that come together use it up, below the target in the
+mean."""
+LIFTED = 1e9
+"""A target that nothing reaches, per second."""
+COARSE = 0.1
+"""Part of the burst from which on a request is large: some that come together use it up, below the target in the
+mean."""
 LIFTED = 1e9
 """A target that nothing reaches, per second."""
 FEW_REQUESTS = 30_000
@@ -95,9 +104,13 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
     seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * found.factor * aim.load.per_s))
     if seconds < SECONDS_LEAST:
         return out | {"sentence": f"{told}: not proved here, it would take too many requests"}
-    if aim.alone and not whole:
+    if aim.alone:
         return out | _by_entities(stand, request, found.factor, aim, told)
-    return out | _by_attempts(stand, request, found.factor, aim, told, seconds)
+    tried = _by_attempts(stand, request, found.factor, aim, told, seconds)
+    burst = stand.limits.partition_entities_per_s * stand.limits.burst_s
+    if tried["below"] > QUIET and aim.largest >= COARSE * burst:
+        return out | _by_entities(stand, request, found.factor, aim, told)
+    return out | tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,32 +227,18 @@ def on_idle_store(script: Script, rank: int, stand: Stand) -> tuple[float, bool]
     return asked / MILLI, turned
 
 
-def run_on_own_map(
-    stand: Stand,
-    request: StressRequest,
-    policy: RetryPolicy,
-    load: Load,
-    scripts: Scripts,
-    enforced: Limits | None = None,
+def _run(
+    stand: Stand, request: StressRequest, policy: RetryPolicy, aim: _Aim, load: Load, enforced: Limits | None = None
 ) -> RunResult:
-    """A run under strict targets on the map that this load converges to, on as many servers as it needs."""
-    from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
-    from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.loop import run_loop
-    from pkadvisor.stress.stamp_map import FixedMap
-    from pkadvisor.stress.warm import counted_load, warm_map
+    """A run under strict targets on as many servers as the load needs."""
+    from pkadvisor.engine.capacity.capacity import Enforcement
+    from pkadvisor.stress.warm import counted_load
 
-    counted = counted_load(load, scripts, stand.limits)
+    counted = counted_load(load, aim.scripts, stand.limits)
     total = float(counted.sum(axis=1).max()) / 1000
     enough = math.ceil(total / (SERVER_SHARE * stand.limits.server_entities_per_s))
-    names = tuple(f"server-{place}" for place in range(max(request.servers, enough)))
-    ranges = warm_map(counted, stand.limits, names, stand.options)
-    capacity = Capacity(enforced or stand.limits, stand.options, Enforcement.STRICT, request.seed)
-    if isinstance(load, EvenLoad) and load.per_s * load.duration_ns / SECOND <= FEW_REQUESTS:
-        return run_loop(load, scripts, capacity, FixedMap(ranges), policy, seed=request.seed)
-    return run_fluid(
-        load, scripts, capacity, FixedMap(ranges), policy, seed=request.seed, accelerate=request.accelerate
-    )
+    strict = replace(request, enforcement=Enforcement.STRICT, servers=max(request.servers, enough))
+    return run_on_own_map(stand, strict, policy, load, aim.scripts, enforced, counted)
 
 
 def _account_alone(limits: Limits) -> Limits:
@@ -262,7 +261,7 @@ def _by_attempts(
     enforced = _account_alone(stand.limits) if aim.rank < 0 and not stand.table.bench.population.complete else None
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
-        run = run_on_own_map(stand, request, policy_of("none"), load, aim.scripts, enforced)
+        run = _run(stand, request, policy_of("none"), aim, load, enforced)
         attempts, throttled = run.hottest_attempts, run.hottest_throttled
         if aim.rank < 0:
             attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
@@ -307,7 +306,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
     served, capped = [], []
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
-        run = run_on_own_map(stand, request, patient, load, aim.scripts)
+        run = _run(stand, request, patient, aim, load)
         whole = slice(0, load.duration_ns // SECOND)
         through = (run.hottest_milli - run.hottest_throttled_milli)[whole] / 1000
         steps = FlatSteps.of(aim.scripts.space, aim.scripts.epochs[0], stand.limits)
@@ -315,9 +314,14 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
         served.append(float(through.mean()) / asked if asked else 1.0)
         late = through[len(through) // 4 :]
         capped.append(float(late.mean()) / target)
-    holds = served[0] >= ALL and capped[1] <= CAPPED and served[1] < ALL
-    name = max(aim.alone, key=lambda each: (aim.alone[each], each))
-    reads = aim.alone[name]
+    holds = served[0] >= ALL and capped[1] <= CAPPED and served[1] < ALL and BELOW < asked / ABOVE / target < ABOVE
+    burst = amount(target * stand.limits.burst_s)
+    name = max(aim.alone, key=lambda each: (aim.alone[each], each), default="")
+    if name:
+        why = f"one {name} request reads {amount(aim.alone[name])} entities of one partition, more than its burst of "
+        why += f"{burst}: it is throttled at any rate"
+    else:
+        why = f"a request reads up to {amount(aim.largest)} entities, and some at once use up the burst of {burst}"
     return {
         "by": "entities",
         "load": number(asked / ABOVE / target),
@@ -325,8 +329,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
         "above": number(served[1]),
         "holds": holds,
         "sentence": (
-            f"{told}: one {name} request reads {amount(reads)} entities of one partition, more than its burst of "
-            f"{amount(target * stand.limits.burst_s)}: it is throttled at any rate; clients that try until they get "
+            f"{told}: {why}; clients that try until they get "
             f"through read {percent(served[0])} of what they ask for at 0.9 of that, {percent(served[1])} at 1.1, "
             f"{ratio(capped[1])} of the target: {_verb(holds)}"
         ),
