@@ -28,7 +28,9 @@ def limit_of(
 ) -> dict[str, Any]:
     """Bisection on the factor of the load, each on the map that it warms up to, to one percent.
 
-    ``binds``: the target that turned most away at the lowest load that missed a goal, or the goal itself where nothing was turned away."""
+    ``binds``: the target that turned most away at the lowest load that missed a goal, or the goal itself where nothing
+    was turned away.
+    """
     goals = request.goals or USUAL
 
     def run_at(factor: float) -> dict[str, Any]:
