@@ -1,9 +1,9 @@
 """The break factor that the model printed, proved: quiet a little below it, throttled a little above.
 
-The load of the proof is even, without chance, on the map that this very load converges to, and on enough servers that
-only the predicted limit can bind. One PartitionKey is proved by the requests that touch it: the rest of the load cannot
-matter to it. Of a table of which some keys are at hand, each of them gets its part of the load; for a limit of the
-whole account, which has to get all of it, the other targets are lifted. There are two ways to prove it:
+The load of the proof is even, without chance, on the map that this very load converges to, and on enough servers. One
+PartitionKey is proved by the requests that touch it, with no other target in force: the rest of the load cannot matter
+to it. Of a table of which some keys are at hand, each of them gets its part of the load; a limit of the whole account,
+which has to get all of it, is then proved with no other target in force. There are two ways to prove it:
 
 - *attempts*: clients that never try again. Nothing is turned away at 0.9 of the factor, some at 1.1.
 - *entities*: where one request alone reads more than the burst of its partition, some of it is turned away at any rate.
@@ -241,6 +241,13 @@ def _run(
     return run_on_own_map(stand, strict, policy, load, aim.scripts, enforced, counted)
 
 
+def _enforced(stand: Stand, aim: _Aim) -> Limits | None:
+    """The targets of a proof; None for all of them."""
+    if aim.rank >= 0:
+        return _partition_alone(stand.limits)
+    return _account_alone(stand.limits) if aim.account and not stand.table.bench.population.complete else None
+
+
 def _account_alone(limits: Limits) -> Limits:
     """The limits without the targets that a part of the keys would meet too early."""
     return replace(
@@ -252,13 +259,25 @@ def _account_alone(limits: Limits) -> Limits:
     )
 
 
+def _partition_alone(limits: Limits) -> Limits:
+    """The limits without the targets of what a PartitionKey shares with others: pages over several of them count toward
+    its range alone."""
+    return replace(
+        limits,
+        range_entities_per_s=LIFTED,
+        range_bytes_per_s=LIFTED,
+        server_entities_per_s=LIFTED,
+        account_requests_per_s=LIFTED,
+    )
+
+
 def _by_attempts(
     stand: Stand, request: StressRequest, factor: float, aim: _Aim, told: str, seconds: float
 ) -> dict[str, Any]:
     from pkadvisor.stress.retry import policy_of
 
     shares = []
-    enforced = _account_alone(stand.limits) if aim.rank < 0 and not stand.table.bench.population.complete else None
+    enforced = _enforced(stand, aim)
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
         run = _run(stand, request, policy_of("none"), aim, load, enforced)
@@ -306,7 +325,7 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: _Aim,
     served, capped = [], []
     for times in (BELOW, ABOVE):
         load = aim.load.times(times * factor, seconds)
-        run = _run(stand, request, patient, aim, load)
+        run = _run(stand, request, patient, aim, load, _enforced(stand, aim))
         whole = slice(0, load.duration_ns // SECOND)
         through = (run.hottest_milli - run.hottest_throttled_milli)[whole] / 1000
         steps = FlatSteps.of(aim.scripts.space, aim.scripts.epochs[0], stand.limits)
