@@ -74,6 +74,15 @@ class FlatSteps:
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
         ).astype(np.float64)
 
+    def spread_at(self, rates: Floats, rank: int) -> float:
+        """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
+        import numpy as np
+
+        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        sums = np.concatenate([[0], np.cumsum(self.space.rows)])
+        rows = np.maximum(1, sums[self.high[wide]] - sums[self.low[wide]])
+        return float((rates * self.entities)[wide] @ (self.space.rows[rank] / rows))
+
     def touching(self, rank: int, classes: int) -> list[Ints]:
         """By class the parameters whose requests load a PartitionKey."""
         import numpy as np

@@ -118,6 +118,8 @@ class _Aim:
     """What a proof sends: the load at 1x, its scripts, the PartitionKey that is looked at (−1: everything).
 
     ``alone``: by class that is throttled on an idle store, the entities of its largest request; ``largest`` of all.
+    ``spread``: pages over several PartitionKeys are part of the predicted load of the key. The service counts them
+    toward the range that it is alone in, so that target is in force too.
     """
 
     load: EvenLoad
@@ -126,6 +128,7 @@ class _Aim:
     alone: Mapping[str, float]
     largest: float
     account: bool = False
+    spread: bool = False
 
 
 def _whole(stand: Stand, load_at: Callable[..., Load], cause: str) -> _Aim:
@@ -146,10 +149,13 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
     there_are = at_hand_by_class(stand)
     steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
     weigh: dict[str, float] | None = None
+    hot = stand.design.estimate.hot
+    known = -1 if hot is None or hot.partition_key not in scripts.space.keys else scripts.space.rank(hot.partition_key)
     rank = -1
     for _ in range(3):
         load = _even(stand, load_at, weigh).diluted(there_are)
-        again = int(np.argmax(steps.partition_loads(steps.rates(load.rates_per_s, load.weights))))
+        rates = steps.rates(load.rates_per_s, load.weights)
+        again = known if known >= 0 else int(np.argmax(steps.partition_loads(rates)))
         if again == rank:
             break
         rank = again
@@ -166,7 +172,10 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> _Aim:
             largest = max(largest, asked)
             if turned:
                 alone[name] = max(alone.get(name, 0.0), asked)
-    return _Aim(load.only(kept), scripts, rank, alone, largest)
+    single, wide = float(steps.partition_loads(rates)[rank]), steps.spread_at(rates, rank)
+    predicted = hot.entities_per_s if hot is not None else single
+    spread = abs(single + wide - predicted) < abs(single - predicted)
+    return _Aim(load.only(kept), scripts, rank, alone, largest, spread=spread)
 
 
 def at_hand_by_class(stand: Stand) -> list[float]:
@@ -244,7 +253,8 @@ def _run(
 def _enforced(stand: Stand, aim: _Aim) -> Limits | None:
     """The targets of a proof; None for all of them."""
     if aim.rank >= 0:
-        return _partition_alone(stand.limits)
+        alone = _partition_alone(stand.limits)
+        return replace(alone, range_entities_per_s=stand.limits.range_entities_per_s) if aim.spread else alone
     return _account_alone(stand.limits) if aim.account and not stand.table.bench.population.complete else None
 
 
@@ -282,7 +292,7 @@ def _by_attempts(
         load = aim.load.times(times * factor, seconds)
         run = _run(stand, request, policy_of("none"), aim, load, enforced)
         attempts, throttled = run.hottest_attempts, run.hottest_throttled
-        if aim.rank < 0:
+        if aim.rank < 0 or aim.spread:
             attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
         shares.append(throttled / attempts if attempts else 0.0)
     below, above = shares
@@ -308,7 +318,9 @@ def _times_target(stand: Stand, aim: _Aim, factor: float) -> float | None:
     steps = FlatSteps.of(aim.scripts.space, aim.scripts.epochs[0], stand.limits)
     rates = steps.rates(aim.load.rates_per_s, aim.load.weights) * factor
     if aim.rank >= 0:
-        return float(steps.partition_loads(rates)[aim.rank]) / stand.limits.partition_entities_per_s
+        there = float(steps.partition_loads(rates)[aim.rank])
+        there += steps.spread_at(rates, aim.rank) if aim.spread else 0.0
+        return there / stand.limits.partition_entities_per_s
     if aim.account:
         weights = steps.entities if stand.limits.account_counts_entities else np.ones(len(rates))
         return float((rates * weights).sum()) / stand.limits.account_requests_per_s
