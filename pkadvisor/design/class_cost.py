@@ -261,7 +261,7 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     stops = demand.query.top is not None and plan_.order_served and not plan_.unserved
     grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
-        kept = _kept(demand, population)
+        kept = kept_share(demand, population)
         load = weights * best.counted
         loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=grows)
         if plan_.access is Access.POINT:
@@ -280,7 +280,7 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
 
-def _kept(demand: Demand, population: Population) -> float | None:
+def kept_share(demand: Demand, population: Population) -> float | None:
     """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
 
     None where the class says nothing of it: then the keys that are not at hand take their part.
@@ -335,7 +335,7 @@ def _insert_cost(
     each = group = query.entities_per_request
     weights = demand.weights * query.rate.sustained_per_s * each
     written, after, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
-    kept = _kept(demand, bench.population)
+    kept = kept_share(demand, bench.population)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
@@ -460,7 +460,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
     alone = float(changed.max(initial=1.0)) <= 1.0
-    kept = _kept(demand, bench.population)
+    kept = kept_share(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
             load = weights * tried[via] * (counts[via] if bench.count_bytes else 1.0)

@@ -166,7 +166,8 @@ class HotPartition:
 
     ``verdict``: ``hot-entity`` (one entity alone: no key helps), ``hot-partition`` (one PartitionKey: no split helps),
     or empty below the head-room line; ``helps`` says what does. ``basis`` is counted where a log says which classes
-    peak together, declared where a design file does, else assumed: all at once.
+    peak together, declared where a design file does, else assumed: all at once. ``at_hand`` is the part of what it
+    would take if the keys at hand were all of the table.
     """
 
     partition_key: str
@@ -178,6 +179,7 @@ class HotPartition:
     mean_per_s: float = 0.0
     second_per_s: float = 0.0
     basis: Basis = Basis.ASSUMED
+    at_hand: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,10 @@ class EvenLoad:
         rates = tuple(rate * factor for rate in self.rates_per_s)
         return replace(self, rates_per_s=rates, duration_ns=round(seconds * SECOND_NS))
 
+    def diluted(self, parts: Sequence[float]) -> EvenLoad:
+        """Of each class a part of its requests."""
+        return replace(self, rates_per_s=tuple(r * part for r, part in zip(self.rates_per_s, parts, strict=True)))
+
     def only(self, kept: Sequence[Ints]) -> EvenLoad:
         """The part of the load whose parameters (by class) are among those kept."""
         import numpy as np

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class FlatSteps:
     """One entry for each step of each script of one epoch. ``entities`` are those that count toward targets.
 
-    ``class_`` and ``instance`` say whose it is, ``partition`` is a rank or ``SEVERAL``, ``low`` and ``high`` are ranks,
-    the second one exclusive.
+    ``class_`` and ``instance`` say whose it is, ``partition`` is a rank or ``SEVERAL``; ``low`` and ``high``
+    (exclusive) are ranks.
     """
 
     space: KeySpace
@@ -73,6 +73,15 @@ class FlatSteps:
         return np.bincount(
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
         ).astype(np.float64)
+
+    def spread_at(self, rates: Floats, rank: int) -> float:
+        """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
+        import numpy as np
+
+        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        sums = np.concatenate([[0], np.cumsum(self.space.rows)])
+        rows = np.maximum(1, sums[self.high[wide]] - sums[self.low[wide]])
+        return float((rates * self.entities)[wide] @ (self.space.rows[rank] / rows))
 
     def touching(self, rank: int, classes: int) -> list[Ints]:
         """By class the parameters whose requests load a PartitionKey."""

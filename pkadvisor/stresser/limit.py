@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.report.result import Shown, number
 from pkadvisor.report.stress_result import run_json
 from pkadvisor.stresser.goals import USUAL, all_met, met
-from pkadvisor.stresser.runs import WARM, run_of
+from pkadvisor.stresser.runs import run_on_own_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,13 +26,16 @@ FACTOR_MAX = 1e6
 def limit_of(
     stand: Stand, request: StressRequest, policy: RetryPolicy, load_at: Callable[[Stand, float, float], Load]
 ) -> dict[str, Any]:
-    """Bisection on the factor of the load, warmed up, to one percent. ``binds``: the target that turned most away at
-    the lowest load that missed a goal, or the goal itself where nothing was turned away."""
+    """Bisection on the factor of the load, each on the map that it warms up to, to one percent.
+
+    ``binds``: the target that turned most away at the lowest load that missed a goal, or the goal itself where nothing
+    was turned away.
+    """
     goals = request.goals or USUAL
 
     def run_at(factor: float) -> dict[str, Any]:
         seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
-        found = run_of(stand, request, policy, state=WARM, load=load_at(stand, factor, seconds), living=False)
+        found = run_on_own_map(stand, request, policy, load_at(stand, factor, seconds), stand.scripts)
         return run_json(found, stand.scripts.space, stand.limits, Shown(False))
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)

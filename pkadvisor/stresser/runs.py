@@ -8,13 +8,23 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.run_result import RunResult
+    from pkadvisor.stress.scripts import Scripts
     from pkadvisor.stresser.request import StressRequest
     from pkadvisor.stresser.stand import Stand
 
+    Ints = NDArray[np.int64]
+
 WARM, COLD = "warmed up", "cold start"
+FEW_REQUESTS = 30_000
+"""Up to so many, one attempt after the other is sooner done than arrays: the integers are the same."""
+
 CLIENT_REQUESTS = 100_000
 """Requests of clients in a closed loop, at most: they are run one by one, so above it the run is shorter."""
 ANSWER_S = 0.003
@@ -27,26 +37,19 @@ def run_of(
     policy: RetryPolicy,
     *,
     state: str,
-    load: Load | None = None,
     faults: tuple[str, ...] = (),
-    living: bool = True,
 ) -> RunResult:
-    """The run; ``load`` in place of the stand's own. Not ``living``: nobody splits or moves anything."""
+    """The run of the stand's own load, while the manager splits and moves."""
     from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.fluid import run_fluid
     from pkadvisor.stress.living_map import LivingMap
-    from pkadvisor.stress.stamp_map import FixedMap, StampMap
 
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     ranges = stand.warm if state == WARM else ()
-    stamp_map: StampMap
-    if living:
-        failing = [parse_fault(text) for text in faults]
-        stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
-    else:
-        stamp_map = FixedMap(ranges)
+    failing = [parse_fault(text) for text in faults]
+    stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
     return run_fluid(
-        load or stand.load,
+        stand.load,
         stand.scripts,
         capacity,
         stamp_map,
@@ -54,6 +57,35 @@ def run_of(
         seed=request.seed,
         accelerate=request.accelerate,
     )
+
+
+def run_on_own_map(
+    stand: Stand,
+    request: StressRequest,
+    policy: RetryPolicy,
+    load: Load,
+    scripts: Scripts,
+    limits: Limits | None = None,
+    counted: Ints | None = None,
+) -> RunResult:
+    """The run of another load on the map that this load converges to; nobody splits or moves anything.
+
+    ``limits`` in place of the stand's are those that are enforced; ``counted`` is what ``counted_load`` says.
+    """
+    from pkadvisor.stress.fluid import run_fluid
+    from pkadvisor.stress.loop import run_loop
+    from pkadvisor.stress.stamp_map import FixedMap
+    from pkadvisor.stress.warm import counted_load, warm_map
+    from pkadvisor.stresser.even_load import EvenLoad
+
+    if counted is None:
+        counted = counted_load(load, scripts, stand.limits)
+    servers = tuple(f"server-{place}" for place in range(request.servers))
+    stamp_map = FixedMap(warm_map(counted, stand.limits, servers, stand.options))
+    capacity = Capacity(limits or stand.limits, stand.options, request.enforcement, request.seed)
+    if isinstance(load, EvenLoad) and load.per_s * load.duration_ns / SECOND <= FEW_REQUESTS:
+        return run_loop(load, scripts, capacity, stamp_map, policy, seed=request.seed)
+    return run_fluid(load, scripts, capacity, stamp_map, policy, seed=request.seed, accelerate=request.accelerate)
 
 
 def clients_state(clients: int) -> str:

@@ -34,8 +34,9 @@ class Stand:
     """One design on its stand. ``load`` is the same for every design of the table.
 
     ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
-    by class (all of them where ``compared_all``). ``rates_per_s`` are the mean rates of the load, ``partition_loads``
-    its entities per second by rank of the PartitionKey. ``warm`` is the map that the load converges to.
+    by class (all of them where ``compared_all``). ``mix`` are the weights of the parameters of the load,
+    ``rates_per_s`` its mean rates, ``partition_loads`` its entities per second by rank of the PartitionKey. ``warm`` is
+    the map that the load converges to.
     """
 
     table: Table
@@ -48,6 +49,7 @@ class Stand:
     unscaled: Scripts
     weights: tuple[Mapping[int, float], ...]
     compared_all: bool
+    mix: tuple[Mapping[int, float], ...]
     rates_per_s: tuple[float, ...]
     partition_loads: tuple[float, ...]
     warm: tuple[MapRange, ...]
@@ -108,6 +110,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         unscaled=unscaled,
         weights=weights,
         compared_all=not spread,
+        mix=mix,
         rates_per_s=rates,
         partition_loads=tuple(partition_loads(scripts, rates, mix, limits).tolist()),
         warm=warm,

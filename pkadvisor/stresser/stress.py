@@ -13,13 +13,14 @@ from pkadvisor.stresser.audit import audit_of
 from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
+from pkadvisor.stresser.load_measures import load_measures
 from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
-from pkadvisor.stresser.predictions import class_predictions, load_measure
+from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
-from pkadvisor.stresser.stand import Stand, load_at, stand_of
+from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
 from pkadvisor.stresser.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -178,14 +179,16 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         if not run.complete:
             raise KeyboardInterrupt
 
+    results = []
     for state in (WARM, COLD):
-        keep(state, run_of(stand, request, policy, state=state, faults=request.faults))
+        results.append(run_of(stand, request, policy, state=state, faults=request.faults))
+        keep(state, results[-1])
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
         if run.duration_ns < round(request.duration_s * SECOND):
             found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
     found.classes = class_predictions(stand)
-    found.load = _load_measures(stand, found.runs[0], policy)
+    found.load = load_measures(stand, results[0], found.runs[0], policy, _times(stand))
     found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
     if request.partition is not None:
         found.partition_test = partition_test(stand, request, limits)
@@ -218,10 +221,6 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
     }
 
 
-def _load_measures(stand: Stand, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
-    """The hottest partition and what is turned away there, as predicted and as measured."""
-    hot = stand.design.estimate.hot
-    asked = max(stand.partition_loads, default=0.0)
-    return [
-        load_measure("hottest partition", "entities/s", hot.entities_per_s if hot is not None else None, asked),
-    ]
+def _times(stand: Stand) -> float:
+    """The load over the worst minute that the estimate is about."""
+    return stand.offered_per_s / sum(mix_of(load_at(stand, 1.0, 60.0), stand.programs)[1])
