@@ -81,11 +81,11 @@ class EvenLoad:
         # Classes begin at different parts of their first interval, so that they do not come all at once.
         offset = (number * GOLDEN) % 1.0
         last = int(np.flatnonzero(self.weights[number])[-1])
-        first = 0
-        while True:
-            k = np.arange(first, first + CHUNK)
-            at = np.floor((k + offset) * (SECOND_NS / rate)).astype(np.int64)
-            at = at[at < self.duration_ns]
+        first, most = 0, int(self.duration_ns * rate / SECOND_NS) + 2
+        while first < most:
+            k = np.arange(first, min(first + CHUNK, most))
+            moments = np.floor((k + offset) * (SECOND_NS / rate))
+            at = moments[moments < self.duration_ns].astype(np.int64)  # those of a rare class may pass 64 bits
             if not len(at):
                 return
             marks = np.modf((k[: len(at)] + 1) * GOLDEN + offset)[0] * heap[-1]

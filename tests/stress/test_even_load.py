@@ -111,3 +111,10 @@ def test_both_ways_to_run_tell_the_same_of_the_hottest_key() -> None:
     assert np.array_equal(first.hottest_throttled_milli, second.hottest_throttled_milli)
     assert int(first.throttled.sum()) == first.hottest_throttled, "nobody else is above the target"
     assert all(a is not b for a, b in pairwise(runs))
+
+
+def test_a_class_that_comes_once_in_an_age_does_not_come_in_a_minute() -> None:
+    load = EvenLoad(("often", "hardly"), (2.0, 1e-13), (np.ones(3), np.ones(3)), 60 * SECOND)
+    counts = np.sum([np.bincount(batch.classes, minlength=2) for batch in load.batches()], axis=0)
+    assert counts.tolist() == [120, 0]
+    assert min(int(batch.at_ns.min()) for batch in load.batches()) >= 0
