@@ -7,6 +7,7 @@ from typing import Any
 
 from pkadvisor.report.page import Page, amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.scheme_page import write_keys
+from pkadvisor.report.stress_measured import write_measured
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 TIMELINE = 60
@@ -54,6 +55,8 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     _side_by_side(page, table)
     for design in table["designs"]:
         _design(page, table, design)
+        if design.get("measured"):
+            write_measured(page, design["label"], design["measured"])
     _goals(page, table)
     for sentence in table["verdict"]["sentences"]:
         page.wrapped(sentence, "", "  ", table["verdict"]["style"])

@@ -54,19 +54,47 @@ def script_table(
     and the pointers that it follows.
     """
     clock = clock_of(programs, duration_ns)
-    unscaled = (None,) * len(programs.classes)
-    recorder = Recorder(programs, limits, scales(programs) if examined_scale else unscaled, clock.short)
+    scale = scales(programs) if examined_scale else (None,) * len(programs.classes)
+    recorder = Recorder(programs, limits, scale, clock.short)
     with _keeping():
-        recorded: list[list[list[Notes]]] = []
-        for at_ns in (0, *clock.ends_ns):
-            of_classes = []
-            for number in range(len(programs.classes)):
-                if recorded and not set(programs.periods(number)) - set(clock.short):
-                    of_classes.append(recorded[0][number])
-                else:
-                    of_classes.append(recorder.recorded(number, used[number], at_ns))
-            recorded.append(of_classes)
-        return _ranked(recorder, recorded, clock)
+        return _ranked(recorder, _recorded(recorder, used, clock), clock)
+
+
+def script_tables(
+    programs: Programs, limits: Limits, used: Sequence[Ints], duration_ns: int, compared: Sequence[Ints]
+) -> tuple[Scripts, Scripts]:
+    """(:func:`script_table` of ``used`` for the whole table, that of ``compared`` for the rows at hand as it begins).
+
+    What both need is recorded once; where all rows are at hand and nothing else is compared, both are the same.
+    """
+    clock = clock_of(programs, duration_ns)
+    scale = scales(programs)
+    recorder = Recorder(programs, limits, scale, clock.short)
+    with _keeping():
+        recorded = _recorded(recorder, used, clock)
+        whole = _ranked(recorder, recorded, clock)
+        within = all(
+            set(some.tolist()) <= set(of_class.tolist()) for some, of_class in zip(compared, used, strict=True)
+        )
+        if within and all(of_class is None for of_class in scale):
+            return whole, whole
+        at_hand = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
+        return whole, _ranked(recorder, at_hand, Clock((), clock.short))
+
+
+def _recorded(recorder: Recorder, used: Sequence[Ints], clock: Clock) -> list[list[list[Notes]]]:
+    """What is sent in each epoch; that of the first one where a class sends the same in all of them."""
+    programs = recorder.programs
+    recorded: list[list[list[Notes]]] = []
+    for at_ns in (0, *clock.ends_ns):
+        of_classes = []
+        for number in range(len(programs.classes)):
+            if recorded and not set(programs.periods(number)) - set(clock.short):
+                of_classes.append(recorded[0][number])
+            else:
+                of_classes.append(recorder.recorded(number, used[number], at_ns))
+        recorded.append(of_classes)
+    return recorded
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.units import UnitError, parse_duration, parse_latency_ms, parse_share
 
 if TYPE_CHECKING:
+    from pkadvisor.rest.target import Target
     from pkadvisor.stress.faults import ServerDown
 
 DURATION_S = 600.0
@@ -118,6 +119,19 @@ def parse_months(text: str | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class RealTarget:
+    """A real endpoint to run the load on. ``start`` (ISO) is when the run starts: tables are named by it.
+
+    ``concurrency``: operations under way at once, at most; ``transactions_max``: sent in all, at most.
+    """
+
+    target: Target
+    start: str
+    concurrency: int = 64
+    transactions_max: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
 class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
@@ -146,3 +160,4 @@ class StressRequest:
     audited_requests: int = 1000
     accelerate: bool | None = None
     seed: int = 0
+    real: RealTarget | None = None

@@ -16,6 +16,7 @@ from pkadvisor.stresser.limit import limit_of
 from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
 from pkadvisor.stresser.predictions import class_predictions, load_measure
 from pkadvisor.stresser.proof import proof_of
+from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
@@ -52,8 +53,10 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     tables, complete = [], True
     try:
         stands = _stands(judged, request, limits)
-        for number_, table in enumerate(judged):
-            tables.append(_table(table, stands[number_] if stands else (), request, limits, policy, progress))
+        with session_of(request) as session:
+            for number_, table in enumerate(judged):
+                stand = stands[number_] if stands else ()
+                tables.append(_table(table, stand, request, limits, policy, session, progress))
     except _Interrupted as stopped:
         complete = False
         if stopped.designs:
@@ -106,6 +109,7 @@ def _table(
     request: StressRequest,
     limits: Limits,
     policy: RetryPolicy,
+    session: Session | None,
     progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
@@ -116,6 +120,10 @@ def _table(
             found = _Found()
             try:
                 _run(found, stand, request, policy, limits)
+                if session is not None:
+                    found.measured = measured_of(stand, request, policy, session, progress)
+                    if not found.measured["complete"]:
+                        raise KeyboardInterrupt
             finally:
                 if found.runs:
                     done.append(_design(table, stand, request, found))
@@ -156,6 +164,7 @@ class _Found:
     audit: dict[str, Any] | None = None
     limit: dict[str, Any] | None = None
     partition_test: dict[str, Any] | None = None
+    measured: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -204,6 +213,7 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
         },
         "limit": found.limit,
         "partition_test": found.partition_test,
+        "measured": found.measured,
         "notes": found.notes,
     }
 
