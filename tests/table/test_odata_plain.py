@@ -61,9 +61,7 @@ def test_a_damaged_conjunction_is_the_grammars_or_left_to_it(parts: list[Compari
     same(text[:at] + data.draw(st.sampled_from(["", "'", " ", "1", "and", "x", ".", "é"])) + text[until:])
 
 
-@pytest.mark.parametrize(
-    "text", ["a eq 1 and ", "eq eq 1", "a eq 1 or b eq 2", "a eq 'x", "a eq 1x", "a  eq 1", ""]
-)
+@pytest.mark.parametrize("text", ["a eq 1 and ", "eq eq 1", "a eq 1 or b eq 2", "a eq 'x", "a eq 1x", "a  eq 1", ""])
 def test_what_is_not_of_this_form_is_left_to_the_grammar(text: str) -> None:
     assert plain_filter(text, MAX_COMPARISONS) is None
 
