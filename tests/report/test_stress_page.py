@@ -16,6 +16,7 @@ from pkadvisor.report.page import lasting
 from pkadvisor.report.stress_page import render_stress
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.stress import stress
+from tests.cli.support import checked
 from tests.report.support import request
 from tests.stress.stressed import document
 
@@ -154,3 +155,9 @@ def test_pages_are_as_kept(name: str, width: int) -> None:
         kept.write_text(_stressed(name) + "\n", encoding="utf-8")
         shown.write_text(page(json.loads(_stressed(name)), width), encoding="utf-8")
     assert page(json.loads(kept.read_text(encoding="utf-8")), width) == shown.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_results_that_are_kept_keep_to_the_schema(name: str) -> None:
+    found = checked((GOLDEN / f"stress-{name}.json").read_text(encoding="utf-8"), "stress")
+    assert found["complete"]
