@@ -26,6 +26,7 @@ DISTRIBUTIONS = {
     "cel_expr_python": "cel-expr-python",
     "google_crc32c": "google-crc32c",
     "azure": "azure-data-tables",
+    "requests": "azure-data-tables",
 }
 EXTRAS = ("erasure", "fast", "real")
 """Extras that bring what the package itself imports, inside of functions."""

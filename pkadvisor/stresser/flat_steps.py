@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class FlatSteps:
     """One entry for each step of each script of one epoch. ``entities`` are those that count toward targets.
 
-    ``class_`` and ``instance`` say whose it is, ``partition`` is a rank or ``SEVERAL``, ``low`` and ``high`` (exclusive)
-    are ranks.
+    ``class_`` and ``instance`` say whose it is, ``partition`` is a rank or ``SEVERAL``, ``low`` and ``high``
+    (exclusive) are ranks.
     """
 
     space: KeySpace

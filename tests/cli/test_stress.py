@@ -248,7 +248,7 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
 def test_a_pipe_gets_no_colour_and_a_terminal_its_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = document()
+    found = document() | {"outcome": "done"}
     monkeypatch.setattr("pkadvisor.stresser.stress.stress", lambda request, progress: found)
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["stress", "--sample", "footrace", "-q"]) == 0
