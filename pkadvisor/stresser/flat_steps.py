@@ -51,7 +51,8 @@ class FlatSteps:
             for step in stage
         ]
         table = np.array(rows, dtype=np.int64).reshape(-1, 6)
-        return FlatSteps(space, *(table[:, i] for i in range(5)), table[:, 5] / MILLI)
+        class_, instance, partition, low, high = (table[:, i] for i in range(5))
+        return FlatSteps(space, class_, instance, partition, low, high, table[:, 5] / MILLI)
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
