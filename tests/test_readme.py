@@ -28,6 +28,17 @@ def test_the_shown_page_is_the_printed_page(
         assert any(line == other for other in printed), f"not printed, or not here: {line!r}"
 
 
+def test_the_stress_page_shown_is_the_one_that_is_kept() -> None:
+    """Its pages are made and compared in tests/report/test_stress_page.py."""
+    kept = iter((ROOT / "tests" / "report" / "golden" / "stress-footrace-100.txt").read_text("utf-8").splitlines())
+    block = re.search(r"```text\n( +current .*?)```", README, re.DOTALL)
+    assert block is not None
+    shown = [line for line in block.group(1).splitlines() if line and "[cut]" not in line]
+    assert len(shown) > 10
+    for line in shown:
+        assert any(line == other for other in kept), f"not printed, or not here: {line!r}"
+
+
 def test_every_dependency_has_its_reason() -> None:
     import tomllib
 

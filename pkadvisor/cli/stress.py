@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 EPILOG = examples(
     "advisor stress --sample footrace",
-    "advisor stress --sample footrace --load x2 --slo p99=50ms,throttled=0.1% --exit-zero",
     "advisor samples write footrace race",
     "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q",
     "advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m",

@@ -52,7 +52,7 @@ def load_measure(name: str, unit: str, predicted: float | None, measured: float 
     """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing."""
     error = None
     if predicted and measured is not None:
-        error = number((measured - predicted) / predicted)
+        error = number(round((measured - predicted) / predicted, 9))
     return {
         "name": name,
         "unit": unit,

@@ -16,11 +16,13 @@ from pkadvisor.report.page import lasting
 from pkadvisor.report.stress_page import render_stress
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.stress import stress
+from tests.cli.support import checked
 from tests.report.support import request
 from tests.stress.stressed import document
 
 GOLDEN = Path(__file__).parent / "golden"
-SAMPLES = ("footrace", "documents")
+SAMPLES = {"footrace": 360.0, "microblog": 5.0}
+"""Seconds that each is run for."""
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
 
@@ -139,7 +141,9 @@ def test_times_are_told_in_units_that_people_use(seconds: float, text: str) -> N
 
 @cache
 def _stressed(name: str) -> str:
-    return json.dumps(stress(StressRequest(request(name), duration_s=5.0, audited_requests=100), SilentProgress()))
+    return json.dumps(
+        stress(StressRequest(request(name), duration_s=SAMPLES[name], audited_requests=100), SilentProgress())
+    )
 
 
 @pytest.mark.parametrize("name", SAMPLES)
@@ -151,3 +155,9 @@ def test_pages_are_as_kept(name: str, width: int) -> None:
         kept.write_text(_stressed(name) + "\n", encoding="utf-8")
         shown.write_text(page(json.loads(_stressed(name)), width), encoding="utf-8")
     assert page(json.loads(kept.read_text(encoding="utf-8")), width) == shown.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_results_that_are_kept_keep_to_the_schema(name: str) -> None:
+    found = checked((GOLDEN / f"stress-{name}.json").read_text(encoding="utf-8"), "stress")
+    assert found["complete"]

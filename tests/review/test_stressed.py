@@ -77,16 +77,20 @@ def test_of_other_keys_nothing_is_known(files: tuple[str, str]) -> None:
     assert set(facts(design, stress).values()) == {None}
 
 
+def findings(request: ReviewRequest) -> list[dict[str, Any]]:
+    """What a review finds."""
+    return [f for d in conduct(request, SilentProgress()).document["designs"] for f in d["findings"]]
+
+
 def test_a_review_with_a_stress_result_finds_what_a_rule_asks_for(files: tuple[str, str], tmp_path: Path) -> None:
     stress, design = files
     rules = tmp_path / "rules"
     rules.mkdir()
     (rules / "own.toml").write_text(RULE, encoding="utf-8")
     asked = ReviewRequest(designs=(design,), rules=(str(rules),), select=("ACME009",), stress=(stress,))
-    findings = conduct(asked, SilentProgress()).document["findings"]
-    assert [f["rule"] for f in findings] == ["ACME009"]
+    assert [f["rule"] for f in findings(asked)] == ["ACME009"]
     without = ReviewRequest(designs=(design,), rules=(str(rules),), select=("ACME009",))
-    assert conduct(without, SilentProgress()).document["findings"] == []
+    assert findings(without) == []
 
 
 def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:

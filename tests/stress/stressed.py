@@ -41,7 +41,7 @@ def write_case(
     files[0].write_text("team,player,score\n" + "".join(lines), encoding="utf-8")
     text = DESIGN.replace("{PARTITION}", partition)
     if not rates:
-        text = text.replace(", rate: 200/s", "").replace(", rate: 1/s", "").replace(", rate: 5/s", "")
+        text = text[: text.index("    queries:")]
     files[1].write_text(text, encoding="utf-8")
     files[2].write_text(LIMITS, encoding="utf-8")
     data, design, limits = map(str, files)

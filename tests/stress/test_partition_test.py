@@ -64,7 +64,20 @@ def run(hottest_milli: list[int], accepted: int, throttled: int) -> RunResult:
         entities_read=accepted,
     )
     milli = np.array(hottest_milli, dtype=np.int64)
-    return RunResult(2_000_000_000, {"x": counts}, empty, empty, empty, 0, milli, np.array([0, 1]), np.zeros((1, 1)))
+    return RunResult(
+        duration_ns=2_000_000_000,
+        classes={"x": counts},
+        offered=empty,
+        accepted=empty,
+        throttled=empty,
+        hottest=0,
+        hottest_milli=milli,
+        hottest_throttled_milli=empty,
+        hottest_attempts=accepted + throttled,
+        hottest_throttled=throttled,
+        bands=np.array([0, 1]),
+        heat=np.zeros((1, 1)),
+    )
 
 
 def test_it_passes_within_the_target_and_fails_above() -> None:
