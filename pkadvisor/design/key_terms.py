@@ -348,7 +348,11 @@ class KeyTerm:
 
     def fill(self, filling: Filling, types: Mapping[str, EdmType]) -> str:
         """As sent."""
-        return f"{self.name} {self.operator} {quote(self.text.fill(filling, types))}"
+        return self.shown(self.text.fill(filling, types))
+
+    def shown(self, text: str) -> str:
+        """The comparison with a text that is filled already."""
+        return f"{self.name} {self.operator} {quote(text)}"
 
 
 def within(name: str, prefix: KeyText) -> list[KeyTerm]:

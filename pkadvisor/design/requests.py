@@ -9,7 +9,7 @@ requests into the wanted order and cuts them off. ``client_work`` says the same 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -37,11 +37,15 @@ PERIODS_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request: its ``$filter`` (empty: everything), and the key where it is a point read by address."""
+    """One request: its ``$filter`` (empty: everything), and the key where it is a point read by address.
+
+    ``conditions`` are what the filter says, joined by ``and``, for whoever need not read the text.
+    """
 
     filter: str
     point: tuple[str, str] | None
     top: int | None
+    conditions: tuple[Filter, ...] = field(default=(), compare=False, repr=False)
 
 
 def requests(
@@ -59,7 +63,7 @@ def requests(
     bound there. A plan that goes back is asked from the newest period on, until ``top`` rows are found.
     Raises UsageError where a parameter has no value, ValueError where periods have no end.
     """
-    from pkadvisor.table.odata import MAX_COMPARISONS, Or, bind, comparison_count, format_filter
+    from pkadvisor.table.odata import MAX_COMPARISONS, Comparison, Operator, Or, bind, comparison_count, format_filter
 
     sent = set[str]()
     fans = list(dict.fromkeys(plan.fans))
@@ -67,21 +71,27 @@ def requests(
         for chosen in _choices(plan, wanted, values):
             for moment in _moments(plan, wanted, chosen, newest, oldest):
                 filling = Filling(chosen, dict(zip(fans, numbers, strict=True)), moment)
-                shown = [term.fill(filling, types) for term in plan.terms]
+                texts = [term.text.fill(filling, types) for term in plan.terms]
+                shown = [term.shown(text) for term, text in zip(plan.terms, texts, strict=True)]
+                conditions: list[Filter] = [
+                    Comparison(term.name, Operator(term.operator), Constant(EdmType.STRING, text))
+                    for term, text in zip(plan.terms, texts, strict=True)
+                ]
                 for condition in plan.rest:
                     bound = bind(condition, chosen)
                     text = format_filter(bound, parameters=False)
                     shown.append(f"({text})" if isinstance(bound, Or) else text)
+                    conditions.append(bound)
                 text = " and ".join(dict.fromkeys(shown))
                 assert len(plan.terms) + sum(map(comparison_count, plan.rest)) <= MAX_COMPARISONS
                 if text in sent:
                     continue
                 sent.add(text)
-                keys = {t.name: t.text.fill(filling, types) for t in plan.terms if t.operator == "eq"}
+                keys = {t.name: text for t, text in zip(plan.terms, texts, strict=True) if t.operator == "eq"}
                 point = None
                 if not plan.rest and len(plan.terms) == 2 and len(keys) == 2:
                     point = (keys["PartitionKey"], keys["RowKey"])
-                yield Request(text, point, plan.top)
+                yield Request(text, point, plan.top, tuple(conditions))
 
 
 def _choices(plan: AccessPlan, wanted: Conditions, values: Mapping[str, Constant]) -> Iterator[dict[str, Constant]]:

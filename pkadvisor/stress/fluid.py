@@ -14,13 +14,14 @@ A *flight* is a request between windows: its stage, the attempts that are still 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.fluid_table import Table
+from pkadvisor.stress.measures import cut_short
 from pkadvisor.stress.run_result import WINDOW_NS, MapEvent, RunResult
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.fluid_arrivals import Requests
+    from pkadvisor.stress.fluid_flights import Plan
     from pkadvisor.stress.fluid_numpy import Window
     from pkadvisor.stress.fluid_state import State
-    from pkadvisor.stress.load import Batch, Load
+    from pkadvisor.stress.load import Load
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.scripts import Scripts
     from pkadvisor.stress.stamp_map import StampMap
@@ -59,46 +62,9 @@ def run_fluid(
     ``accelerate``: with numba (ImportError where it is missing), without it, or None for with it above
     ``MANY_REQUESTS`` if it is there; the integers are the same. ``trace`` gets (at_ns, request, stage, step, try,
     status, latency_ns) of each attempt. ``seed`` decides nothing here: chance lies in the load, the policy and
-    ``capacity``.
+    ``capacity``. After Ctrl-C the result holds what was run by then and is not ``complete``.
     """
     return _Run(load, scripts, capacity, stamp_map, policy, trace, accelerate).run()
-
-
-class _Arrivals:
-    """The batches of a load, cut at moments."""
-
-    def __init__(self, batches: Iterator[Batch]) -> None:
-        self._batches = batches
-        self._batch: Batch | None = next(batches, None)
-        self._place = 0
-
-    def next_ns(self) -> int | None:
-        """When the next request arrives."""
-        return None if self._batch is None else int(self._batch.at_ns[self._place])
-
-    def until(self, end_ns: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """Requests before a moment: their numbers, moments, classes and instances."""
-        import numpy as np
-
-        found: list[tuple[Ints, Ints, Ints, Ints]] = []
-        while (batch := self._batch) is not None:
-            start = self._place
-            stop = int(np.searchsorted(batch.at_ns, end_ns))
-            if stop > start:
-                part = slice(start, stop)
-                numbers = np.arange(batch.first + start, batch.first + stop, dtype=np.int64)
-                found.append((numbers, batch.at_ns[part], batch.classes[part], batch.instances[part]))
-            if stop < len(batch):
-                self._place = max(start, stop)
-                break
-            self._batch, self._place = next(self._batches, None), 0
-        if len(found) == 1:
-            return found[0]
-        if not found:
-            empty = np.empty(0, np.int64)
-            return empty, empty, empty, empty
-        numbers, moments, classes, instances = (np.concatenate(parts) for parts in zip(*found, strict=True))
-        return numbers, moments, classes, instances
 
 
 class _Run:
@@ -115,12 +81,14 @@ class _Run:
         accelerate: bool | None,
     ) -> None:
         from pkadvisor.stress import fluid_numpy
+        from pkadvisor.stress.fluid_arrivals import Arrivals
         from pkadvisor.stress.fluid_counts import Counts
         from pkadvisor.stress.fluid_flights import Calendar
         from pkadvisor.stress.fluid_state import State
 
         self._load, self._scripts, self._capacity, self._map = load, scripts, capacity, stamp_map
         self._policy, self._trace = policy, trace
+        self._arrivals, self._reach_ns, self._now_ns = Arrivals(load.batches()), WINDOW_NS, 0
         size = len(scripts.space.keys)
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
@@ -139,26 +107,32 @@ class _Run:
             self._use_numba()
 
     def run(self) -> RunResult:
-        """From the first arrival to the last retry."""
-        arrivals, duration = _Arrivals(self._load.batches()), self._load.duration_ns
-        end = 0
-        while True:
-            due = min((at for at in (arrivals.next_ns(), self._calendar.next_ns()) if at is not None), default=None)
-            change = self._map.next_change_ns()
-            if change is not None and (change <= due if due is not None else change < duration):
-                self._change(change)
-                continue
-            if due is None:
-                break
-            epoch = bisect_right(self._scripts.ends_ns, due)
-            ends = [self._calendar.slot_end(due), *self._scripts.ends_ns[epoch : epoch + 1]]
-            end = min(ends if change is None else [*ends, change])
-            self._window(due, end, epoch, arrivals.until(end))
-            if self._accelerate is None and self._counts.requests_done > MANY_REQUESTS:
-                self._accelerate = False
-                self._use_numba(optional=True)
-        self._state.give_all(end)
+        """From the first arrival to the last retry; after Ctrl-C what came of it by then."""
+        try:
+            while self._go():
+                pass
+        except KeyboardInterrupt:
+            return cut_short(self._counts.result(self._events, False), self._now_ns)
+        self._state.give_all(self._now_ns)
         return self._counts.result(self._events, True)
+
+    def _go(self) -> bool:
+        """The next change of the map or the next window; whether there was one."""
+        moments = (self._arrivals.next_ns(), self._calendar.next_ns())
+        due = min((at for at in moments if at is not None), default=None)
+        change = self._map.next_change_ns()
+        if change is not None and (change <= due if due is not None else change < self._load.duration_ns):
+            self._change(change)
+            return True
+        if due is None:
+            return False
+        epoch = bisect_right(self._scripts.ends_ns, due)
+        ends = [(due // WINDOW_NS + 1) * WINDOW_NS, *self._scripts.ends_ns[epoch : epoch + 1]]
+        self._now_ns = self._window(due, min(ends if change is None else [*ends, change]), epoch)
+        if self._accelerate is None and self._counts.requests_done > MANY_REQUESTS:
+            self._accelerate = False
+            self._use_numba(optional=True)
+        return True
 
     def _use_numba(self, *, optional: bool = False) -> None:
         try:
@@ -190,61 +164,90 @@ class _Run:
 
     # ------------------------------------------------------------------------------------------ one window
 
-    def _window(self, start: int, end: int, epoch: int, arrived: tuple[Ints, Ints, Ints, Ints]) -> None:
+    def _window(self, start: int, latest: int, epoch: int) -> int:
+        """Goes on from a moment, at most to the latest; where it came to.
 
+        No retry falls into a window of one slot. A longer one is tried where the last ones had no failure, or none for
+        a while, and judged again, shorter, where a failure could be followed by its retry.
+        """
+        sure = min(latest, self._calendar.slot_end(start))
+        end = min(latest, max(sure, start + self._reach_ns))
+        while True:
+            arrived, taken = self._arrivals.until(end), self._calendar.take(end)
+            before = self._state.levels() if end > sure else None
+            plan, at_once = self._planned(arrived, taken, epoch, end)
+            code, latency, order = self._judged(plan, start)
+            again = self._earliest_retry(plan, code, latency)
+            if before is None or again is None or again >= end:
+                break
+            self._state.go_back(before)
+            self._arrivals.give_back(arrived)
+            self._calendar.put(*taken)
+            sure = end = max(sure, again)
+        self._reach_ns = end - start if again is not None else 2 * (end - start)
+        self._counts.arrive(arrived[2])
+        self._counts.serve_at_once(at_once)
+        if self._trace is not None:
+            self._note(plan, order, code, latency)
+        self._account(plan, start, code, latency)
+        self._go_on(plan, code, latency)
+        return end
+
+    def _planned(self, arrived: Requests, taken: tuple[Ints, Ints], epoch: int, end: int) -> tuple[Plan, Ints]:
+        """What could be sent before a moment, and the classes of requests that have nothing to send."""
         from pkadvisor.stress.fluid_flights import spread
 
-        table, counts = self._table, self._counts
+        table = self._table
         requests, moments, classes, instances = arrived
         script = table.numbers(epoch, classes, instances)
-        counts.arrive(classes)
-        if table.empty:
-            none = table.first[script] == table.end[script]
-            if none.any():
-                counts.serve_at_once(classes[none])
-                requests, moments, script = requests[~none], moments[~none], script[~none]
-        plan = spread(table, self._calendar.take(end), requests, moments, script, end)
-        code, latency = self._judged(plan, start)
-        sent = code != NOT_SENT
-        every = bool(sent.all())
-        rows, codes, took = (plan.row, code, latency) if every else (plan.row[sent], code[sent], latency[sent])
-        owner = plan.owner if every else plan.owner[sent]
-        if len(rows):
-            of_range = self._state.range_of[table.columns[column.LOW][rows]]
-            counts.attempts(
-                start, table, rows, table.of_class[plan.script[owner]], codes, took, of_range, self._numbers
-            )
-            self._state.count(codes, rows, of_range, table)
-        self._go_on(plan, code, latency)
+        none = table.first[script] == table.end[script]
+        if table.empty and none.any():
+            requests, moments, script = requests[~none], moments[~none], script[~none]
+        return spread(table, taken, requests, moments, script, end), classes[none]
 
-    def _judged(self, plan: Any, start: int) -> tuple[Ints, Ints]:
-        """Codes and latencies of the attempts of a plan, in its order; judged in the order of the store's tickets."""
+    def _earliest_retry(self, plan: Plan, code: Ints, latency: Ints) -> int | None:
+        """Before this no failure is followed by a retry; None without a failure, or without a retry."""
+        shortest = self._policy.delay_ns_min
+        if shortest is None:
+            return None
+        bad = (code != ACCEPTED) & (code != NOT_SENT)
+        return int((plan.at[bad] + latency[bad]).min()) + shortest if bad.any() else None
+
+    def _account(self, plan: Plan, start: int, code: Ints, latency: Ints) -> None:
+        """Counts the attempts of a window that were sent."""
+        table, sent, rows, owner = self._table, code != NOT_SENT, plan.row, plan.owner
+        if not sent.all():
+            rows, owner, code, latency = rows[sent], owner[sent], code[sent], latency[sent]
+        if not len(rows):
+            return
+        of_range, classes = self._state.range_of[table.columns[column.LOW][rows]], table.of_class[plan.script[owner]]
+        self._counts.attempts(start, table, rows, classes, code, latency, of_range, self._numbers)
+        self._state.count(code, rows, of_range, table)
+
+    def _judged(self, plan: Plan, start: int) -> tuple[Ints, Ints, Ints | None]:
+        """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
         import numpy as np
 
         from pkadvisor.stress.fluid_numpy import Window
 
         count = len(plan.at)
         if not count:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            return np.empty(0, np.int64), np.empty(0, np.int64), None
         capacity = self._capacity
         ticket = capacity.tally.arrived + self._state.attempts
         seed = capacity.times.seed
         if plan.in_order:
             window = Window(plan.at, plan.row, plan.owner, len(plan.request), ticket, seed)
-            code, latency = self._judge(window, self._table, self._state)
-            order = None
-        else:
-            packed = np.sort(((plan.at - start) << 33) | np.arange(count, dtype=np.int64))
-            order = packed & ((1 << 33) - 1)
-            window = Window(plan.at[order], plan.row[order], plan.owner[order], len(plan.request), ticket, seed)
-            judged, took = self._judge(window, self._table, self._state)
-            code, latency = np.empty_like(judged), np.empty_like(took)
-            code[order], latency[order] = judged, took
-        if self._trace is not None:
-            self._note(plan, order, code, latency)
-        return code, latency
+            return *self._judge(window, self._table, self._state), None
+        packed = np.sort(((plan.at - start) << 33) | np.arange(count, dtype=np.int64))
+        order = packed & ((1 << 33) - 1)
+        window = Window(plan.at[order], plan.row[order], plan.owner[order], len(plan.request), ticket, seed)
+        judged, took = self._judge(window, self._table, self._state)
+        code, latency = np.empty_like(judged), np.empty_like(took)
+        code[order], latency[order] = judged, took
+        return code, latency, order
 
-    def _note(self, plan: Any, order: Ints | None, code: Ints, latency: Ints) -> None:
+    def _note(self, plan: Plan, order: Ints | None, code: Ints, latency: Ints) -> None:
         assert self._trace is not None
         table = self._table
         status = {ACCEPTED: 200, TIMED_OUT: 500}
@@ -257,7 +260,7 @@ class _Run:
             note = (plan.at[i], plan.request[owner], stage, step, plan.tries[i], answer, latency[i])
             self._trace.append(tuple(map(int, note)))  # type: ignore[arg-type]
 
-    def _go_on(self, plan: Any, code: Ints, latency: Ints) -> None:
+    def _go_on(self, plan: Plan, code: Ints, latency: Ints) -> None:
         """Requests that are done are counted; the others become flights."""
         from pkadvisor.stress.fluid_flights import landed
 

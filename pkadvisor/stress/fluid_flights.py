@@ -110,7 +110,7 @@ class Calendar:
         if not found:
             return NO_FLIGHTS, NO_ATTEMPTS
         flights, attempts = _joined(found)
-        order = np.argsort(flights[:, REQUEST])
+        order = np.argsort(flights[:, REQUEST], kind="stable")
         if len(flights) == len(attempts):
             attempts = attempts[order]
             attempts[:, FLIGHT] = np.arange(len(order))

@@ -10,6 +10,7 @@ from pkadvisor.engine.capacity.capacity import Bound, Enforcement
 from pkadvisor.stress.fluid_pass import ACCEPTED, TIMED_OUT
 from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED, ON_RANGE, ON_SERVER
 from pkadvisor.stress.measures import ACCOUNT
+from pkadvisor.stress.run_result import WINDOW_NS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -97,7 +98,7 @@ class State:
             largest = int(charges.max(initial=0)) * UNITS
             debt = max(0, -int(levels[:, 0].min(initial=0))) + largest
             figures += [bucket.rate, bucket.burst, (bucket.burst + debt) // bucket.rate + 1]
-            fits &= bucket.burst + debt + 2 * bucket.rate < LARGEST
+            fits &= bucket.burst + debt + bucket.rate * WINDOW_NS < LARGEST
         options = capacity.options
         self.figures = [
             *figures,
@@ -108,6 +109,19 @@ class State:
             options.rejection_ns,
         ]
         return fits
+
+    def levels(self) -> tuple[Ints, ...]:
+        """Levels and queues as they are now, to go back to."""
+        return tuple(each.copy() for each in self._levels())
+
+    def go_back(self, levels: Sequence[Ints]) -> None:
+        """Levels and queues are again what they were."""
+        for each, was in zip(self._levels(), levels, strict=True):
+            each[:] = was
+
+    def _levels(self) -> tuple[Ints, ...]:
+        buckets = (self.partitions, self.ranges, self.bandwidths, self.servers, self.accounts)
+        return *buckets, self.range_free, self.server_free
 
     @property
     def attempts(self) -> int:

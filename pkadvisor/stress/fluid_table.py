@@ -62,7 +62,7 @@ class Table:
         self._lows = tuple(lows)
         self.rows: Ints = np.empty((0, WIDTH), np.int64)
         self.columns: Ints = np.empty((WIDTH, 0), np.int64)
-        """The same, column by column."""
+        """The same, column by column; ``some`` says which of them are not all 0."""
         self.first: Ints = np.empty(0, np.int64)
         self.end, self.stages, self.of_class = self.first, self.first, self.first
         made = list(self._plain)
@@ -108,6 +108,7 @@ class Table:
         self.next_stage = np.concatenate([self.next_stage, start + following])
         self.rows = np.concatenate([self.rows, made])
         self.columns = np.ascontiguousarray(self.rows.T)
+        self.some: list[bool] = (self.rows != 0).any(axis=0).tolist()
         self.first = np.concatenate([self.first, start + ends - counts])
         self.end = np.concatenate([self.end, start + ends])
         self.stages = np.concatenate([self.stages, stages])

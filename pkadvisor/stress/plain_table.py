@@ -10,7 +10,7 @@ weight would pass 4 MiB, or with the key range.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -128,7 +128,7 @@ class PlainTable:
 
     def partition_of(self, key: bytes) -> bytes:
         """What the keys of a key's partition begin with; the key itself where it names none."""
-        return _boundary(key, len(self._prefix)) or key
+        return boundary(key, len(self._prefix)) or key
 
     def partition_key(self, prefix: bytes) -> str:
         """The PartitionKey of what the keys of its partition begin with."""
@@ -180,38 +180,65 @@ class PlainTable:
         return Outcome(status, code, etags=() if code else (ETAG,) * len(writes), examined=len(writes)), asked
 
     def _page(self, query: Query) -> tuple[Outcome, Asked]:
-        found, limits = self.matching(query.filter), self.limits
+        found = self.matching(query.filter)
         start = int(query.continuation) if query.continuation else found.low
-        top = limits.page_entities if query.top is None else query.top
-        at, weights = found.at, found.weights
+        first, last, end = self._bounds(found, start, query.top)
+        asked = self._asked(found, start, first, last, end, bool(query.continuation))
+        return Outcome(
+            200,
+            entities=tuple(map(self._tagged, found.at[first:last])),
+            continuation=str(end) if end < found.high else "",
+            examined=asked.examined,
+            returned_bytes=asked.bytes_moved,
+        ), asked
+
+    def chain(self, text: str, conditions: Sequence[Filter], top: int | None) -> list[Asked]:
+        """The pages that answer a filter, one after the other, until ``top`` entities were returned."""
+        found = self.matching(text, conditions)
+        out: list[Asked] = []
+        start, got = found.low, 0
+        while True:
+            wanted = None if top is None else min(top - got, self.limits.page_entities)
+            first, last, end = self._bounds(found, start, wanted)
+            out.append(self._asked(found, start, first, last, end, bool(out)))
+            got += last - first
+            if end >= found.high or (top is not None and got >= top):
+                return out
+            start = end
+
+    def scan(self, text: str, conditions: Sequence[Filter]) -> Asked:
+        """All that answers a filter, as if it went on one page."""
+        found = self.matching(text, conditions)
+        return self._asked(found, found.low, 0, len(found.at), found.high, False)
+
+    def _bounds(self, found: _Matching, start: int, top: int | None) -> tuple[int, int, int]:
+        """(first match, match behind the last one, row behind the last one examined) of a page from a row on."""
+        limits, at, weights = self.limits, found.at, found.weights
+        wanted = limits.page_entities if top is None else top
         first = bisect_left(at, start)
         end = found.high
         if limits.page_examined is not None:
             end = min(end, start + limits.page_examined)
-        last = bisect_left(at, end)
-        if last - first >= top:
-            last = first + top
+        last = bisect_left(at, end, first)
+        if last - first >= wanted:
+            last = first + wanted
             end = min(end, at[last - 1] + 1)
-        # A page takes its first entity whatever it weighs, and none that would pass the limit.
-        fitting = int(weights.searchsorted(weights[first] + limits.page_bytes, "right")) - 1
-        if fitting < last and first < last:
-            last = max(first + 1, fitting)
+        if first < last and weights[last] - weights[first] > limits.page_bytes:
+            # A page takes its first entity whatever it weighs, and none that would pass the limit.
+            last = max(first + 1, int(weights.searchsorted(weights[first] + limits.page_bytes, "right")) - 1)
             if last < len(at):
                 end = min(end, at[last])
-        more = end < found.high
-        wanted = at[first:last]
-        size = int(weights[last] - weights[first]) - ANSWER_BYTES * (last - first)
-        key = self.keys[start] if query.continuation else found.low_key
-        behind = self.keys[end] if more else found.high_key
-        boundary = _boundary(key, len(self._prefix))
-        closed = row_keys.prefix_end(boundary) if boundary is not None else None
+        return first, last, end
+
+    def _asked(self, found: _Matching, start: int, first: int, last: int, end: int, continued: bool) -> Asked:
+        """What a page weighs that examines rows from ``start`` to before ``end``."""
+        size = int(found.weights[last] - found.weights[first]) - ANSWER_BYTES * (last - first)
+        key = self.keys[start] if continued else found.low_key
+        behind = self.keys[end] if end < found.high else found.high_key
+        first_place = boundary(key, len(self._prefix))
+        closed = None if first_place is None else row_keys.prefix_end(first_place)
         several = closed is None or found.high_key > closed
-        examined = end - start
-        asked = Asked(Kind.PAGE, key, behind, several, 1, examined, size, bool(query.continuation), last - first)
-        entities = tuple(map(self._tagged, wanted))
-        return Outcome(
-            200, entities=entities, continuation=str(end) if more else "", examined=examined, returned_bytes=size
-        ), asked
+        return Asked(Kind.PAGE, key, behind, several, 1, end - start, size, continued, last - first)
 
     def _tagged(self, at: int) -> Entity:
         row = self.rows[at]
@@ -221,23 +248,27 @@ class PlainTable:
 
     # -- filters -------------------------------------------------------------------------------------------------
 
-    def matching(self, text: str, tree: Filter | None = None) -> _Matching:
-        """The rows that a filter wants, and between which keys they are looked for."""
+    def matching(self, text: str, conditions: Sequence[Filter] = ()) -> _Matching:
+        """The rows that a filter wants, and between which keys they are looked for.
+
+        ``conditions`` are what the text says, joined by ``and``; without them it is read.
+        """
         found = self._found.get(text)
         if found is None:
-            if tree is None and text.strip():
-                tree = parse_filter(text)
+            if not conditions and text.strip():
+                conditions = conjuncts(parse_filter(text))
             if len(self._found) >= KEPT:
                 self._found.clear()
-            found = self._found[text] = self._look(tree)
+            found = self._found[text] = self._look(conditions)
         return found
 
-    def _look(self, tree: Filter | None) -> _Matching:
+    def _look(self, joined: Sequence[Filter]) -> _Matching:
         import numpy as np
 
+        tree = None if not joined else joined[0] if len(joined) == 1 else And(tuple(joined))
+        joined = () if tree is None else conjuncts(tree)
         low_key, high_key = tree_range(ACCOUNT, self.table, tree)
         low, high = bisect_left(self.keys, low_key), bisect_left(self.keys, high_key)
-        joined = () if tree is None else conjuncts(tree)
         one = any(map(_names_partition, joined))
         rest = [c for c in joined if not _by_range(c, one)]
         if not rest or low >= high:
@@ -310,7 +341,7 @@ class PlainTable:
         return self._columns[name, edm]
 
 
-def _boundary(key: bytes, table_bytes: int) -> bytes | None:
+def boundary(key: bytes, table_bytes: int) -> bytes | None:
     """What the keys of a key's partition begin with; None where it names no partition."""
     end = key.find(0, table_bytes)
     return None if end < 0 else key[: end + 1]

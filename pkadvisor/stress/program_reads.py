@@ -8,7 +8,7 @@ A plan that goes *back* asks for one period after the other until it has found e
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,16 +40,25 @@ class Reader:
     types: Mapping[str, EdmType]
     top: int | None
 
-    def requests(self, values: Properties, ends: tuple[int, int]) -> list[Request]:
-        """The first requests for some parameters; of a plan that goes back those of every period."""
+    def requests(self, values: Properties, ends: tuple[int, int]) -> Iterable[Request]:
+        """The first requests for some parameters; of a plan that goes back those of every period, made when needed."""
         oldest, newest = ends
-        return list(requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest))
+        found = requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest)
+        return found if self.plan.back else tuple(found)
 
-    def run(self, sent: Sequence[Request], values: Properties) -> Found:
-        """The rows that are left when the client has done its part; of pointers the entities that they name."""
+    @property
+    def plain(self) -> bool:
+        """Whether all requests are known before the first answer, but for further pages."""
+        return not self.plan.back and not self.plan.pointer
+
+    def run(self, sent: Iterable[Request], values: Properties, *, keep: bool = True) -> Found:
+        """The rows that are left when the client has done its part; of pointers the entities that they name.
+
+        Without ``keep`` the client's part is left out where nothing that is sent hangs on it.
+        """
         plan = self.plan
         if not plan.back:
-            return (yield from self._asked(sent, values))
+            return (yield from self._asked(tuple(sent), values, keep))
         found: list[Entity] = []
         for request in sent:
             if self.top is not None and len(found) >= self.top:
@@ -57,7 +66,7 @@ class Reader:
             found += yield from self._asked((request,), values)
         return found
 
-    def _asked(self, sent: Sequence[Request], values: Properties) -> Found:
+    def _asked(self, sent: Sequence[Request], values: Properties, keep: bool = True) -> Found:
         """The answers to requests that are sent at once."""
         rows: list[list[Entity]] = [[] for _ in sent]
         waiting: list[tuple[int, Operation]] = [(n, self._first(request)) for n, request in enumerate(sent)]
@@ -73,7 +82,7 @@ class Reader:
         found = [row for got in rows for row in got]
         if self.plan.pointer and found:
             found = yield from self._followed(found)
-        if self.plan.client or self.plan.own_kind:
+        if keep and (self.plan.client or self.plan.own_kind):
             found = [e for e in found if self._admits(e, values)]
         return found
 

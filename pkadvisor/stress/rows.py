@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from pkadvisor.design.population import python_value
 from pkadvisor.design.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.scheme import IndexRow, KeyScheme, encode
 from pkadvisor.design.template import separators
@@ -113,8 +114,6 @@ def sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: M
 
 def entities_of(population: Population) -> tuple[Properties, ...]:
     """The data rows of a population as entities, in their order; missing values are absent."""
-    from pkadvisor.design.population import python_value
-
     columns: list[tuple[str, list[Literal | None]]] = []
     for name, edm in population.types.items():
         if population.has(name):
@@ -126,8 +125,8 @@ def entities_of(population: Population) -> tuple[Properties, ...]:
                     continue
                 found = made.get(value)
                 if found is None:
-                    found = Literal(edm, python_value(value, edm))
-                    if edm is not EdmType.DOUBLE:  # -0.0 equals 0.0 and is another value
+                    found = Literal(edm, python_value(value, edm) if edm is EdmType.DATETIME else value)
+                    if value != 0 or edm is not EdmType.DOUBLE:  # -0.0 equals 0.0 and is another value
                         made[value] = found
                 column.append(found)
             columns.append((name, column))

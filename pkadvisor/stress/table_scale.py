@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
+AS_IT_IS = (1.0, 1.0)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scale:
     """Of one class: entities scanned and returned in the whole table for one at hand, for each instance."""

@@ -83,6 +83,15 @@ def test_keys_that_only_grow_run_away_and_are_never_split() -> None:
     assert rolled(growing).reference() is not None, "there is a place that halves, but the load will have left it"
 
 
+def test_older_traffic_fades() -> None:
+    """By hand: 200 a window, a quarter gone with each: three windows of new keys outweigh ten of old ones."""
+    old, new = dict.fromkeys(range(100), 2), dict.fromkeys(range(500, 600), 2)
+    reference = rolled([old] * 10 + [new] * 2).reference()
+    assert reference is not None and reference < 100, "0.75 + 1 times 200 against 0.56 times 755"
+    reference = rolled([old] * 10 + [new] * 4).reference()
+    assert reference is not None and reference > 500
+
+
 def test_one_key_with_nearly_everything_is_not_split() -> None:
     """A split helps where each side gets at least one part in eight."""
     assert rolled([{3: 100, 7: 10}] * 10).split_rank() is None
@@ -258,6 +267,21 @@ def test_the_ranges_of_a_lost_server_go_to_others_when_its_lease_is_over() -> No
     ]
     assert events[0].ranges == events[1].ranges == ((2, 4, 666_666),), "the busiest is lost"
     assert [each.server for each in living.ranges] == ["a", "a"]
+
+
+def test_nothing_is_decided_while_nobody_serves_a_range_and_then_counts_begin_anew() -> None:
+    """Passes at 15, 30, 45 s, of which that at 30 s does not know of the range that is away from 22 s to 36 s."""
+    capacity, policy = Capacity(TIGHT), Scripted()
+    faults = [ServerDown(22 * SECOND, server="b")]
+    living = LivingMap(space(4), HALVES, ["a", "b"], options(), faults, policy=policy)
+    capacity.finish(capacity.admit(0, Place("stress", "b", 2, 3), Work(Kind.WRITE, 100)))
+    assert capacity.busy_ns("b") > 0
+    down(living, 46 * SECOND, capacity)
+    assert capacity.busy_ns("b") == 0, "the queue of a server that stopped is gone"
+    assert [[load.requests_per_ks for load in loads] for loads in policy.seen] == [
+        [1000 // 15, 2000 // 15],
+        [2 * 1000 // 15, 2 * 1000 // 9],
+    ]
 
 
 def test_requests_to_a_lost_server_wait_for_its_ranges_and_most_are_turned_away() -> None:

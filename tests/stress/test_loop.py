@@ -12,6 +12,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.course import Traced
 from pkadvisor.stress.loop import run_loop
 from pkadvisor.stress.measures import nominal_ns, offered_milli
+from pkadvisor.stress.recorder import WindowTally
 from pkadvisor.stress.run_result import RunResult
 from tests.stress.small import (
     MS,
@@ -75,6 +76,29 @@ def test_a_stage_is_sent_in_nominal_time_after_the_last_accepted_step_of_the_one
     assert trace[2][:6] == (5 + group_ns, 0, 1, 2, 1, 200)
     assert found.classes["c"].latencies_ns == [group_ns + wait_ns + READ_NS + SCAN_NS]
     assert found.classes["c"].entities_written == 101
+
+
+def test_a_stage_waits_for_its_slowest_step_wherever_it_stands() -> None:
+    trace: list[Traced] = []
+    scripts = one_class(space(2), [script([write(0, 100), read(1)], [read(1)])])
+    capacity = Capacity(FLAT)
+    run_loop(Listed([(0, 0, 0)], SECOND), scripts, capacity, fixed(0, 2), NEVER_AGAIN, trace=trace)
+    assert trace[2][0] == nominal_ns(capacity.times, write(0, 100)) > nominal_ns(capacity.times, read(1))
+
+
+def test_what_a_map_is_told_is_what_a_partition_server_counts() -> None:
+    """A refusal is a request; an answer that came too late has taken its time and holds nothing."""
+    tally = WindowTally()
+    tally.attempt(page(1, 3, 40)._replace(bytes_moved=900), 7, 200, 5)
+    tally.attempt(page(1, 3, 40)._replace(bytes_moved=900), 7, 500, 30)
+    tally.attempt(write(2, 8)._replace(bytes_moved=80), 7, 412, 4)
+    tally.attempt(read(0)._replace(bytes_moved=10), 6, 200, 3)
+    tally.attempt(read(0)._replace(bytes_moved=10), 6, 503, 2)
+    found = tally.take(4)
+    assert found.requests.tolist() == [2, 2, 1, 0] and found.throttled.tolist() == [1, 0, 0, 0]
+    assert found.examined.tolist() == [1, 40, 8, 0] and found.bytes_moved.tolist() == [10, 900, 80, 0]
+    assert found.latency_ns == {7: 39, 6: 3}
+    assert not tally.take(4).requests.any() and not tally.take(4).latency_ns
 
 
 def test_what_is_turned_away_comes_back_after_the_refusal_and_the_delay_and_is_lost_in_the_end() -> None:
@@ -234,7 +258,7 @@ def test_nothing_is_lost_of_count_and_the_order_is_that_of_tickets(
 
 def same(one: RunResult, other: RunResult) -> bool:
     """Whether two runs came to the same."""
-    arrays = ("offered", "accepted", "throttled", "hottest_milli", "bands", "heat")
+    arrays = ("offered", "accepted", "throttled", "hottest_milli", "hottest_throttled_milli", "bands", "heat")
     equal = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
     return equal and one.classes == other.classes and one.hottest == other.hottest and one.events == other.events
 
