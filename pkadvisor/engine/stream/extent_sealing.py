@@ -16,7 +16,6 @@ from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, ReadFailed, Unreachable
 
 SERVICE = "extents"
-NOT_MADE = "not yet made"
 MAKING_MAX = 8
 """Replicas that a node makes at once: assumed."""
 PIECE_BYTES = 1 << 20
@@ -32,22 +31,24 @@ class ExtentSealing(ExtentStore):
         takes other nodes, and a slow disk does not get a queue that outlasts its slowness.
         """
         known = self.replicas.get(extent)
-        if known is None:
-            if self._opening + sum(1 for replica in self.replicas.values() if replica.closed == NOT_MADE) >= MAKING_MAX:
-                raise TooSlow(f"{self.name} is still making {MAKING_MAX} replicas")
-            self._opening += 1
-            try:
-                file = await self._data.open(file_name(extent))
-            finally:
-                self._opening -= 1
-            known = self.replicas.get(extent)
         if known is not None:
-            async with known.lock:  # the same request came twice: it is made when it is durable
-                self._still_here(known)
-            return
+            return await self._until_made(known)
+        if self._making >= MAKING_MAX:
+            raise TooSlow(f"{self.name} is still making {MAKING_MAX} replicas")
+        self._making += 1
+        try:
+            return await self._make(extent, replicas)
+        finally:
+            self._making -= 1
+
+    async def _make(self, extent: int, replicas: tuple[str, ...]) -> None:
+        file = await self._data.open(file_name(extent))
+        known = self.replicas.get(extent)
+        if known is not None:
+            return await self._until_made(known)
         replica = self.replicas[extent] = Replica(extent, replicas, file, self.device)
         replica.made = self._world.random("copies").getrandbits(63)
-        replica.closed = NOT_MADE
+        replica.closed = "not yet made"
         async with replica.lock:
             try:
                 await self._catalog.note(Created(extent, replicas, replica.made))
@@ -57,6 +58,11 @@ class ExtentSealing(ExtentStore):
                 del self.replicas[extent]
                 raise
             replica.closed = ""
+
+    async def _until_made(self, known: Replica) -> None:
+        """The same request came twice: it is made when it is durable."""
+        async with known.lock:
+            self._still_here(known)
 
     async def freeze(self, extent: int) -> tuple[int, bool]:
         """Ends appends for ever and tells the commit length, and whether it is certain; first step of a seal.
