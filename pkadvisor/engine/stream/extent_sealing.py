@@ -32,12 +32,13 @@ class ExtentSealing(ExtentStore):
         """
         known = self.replicas.get(extent)
         if known is not None:
-            return await self._until_made(known)
+            await self._until_made(known)
+            return
         if self._making >= MAKING_MAX:
             raise TooSlow(f"{self.name} is still making {MAKING_MAX} replicas")
         self._making += 1
         try:
-            return await self._make(extent, replicas)
+            await self._make(extent, replicas)
         finally:
             self._making -= 1
 
@@ -45,7 +46,8 @@ class ExtentSealing(ExtentStore):
         file = await self._data.open(file_name(extent))
         known = self.replicas.get(extent)
         if known is not None:
-            return await self._until_made(known)
+            await self._until_made(known)
+            return
         replica = self.replicas[extent] = Replica(extent, replicas, file, self.device)
         replica.made = self._world.random("copies").getrandbits(63)
         replica.closed = "not yet made"
