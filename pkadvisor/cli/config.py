@@ -44,6 +44,7 @@ class Document(StrEnum):
     comparison = "comparison"
     explanation = "explanation"
     review = "review"
+    stress = "stress"
 
 
 @unfold

@@ -15,7 +15,10 @@ from pkadvisor.resources import resource
 
 STDIN = "-"
 # Options without a value.
-FLAGS = ("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "--isolated", "-h", "--help")
+FLAGS = (
+    *("-q", "--quiet", "-v", "--verbose", "--no-progress", "--debug", "--isolated", "-h", "--help"),
+    *("--find-limit", "--exit-zero"),
+)
 
 
 @dataclass(frozen=True, slots=True)

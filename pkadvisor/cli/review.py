@@ -71,6 +71,10 @@ def review(
     data: Annotated[
         list[str] | None, option("--data", metavar="DATA", help="Data files in place of a profile. Repeatable.")
     ] = None,
+    stress: Annotated[
+        list[str] | None,
+        option("--stress", metavar="FILE", help="A result of 'advisor stress' of these keys. Repeatable."),
+    ] = None,
     limits: Annotated[
         list[str] | None, option("--limits", metavar="FILE", help="Limits over the bundled ones.", env="LIMITS")
     ] = None,
@@ -185,7 +189,14 @@ def review(
     given = tuple(profile or (() if data else settings.profile))
     if given == settings.profile:
         settings.check_profiles()
-    inputs = [*named, *given, *(data or ()), *(limits or ()), *(path for path in (against, known) if path)]
+    inputs = [
+        *named,
+        *given,
+        *(data or ()),
+        *(stress or ()),
+        *(limits or ()),
+        *(path for path in (against, known) if path),
+    ]
     outputs = settle_outputs(
         out,
         shared,
@@ -199,6 +210,7 @@ def review(
         siblings=settings.design_files(missing=False) if (given or settings.suppress) and designs else (),
         profiles=given,
         data=tuple(data or ()),
+        stress=tuple(stress or ()),
         limits=(*settings.limits, *(limits or ())),
         rules=folders,
         budgets=settings.budgets_with(budget),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,6 +25,7 @@ from pkadvisor.cli.console import (
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.targeting import Targeting, ended_early, real_target
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
@@ -90,6 +91,17 @@ def stress(
         list[str] | None,
         option("--slo", metavar="K=V", help="A goal: p50, p99, p99.9, throttled, lost. Commas join. Repeatable."),
     ] = None,
+    clients: Annotated[
+        int | None,
+        option("--clients", metavar="N", min=1, help="Also run N clients that wait for each answer (a closed loop)."),
+    ] = None,
+    think: Annotated[
+        str, option("--think", metavar="TIME", help="How long a client waits after an answer, e.g. 100ms.")
+    ] = "0",
+    vms: Annotated[
+        int | None,
+        option("--vms", metavar="N", min=1, help="Virtual machines that the clients share, 15 requests at once each."),
+    ] = None,
     find_limit: Annotated[
         bool, option("--find-limit", help="Look for the highest load that still meets the goals.")
     ] = False,
@@ -102,6 +114,7 @@ def stress(
         list[str] | None,
         option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
     ] = None,
+    targeting: Targeting,
     shared: Shared,
 ) -> None:
     """Run the load that is expected on the keys in use and on the recommended ones, side by side.
@@ -109,6 +122,7 @@ def stress(
     In simulated time, on a model of the service that the embedded engine proves request by request. Exit code 1: the
     proposed keys miss a goal of --slo.
     """
+    real = real_target(targeting)  # first: what is wrong with a secret is said before anything is read
     if result is not None:
         check_files((result, "--result"))
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
@@ -129,13 +143,21 @@ def stress(
         faults=tuple(fault or ()),
         goals=tuple(slo or ()),
         partition=partition,
+        clients=clients,
+        think=think,
+        vms=vms,
         find_limit=find_limit,
+        real=real,
     )
+    if targeting.dry_run:
+        _dry_run(request, page, shared)
+        return
 
     from pkadvisor.stresser.stress import stress as run
 
     with listen(shared) as progress:
         document = run(request, progress)
+    _calibrated(document, targeting, shared)
     for target in targets:
         if target.path is not None:
             content = RENDERERS[target.format](document, shared, False)
@@ -147,6 +169,9 @@ def stress(
         write_text(content.decode())
     else:
         write_bytes(content)
+    stopped = ended_early(document)
+    if stopped is not None:
+        raise stopped
     if not document["complete"]:
         raise typer.Exit(INTERRUPTED)
     if document["outcome"] == "goal-missed" and not exit_zero:
@@ -156,12 +181,25 @@ def stress(
 def _request(analysed: Any, **given: Any) -> StressRequest:
     """The command line in the terms of the use case."""
     from pkadvisor.engine.capacity.capacity import Enforcement
-    from pkadvisor.stresser.request import DURATION_MOST_S, StressRequest, parse_goals, parse_months, parse_seconds
+    from pkadvisor.stresser.request import (
+        CLIENTS_MOST,
+        DURATION_MOST_S,
+        StressRequest,
+        parse_goals,
+        parse_months,
+        parse_seconds,
+        parse_think,
+    )
 
     if given["enforce"] not in tuple(Enforcement):
         what = f"targets are not enforced '{given['enforce']}'"
         raise UsageError(what, where="--enforce", fix="strict or elastic")
-    found = StressRequest(
+    if given["clients"] is None and (given["vms"] is not None or given["think"] != "0"):
+        option_ = "--vms" if given["vms"] is not None else "--think"
+        raise UsageError("nobody waits for an answer", where=option_, fix="add --clients N")
+    if given["clients"] is not None and given["clients"] > CLIENTS_MOST:
+        raise UsageError(f"{given['clients']} clients are too many", where="--clients", fix=f"at most {CLIENTS_MOST:,}")
+    return StressRequest(
         analysed,
         result=given["result"],
         scheme=given["scheme"],
@@ -174,10 +212,41 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         faults=given["faults"],
         goals=parse_goals(given["goals"]),
         partition=given["partition"],
+        clients=given["clients"],
+        think_s=parse_think(given["think"]),
+        vms=given["vms"],
         find_limit=given["find_limit"],
         seed=analysed.seed,
+        real=given["real"],
     )
-    return replace(found)
+
+
+def _dry_run(request: StressRequest, page: Format, shared: Shared) -> None:
+    """Tells what would be sent."""
+    from pkadvisor.report.stress_measured import render_plan
+    from pkadvisor.report.stress_result import dump
+    from pkadvisor.stresser.real import planned
+
+    with listen(shared) as progress:
+        document = planned(request, progress)
+    if page is Format.json:
+        write_bytes(dump(document))
+    else:
+        text = render_plan(document, width=width_of(sys.stdout), ascii_only=not speaks_unicode(sys.stdout))
+        write_text(escape_page(text, color=False))
+
+
+def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) -> None:
+    """Writes the calibration file, if one is wanted and something was measured."""
+    from pkadvisor.report.stress_measured import calibration_file
+
+    text = calibration_file(document) if targeting.calibrate is not None else None
+    if text is None or targeting.calibrate is None:
+        return
+    content = text.encode()
+    write_whole(Path(targeting.calibrate), content)
+    if not shared.quiet:
+        say(f"wrote {targeting.calibrate} ({size_text(len(content))})", color=shared.color)
 
 
 def missed(document: dict[str, Any]) -> ConstraintError:

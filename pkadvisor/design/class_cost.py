@@ -406,12 +406,17 @@ def _grouped(scheme: KeyScheme, declared: Transaction, population: Population, *
 
 
 def touched(scheme: KeyScheme, demand: Demand) -> list[int]:
-    """The index rows (from 1) that an update or delete writes too."""
+    """The index rows (from 1) that an update or delete writes too: copies, and pointers where they, or what they point
+    at, get another key."""
     query = demand.query
+    moved = set(scheme.main.properties) & set(query.sets)
     return [
         via
         for via, row in enumerate(scheme.index_rows, 1)
-        if query.operation is Operation.DELETE or row.copy == "full" or set(row.key.properties) & set(query.sets)
+        if query.operation is Operation.DELETE
+        or row.copy == "full"
+        or moved
+        or set(row.key.properties) & set(query.sets)
     ]
 
 

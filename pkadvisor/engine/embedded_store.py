@@ -1,11 +1,24 @@
 """The embedded engine as a :class:`~pkadvisor.table.store.TableStore`, on real files or in virtual time.
 
+    entity = Entity(Key("customer 7", "order 1"), {"total": Property(EdmType.INT64, 250)})
+
     with open_directory("shop.engine") as store:                     # three replicas, every write synced
-        store.execute(CreateTable("orders"))
-        store.execute(Insert("orders", entity))
+        store.execute(CreateTable("orders"))                         # 409 where it is there; an outcome, no exception
+        (etag,) = store.execute(Insert("orders", entity)).etags
+        store.execute(Merge("orders", changed, if_match=etag))       # 412 where somebody was faster
+        query = Query("orders", "PartitionKey eq 'customer 7' and total ge 100L")
+        while True:                                                  # a page may be empty and still go on
+            page = store.execute(query)
+            ...                                                      # page.ok, page.entities
+            if not page.continuation:
+                break
+            query = replace(query, continuation=page.continuation)   # dataclasses.replace
 
     with open_virtual(seed=7, limits=default_limits()) as store:     # simulated, with targets, queues and 503
+        store.execute(CreateTable("orders"))
         outcome = store.execute(Get("orders", key), at_ms=1_500)
+
+Operations, entities and outcomes are those of ``pkadvisor.table.store``, types those of ``pkadvisor.table.edm``.
 
 ``execute`` is one operation after the other, each at its own moment: an *open loop*. Many under way at once are
 coroutines that await ``perform``, and ``run_all`` runs them beside each other::
@@ -71,7 +84,9 @@ class EmbeddedStore:
     """A table store in this process, of one account. ``at_ms`` counts from its making; real time goes its own way.
 
     ``latency_ns`` of an outcome is the world's time from arrival to answer, plus what servers counted for queues and
-    service without waiting. What goes wrong inside is an outcome of 500 or 503, never an exception.
+    service without waiting. What goes wrong inside is an outcome of 500 or 503, never an exception. One thread uses it.
+
+    ValueError: it, or the store of another account on the same stamp, has been closed.
     """
 
     def __init__(
@@ -119,8 +134,8 @@ class EmbeddedStore:
     def execute(self, operation: Operation, at_ms: float = 0.0) -> Outcome:
         """The operation arrives at ``at_ms``, or when the one before has ended; what came of it.
 
-        In virtual time the operation before has ended when servers have counted its time: they do not wait for it, so
-        that arrivals overlap as they do in truth.
+        On files it arrives now, whatever ``at_ms`` is. In virtual time the operation before has ended when servers have
+        counted its time: they do not wait for it, so that arrivals overlap as they do in truth.
         """
         world, service = self.world, self.service
         if self._virtual is not None:

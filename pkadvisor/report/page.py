@@ -116,6 +116,18 @@ def milliseconds(value: float) -> str:
     return "over a minute" if value > TIMED_OUT_MS else f"{amount(value)} ms"
 
 
+def lasting(seconds: float) -> str:
+    """A length of time in one unit or two: ``90 ms``, ``12 s``, ``5 min 10 s``, ``2 h``."""
+    if seconds < 1:
+        return f"{amount(seconds * 1000)} ms"
+    if seconds < 60:
+        return f"{amount(seconds)} s"
+    whole = round(seconds)
+    large, small, first, second = (3600, 60, "h", "min") if whole >= 3600 else (60, 1, "min", "s")
+    count, rest = divmod(whole, large)
+    return f"{count} {first}" + (f" {rest // small} {second}" if rest // small else "")
+
+
 def ratio(value: float) -> str:
     """How many times a target."""
     if 0 < value < 0.01:

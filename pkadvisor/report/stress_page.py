@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, percent, plural, rate, ratio
+from pkadvisor.report.page import Page, amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.scheme_page import write_keys
+from pkadvisor.report.stress_measured import write_measured
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 TIMELINE = 60
 HEAT_ROWS = 8
 EVENTS = 6
 COLUMN = 13
+HOT = 0.8
+"""From this share of a partition's target on, a heat map is worth its lines."""
+STATES = (
+    "warmed up: the ranges that the service splits the table into under this load; cold start: a new table, one range"
+)
 
 
 def render_stress(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
@@ -20,8 +26,7 @@ def render_stress(document: dict[str, Any], *, width: int, color: bool, ascii_on
     page = Page(max(24, width), color, ascii_only)
     for table in document["tables"]:
         _table(page, document, table)
-    if not document["complete"]:
-        page.wrapped("interrupted: the figures are of the part that was run", "", "  ", "warn")
+    _answer(page, document)
     return "\n".join(page.lines).rstrip("\n") + "\n"
 
 
@@ -29,14 +34,17 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     settings = document["settings"]
     name = table["table"] + (f" · {table['kind']}" if table["kind"] else "")
     page.line(f"STRESS   {name}", "head")
+    sent = [entry for entry in table["designs"][0]["runs"][0]["classes"] if entry["requests"]]
+    what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
+    grown = f" after {settings['growth_months']:g} months of growth" if settings["growth_months"] else ""
     page.wrapped(
-        f"{_length(settings['duration_s'])} at {settings['load_words']}: {rate(table['offered_requests_per_s'])} of "
-        f"{plural(len(table['classes']), 'query or write' if len(table['classes']) == 1 else 'querie and write')}, "
-        f"clients retry '{settings['retry']}', targets {settings['enforcement']}, "
-        f"{plural(settings['servers'], 'server')}, seed {settings['seed']}".replace(
-            "querie and writes", "queries and writes"
-        )
+        f"{lasting(settings['duration_s'])} of {settings['load_words']}{grown}: "
+        f"{rate(table['offered_requests_per_s'])} of {what}, clients retry '{settings['retry']}', "
+        f"targets {settings['enforcement']}, {plural(settings['servers'], 'server')}, seed {settings['seed']}"
     )
+    page.wrapped(STATES + _of_clients(settings["clients"]))
+    for fault in settings["faults"]:
+        page.wrapped(f"fault: {fault}")
     for note in table["notes"]:
         page.wrapped(note, "  - ", "    ", "warn")
     page.line()
@@ -47,17 +55,39 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     _side_by_side(page, table)
     for design in table["designs"]:
         _design(page, table, design)
+        if design.get("measured"):
+            write_measured(page, design["label"], design["measured"])
     _goals(page, table)
     for sentence in table["verdict"]["sentences"]:
         page.wrapped(sentence, "", "  ", table["verdict"]["style"])
     page.line()
 
 
-def _length(seconds: float) -> str:
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= size:
-            return f"{amount(seconds / size)} {unit}"
-    return f"{amount(seconds)} s"
+def _of_clients(clients: dict[str, Any] | None) -> str:
+    """What the state of a closed loop means."""
+    if clients is None:
+        return ""
+    think = f", {lasting(clients['think_s'])} after it" if clients["think_s"] else ""
+    vms = f", on {plural(clients['vms'], 'virtual machine')}" if clients["vms"] else ""
+    return f"; {plural(clients['number'], 'client')}: each sends its next request after the answer{think}{vms}"
+
+
+def _answer(page: Page, document: dict[str, Any]) -> None:
+    """The last line: what it comes to."""
+    found = []
+    for table in document["tables"]:
+        label, verdict = table["designs"][-1]["label"], table["verdict"]
+        missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
+        bears = "bears the load" if verdict["bears"] else "does not bear the load"
+        joined = "but" if verdict["bears"] else "and"
+        goals = f", {joined} misses {missed[0]}" if missed else ", meets every goal" if table["goals"] else ""
+        if missed[1:]:
+            goals += f" and {plural(len(missed) - 1, 'more goal')}"
+        found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
+    if not document["complete"]:
+        page.wrapped("interrupted: figures are of the part that was run", "", "  ", "warn")
+    for text, style in found:
+        page.wrapped(text, "", "  ", style)
 
 
 # -- side by side -----------------------------------------------------------------------------------------------------
@@ -85,26 +115,53 @@ def _count(run: dict[str, Any], kind: str) -> int:
 
 
 def _side_by_side(page: Page, table: dict[str, Any]) -> None:
-    """A column for each design and state; where they do not fit, a block for each."""
+    """A column for each design and state; where they do not fit, a table for each design, or a block for each."""
     columns = [(design["label"], run) for design in table["designs"] for run in design["runs"]]
-    if 22 + COLUMN * len(columns) > page.width:
-        for label, run in columns:
-            page.line(f"  {label}, {run['state']}")
-            for name, show in ROWS:
-                page.record(name, show(run), 20, "    ")
-        page.line()
-        return
-    seen: set[str] = set()
-    heads = [label if not (label in seen or seen.add(label)) else "" for label, _ in columns]  # type: ignore[func-returns-value]
-    page.line(f"  {'':<20}" + "".join(f"{head[: COLUMN * 2 - 2]:>{COLUMN}}" for head in heads), "head")
-    page.line(f"  {'':<20}" + "".join(f"{run['state']:>{COLUMN}}" for _, run in columns))
+    if _fits(page, columns):
+        _columns(page, columns)
+    else:
+        for design in table["designs"]:
+            mine = [(design["label"], run) for run in design["runs"]]
+            if _fits(page, mine):
+                _columns(page, mine)
+                continue
+            for label, run in mine:
+                page.line(f"  {label}, {run['state']}", "head")
+                for name, show in ROWS:
+                    page.record(name, show(run), 20, "    ")
+    page.line()
+    _throttling(page, columns)
+
+
+def _fits(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> bool:
+    return 22 + COLUMN * len(columns) <= page.width
+
+
+def _columns(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> None:
+    """Labels stand over all columns of their design."""
+    heads, rest = "", columns
+    while rest:
+        label = rest[0][0]
+        count = sum(1 for other, _ in rest if other == label)
+        heads += f"{label[: COLUMN * count - 2]:>{COLUMN}}".ljust(COLUMN * count)
+        rest = rest[count:]
+    page.line(f"  {'':<20}{heads}".rstrip(), "head")
+    page.line(f"  {'':<20}" + "".join(f"{run['state'][: COLUMN - 1]:>{COLUMN}}" for _, run in columns))
     for name, show in ROWS:
         page.line(f"  {name:<20}" + "".join(f"{show(run):>{COLUMN}}" for _, run in columns))
-    page.line()
+
+
+def _throttling(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> None:
+    """The share of attempts turned away over time, where any were."""
+    quiet = [f"{label}, {run['state']}" for label, run in columns if not run["throttled"]]
     for label, run in columns:
         line = run["timeline"]
+        if not run["throttled"]:
+            continue
         shares = [t / o if o else 0.0 for t, o in zip(line["throttled_per_s"], line["offered_per_s"], strict=True)]
         page.line(f"  throttled {_spark(page, shares, 1.0)}  {label}, {run['state']}")
+    if quiet:
+        page.wrapped(f"nothing throttled: {'; '.join(quiet)}")
     page.line()
 
 
@@ -125,6 +182,9 @@ def _spark(page: Page, values: Sequence[float], most: float) -> str:
 def _design(page: Page, table: dict[str, Any], design: dict[str, Any]) -> None:
     page.line(f"{design['label']}, query by query ({design['runs'][0]['state']})", "head")
     for entry in design["runs"][0]["classes"]:
+        if not entry["requests"]:
+            page.wrapped(f"{entry['name']}  too rare to come in this run", "  ", "    ")
+            continue
         slow = f"p50 {_ms(entry['latency_ms_p50'])}, p99 {_ms(entry['latency_ms_p99'])}, "
         slow += f"p99.9 {_ms(entry['latency_ms_p99.9'])} ms"
         refused = ""
@@ -135,10 +195,17 @@ def _design(page: Page, table: dict[str, Any], design: dict[str, Any]) -> None:
             "bad" if entry["lost"] else "",
         )  # fmt: skip
     page.line()
+    first = design is table["designs"][0] and not any(_is_hot(run) for run in design["runs"])
     for run in design["runs"]:
-        _heat(page, run)
+        if _is_hot(run) or (first and run is design["runs"][0]):
+            _heat(page, run)
         _events(page, run)
     _prediction(page, design)
+
+
+def _is_hot(run: dict[str, Any]) -> bool:
+    """Whether any cell of its heat map is near a target."""
+    return any(max(row["times_target"], default=0) >= HOT for row in run["heat"]["rows"])
 
 
 def _heat(page: Page, run: dict[str, Any]) -> None:
@@ -165,13 +232,12 @@ def _events(page: Page, run: dict[str, Any]) -> None:
     for event in run["events"][:EVENTS]:
         minute, second = divmod(int(event["at_s"]), 60)
         shares = " + ".join(percent(r["load_share"]) for r in event["ranges"])
-        where = (
-            "..".join(filter(None, (event["ranges"][0]["from_key"], event["ranges"][-1]["until_key"]))) or "all keys"
-        )
+        ends = (event["ranges"][0]["from_key"], event["ranges"][-1]["until_key"]) if event["ranges"] else ()
+        where = "..".join(filter(None, ends)) or ("all keys" if event["ranges"] else "")
         load = f"  {percent(event['load_share_before'])} → {shares} of the load" if event["kind"] == "split" else ""
         to = f" → {event['server']}" if event["server"] else ""
-        away = f", {amount(event['away_s'])} s away" if event["away_s"] else ""
-        page.wrapped(f"{minute:02}:{second:02}  {event['kind']:<7} {where}{to}{load}{away}", "  ", "      ")
+        away = f", {lasting(event['away_s'])} away" if event["away_s"] else ""
+        page.wrapped(f"{minute:02}:{second:02}  {event['kind']:<7} {where}{to}{load}{away}".rstrip(), "  ", "      ")
     more = len(run["events"]) - EVENTS
     if more > 0:
         page.line(f"  and {more} more")
@@ -225,8 +291,8 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
 def _partition_test(page: Page, test: dict[str, Any]) -> None:
     page.wrapped(
         f"single partition {test['partition_key']}: {amount(test['offered_entities_per_s'])} entities/s asked, "
-        f"{amount(test['accepted_entities_per_s'])} let through, target {amount(test['target_entities_per_s'])}: "
-        f"{test['verdict']}",
+        f"{amount(test['accepted_entities_per_s'])} let through, target {amount(test['target_entities_per_s'])}; "
+        f"it {test['verdict']}",
         "  ",
         "    ",
         "good" if test["passes"] else "bad",

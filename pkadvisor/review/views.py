@@ -24,6 +24,7 @@ from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sen
 from pkadvisor.review.beginnings import beginnings_known
 from pkadvisor.review.each_period import asked_apart
 from pkadvisor.review.listing import subjects_of
+from pkadvisor.review.stressed import Stressed, keys_of
 from pkadvisor.review.subjects import HOLES, Scope, Subject
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
@@ -78,6 +79,8 @@ class DesignView:
         """All tables of the profile, where no other design is reviewed."""
         self.budgets = budgets
         """Bounds that every table is held against."""
+        self.stressed: tuple[Stressed, ...] = ()
+        """What stress tests measured, of whatever tables and keys."""
         self.tables = tuple(TableView(self, section, dataset) for section, dataset in sections)
 
     @cached_property
@@ -301,6 +304,15 @@ class TableView:
             return prepared(self._priced, self.limits, self.dataset)[0], ""
         except UsageError as error:
             return None, str(error.what)
+
+    @property
+    def stressed(self) -> Stressed | None:
+        """What a stress test measured of this table under these keys; None where there was none."""
+        if self.scheme is None:
+            return None
+        keys, name, kind = keys_of(self.scheme), self.section.table.lower(), self.section.kind
+        mine = (s for s in self.design.stressed if (s.table.lower(), s.kind, s.keys) == (name, kind, keys))
+        return next(mine, None)
 
     @property
     def bench(self) -> Bench | None:

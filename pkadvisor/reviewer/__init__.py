@@ -27,6 +27,7 @@ from pkadvisor.review.gate import Gate
 from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.review.selection import chosen, regraded
+from pkadvisor.review.stressed import Stressed
 from pkadvisor.review.suppressions import (
     ConfiguredSuppression,
     check_configured,
@@ -42,6 +43,7 @@ from pkadvisor.reviewer.earlier import Earlier, earlier_of, keys_in_use, old_des
 from pkadvisor.reviewer.elsewhere import moved_here, removed_designs, without_moved
 from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
 from pkadvisor.reviewer.request import ReviewRequest
+from pkadvisor.reviewer.stress_file import stressed_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.estimates import Budget
@@ -85,13 +87,14 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     rules = chosen(known, request.select, request.ignore)
     budgets = budgets_of(request)
     baseline = _baseline(request)
+    stressed = stressed_of(request.stress)
     profile = profile_of(request)
     earlier = earlier_of(request, profile)
     elsewhere = tables_elsewhere(request, profile)
     reviews = []
     for path in request.designs:
         progress.phase(f"review {path}")
-        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere))
+        reviews.append(_reviewed(path, request, rules, known, limits, budgets, profile, earlier, elsewhere, stressed))
     reviews = without_moved(reviews)
     removed = removed_designs(reviews, earlier.beside) if earlier is not None and earlier.beside is not None else ()
     reviews = _with_unmatched(reviews, profile, rules, elsewhere)
@@ -141,6 +144,7 @@ def _reviewed(
     profile: ProfileDocument | None,
     earlier: Earlier | None,
     elsewhere: frozenset[str],
+    stressed: tuple[Stressed, ...] = (),
 ) -> DesignReview:
     name, text = Path(path).as_posix(), None
     alone = len(request.designs) == 1
@@ -158,6 +162,7 @@ def _reviewed(
             budgets=budgets,
             elsewhere=elsewhere,
         )
+        view.stressed = stressed
         if earlier is None:
             return DesignReview(name, view, _examined(view, rules, known, request, compared=False))
         old, notes = old_design(earlier, path, request, limits, budgets, alone=alone, elsewhere=elsewhere)

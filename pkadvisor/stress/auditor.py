@@ -10,15 +10,11 @@ was there, unchanged, from the first page to the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from sortedcontainers import SortedDict
-
-from pkadvisor.table.edm import EdmType, Literal, utf16_key
-from pkadvisor.table.odata import Comparison, Filter, conjuncts, evaluate, parse_filter, properties
+from pkadvisor.stress.audited_rows import ABSENT, Possible, Properties, Row, Rows, Version, Wanted, wanted
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -34,39 +30,12 @@ from pkadvisor.table.store import (
     Merge,
     Operation,
     Outcome,
-    Property,
     Query,
     Update,
     Write,
 )
 
 VIOLATIONS_KEPT = 20
-Properties = Mapping[str, Property]
-
-
-class Version(NamedTuple):
-    """What an entity may be: its properties, and its ETag where an answer told it (empty: not known)."""
-
-    properties: Properties
-    etag: str
-
-
-Possible = tuple[Version | None, ...]
-_ABSENT: Possible = (None,)
-
-
-@dataclass(slots=True)
-class _Row:
-    """A key with what may stand there. ``touched`` is the count of changes when it last may have changed."""
-
-    key: Key
-    possible: Possible = _ABSENT
-    touched: int = 0
-    writing: int = 0
-    """Writes of it that are under way."""
-    overlapped: bool = False
-    verdicts: dict[str, bool] = field(default_factory=dict)
-    """Whether its version satisfies a filter, as long as there is only one."""
 
 
 @dataclass(slots=True)
@@ -78,10 +47,12 @@ class _Chain:
 
 
 class Ticket(NamedTuple):
-    """An operation under way: the change count when it was sent."""
+    """An operation under way: the change count when it was sent, what it writes and where."""
 
     operation: Operation
     begun: int
+    writes: tuple[Write, ...]
+    rows: tuple[Row, ...]
 
 
 class Auditor:
@@ -92,18 +63,19 @@ class Auditor:
         self.violations_total = 0
         self.violations: list[str] = []
         self._changes = 0
-        self._tables: dict[str, SortedDict[tuple[bytes, bytes], _Row]] = {}
+        self._tables: dict[str, Rows] = {}
         self._chains: dict[tuple[str, str, str], _Chain] = {}
 
     # ------------------------------------------------------------------------------------------ from outside
 
     def begin(self, operation: Operation) -> Ticket:
         """An operation is sent."""
-        for write in _writes(operation):
-            row = self._row(write.table, _key(write))
+        writes = _writes(operation)
+        rows = tuple([self._row(write.table, _key(write)) for write in writes])
+        for row in rows:
             row.overlapped = row.overlapped or row.writing > 0
             row.writing += 1
-        return Ticket(operation, self._changes)
+        return Ticket(operation, self._changes, writes, rows)
 
     def end(self, ticket: Ticket, outcome: Outcome) -> bool:
         """It was answered; whether that is permissible."""
@@ -116,14 +88,13 @@ class Auditor:
                 self._table_operation(operation, outcome)
             case Get():
                 if not refused and not outcome.uncertain:
-                    self._got(operation, outcome)
+                    self._got(operation, outcome, ticket.begun)
             case Query():
                 if not refused and not outcome.uncertain:
                     self._page(operation, outcome, ticket.begun)
             case _:
-                self._written(operation, outcome)
-        for write in _writes(operation):
-            row = self._row(write.table, _key(write))
+                self._written(ticket, outcome)
+        for row in ticket.rows:
             row.writing -= 1
             row.overlapped = row.overlapped and row.writing > 0
         return self.violations_total == before
@@ -134,22 +105,21 @@ class Auditor:
 
     def stored(self, table: str, entities: Iterable[Entity]) -> None:
         """Entities that are there before anything is audited."""
-        for entity in entities:
-            self._row(table, entity.key).possible = (Version(entity.properties, entity.etag),)
+        self._rows(table).store(entities)
 
     def check(self) -> None:
         """Every key has a possible version, and nobody writes after everything was answered."""
         for rows in self._tables.values():
-            for row in rows.values():
+            for row in rows:
                 assert row.possible, f"{row.key} can be nothing at all"
                 assert row.writing >= 0, "answered more often than sent"
 
     # ------------------------------------------------------------------------------------------ reads
 
-    def _got(self, operation: Get, outcome: Outcome) -> None:
+    def _got(self, operation: Get, outcome: Outcome, begun: int) -> None:
         row = self._row(operation.table, operation.key)
-        if row.writing:
-            return  # whichever of the writes under way it saw
+        if row.writing or row.touched > begun:
+            return  # whichever of the writes it saw that were under way meanwhile
         if outcome.status == 404:
             if None not in row.possible:
                 self._wrong(f"404 for {operation.key}, which is there")
@@ -163,26 +133,22 @@ class Auditor:
         chain = self._chains.pop(name, None) if operation.continuation else _Chain(begun)
         if chain is None:
             return  # goes on where somebody else began
+        chain.begun = min(chain.begun, begun)  # two that ask the same at once may have changed places
         if outcome.status != 200:
             self._wrong(f"{outcome.status} {outcome.code} for the query {operation.filter!r}")
             return
-        tree = _tree(operation.filter)
-        last = _order(chain.keys[-1]) if chain.keys else None
+        wants, rows = wanted(operation.filter), self._rows(operation.table)
+        last = rows.row(chain.keys[-1]).place if chain.keys else None
         for entity in outcome.entities:
-            place = _order(entity.key)
-            if last is not None and place <= last:
+            row = rows.row(entity.key)
+            if last is not None and row.place <= last:
                 self._wrong(f"{entity.key} comes again or out of order in {operation.filter!r}")
-            last = place
-            row = self._row(operation.table, entity.key)
-            if not row.writing and not self._may_be(row, entity, operation.select):
-                self._wrong(f"{entity.key} comes as something that it never was")
-            elif (
-                not row.writing
-                and tree is not None
-                and not _timed(operation.filter)
-                and not any(version is not None and _holds(tree, row.key, version) for version in row.possible)
-            ):
-                self._wrong(f"{entity.key} does not satisfy {operation.filter!r}")
+            last = row.place
+            if not row.writing and row.touched <= begun:
+                if not self._may_be(row, entity, operation.select):
+                    self._wrong(f"{entity.key} comes as something that it never was")
+                elif not wants.timed and not any(v is not None and wants.holds(row.key, v) for v in row.possible):
+                    self._wrong(f"{entity.key} does not satisfy {operation.filter!r}")
             chain.keys.append(entity.key)
         full = operation.top is not None and len(outcome.entities) >= operation.top
         if outcome.continuation and not full:
@@ -190,51 +156,21 @@ class Auditor:
             return
         if outcome.continuation:
             self._chains[operation.table, operation.filter, outcome.continuation] = _Chain(chain.begun, chain.keys)
-        self._complete(operation, chain, tree, upto=last if full else None, whole=not full)
+        if not wants.timed and (not full or last is not None):
+            self._complete(operation, chain, wants, rows.between(wants, last if full else None))
 
-    def _complete(
-        self, operation: Query, chain: _Chain, tree: Filter | None, upto: tuple[bytes, bytes] | None, whole: bool
-    ) -> None:
+    def _complete(self, operation: Query, chain: _Chain, wants: Wanted, rows: Iterable[Row]) -> None:
         """Nothing is missing that was there all the time; of an answer cut off by ``$top`` up to its last entity."""
-        if (not whole and upto is None) or _timed(operation.filter):
-            return
-        came, text = set(chain.keys), operation.filter
-        for row in self._within(operation.table, tree, upto):
-            if row.touched > chain.begun or row.writing or len(row.possible) != 1 or row.key in came:
+        came, begun = set(chain.keys), chain.begun
+        for row in rows:
+            if row.key in came or row.touched > begun or row.writing or len(row.possible) != 1:
                 continue
             (version,) = row.possible
-            if version is None:
-                continue
-            holds = row.verdicts.get(text)
-            if holds is None:
-                holds = row.verdicts[text] = tree is None or _holds(tree, row.key, version)
-            if holds:
-                self._wrong(f"{row.key} is missing from {text!r}")
-
-    def _within(self, table: str, tree: Filter | None, upto: tuple[bytes, bytes] | None) -> Iterable[_Row]:
-        """The rows that the comparisons of the PartitionKey leave."""
-        rows = self._tables.get(table)
-        if rows is None:
-            return ()
-        low: tuple[bytes, bytes] = (b"", b"")
-        high: tuple[bytes, bytes] | None = upto
-        for part in conjuncts(tree) if tree is not None else ():
-            if not isinstance(part, Comparison) or part.property != "PartitionKey":
-                continue
-            assert isinstance(part.operand, Literal)
-            key = utf16_key(str(part.operand.value))
-            if part.operator in ("eq", "ge", "gt"):
-                low = max(low, (key, b""))
-            if part.operator in ("eq", "le"):
-                high = min(high or (key + b"\0\0", b""), (key + b"\0\0", b""))
-            if part.operator == "lt":
-                high = min(high or (key, b""), (key, b""))
-        start = rows.bisect_left(low)
-        end = len(rows) if high is None else rows.bisect_right(high)
-        return (rows.peekitem(place)[1] for place in range(start, end))
+            if version is not None and wants.holds(row.key, version):
+                self._wrong(f"{row.key} is missing from {operation.filter!r}")
 
     @staticmethod
-    def _may_be(row: _Row, entity: Entity, select: tuple[str, ...]) -> bool:
+    def _may_be(row: Row, entity: Entity, select: tuple[str, ...]) -> bool:
         for version in row.possible:
             if version is None:
                 continue
@@ -247,9 +183,8 @@ class Auditor:
 
     # ------------------------------------------------------------------------------------------ writes
 
-    def _written(self, operation: Operation, outcome: Outcome) -> None:
-        writes = list(_writes(operation))
-        rows = [self._row(write.table, _key(write)) for write in writes]
+    def _written(self, ticket: Ticket, outcome: Outcome) -> None:
+        operation, writes, rows = ticket.operation, ticket.writes, ticket.rows
         if outcome.status == 503:
             return
         if outcome.uncertain:
@@ -267,13 +202,13 @@ class Auditor:
             return
         self._failed(writes[index], rows[index], outcome)
 
-    def _applied(self, write: Write, row: _Row, etag: str) -> None:
+    def _applied(self, write: Write, row: Row, etag: str) -> None:
         after = _after(write, row.possible, etag)
         if not after and not row.overlapped and row.writing <= 1:
             self._wrong(f"{type(write).__name__} of {row.key} succeeded, and must not")
         self._set(row, after if row.writing <= 1 and not row.overlapped else (*row.possible, *after))
 
-    def _failed(self, write: Write, row: _Row, outcome: Outcome) -> None:
+    def _failed(self, write: Write, row: Row, outcome: Outcome) -> None:
         """A refusal says something of what is there; nothing has changed."""
         if row.overlapped or row.writing > 1:
             return
@@ -292,11 +227,12 @@ class Auditor:
             return
         row.possible = left
 
-    def _set(self, row: _Row, possible: Possible) -> None:
+    def _set(self, row: Row, possible: Possible) -> None:
         self._changes += 1
         row.touched = self._changes
-        row.verdicts.clear()
-        row.possible = tuple({_identity(version): version for version in possible}.values()) or row.possible
+        if len(possible) > 1:
+            possible = tuple({_identity(version): version for version in possible}.values())
+        row.possible = possible or row.possible
 
     # ------------------------------------------------------------------------------------------ tables
 
@@ -304,26 +240,21 @@ class Auditor:
         if isinstance(operation, DeleteTable) and outcome.ok:
             self._tables.pop(operation.table, None)
         elif isinstance(operation, CreateTable) and outcome.ok:
-            self._tables.setdefault(operation.table, SortedDict())
+            self._tables.setdefault(operation.table, Rows())
 
-    def _row(self, table: str, key: Key) -> _Row:
-        rows = self._tables.get(table)
-        if rows is None:
-            rows = self._tables[table] = SortedDict()
-        place = _order(key)
-        row: _Row | None = rows.get(place)
-        if row is None:
-            row = rows[place] = _Row(key)
-        return row
+    def _rows(self, table: str) -> Rows:
+        found = self._tables.get(table)
+        if found is None:
+            found = self._tables[table] = Rows()
+        return found
+
+    def _row(self, table: str, key: Key) -> Row:
+        return self._rows(table).row(key)
 
     def _wrong(self, what: str) -> None:
         self.violations_total += 1
         if len(self.violations) < VIOLATIONS_KEPT:
             self.violations.append(what)
-
-
-def _order(key: Key) -> tuple[bytes, bytes]:
-    return utf16_key(key.partition_key), utf16_key(key.row_key)
 
 
 def _writes(operation: Operation) -> tuple[Write, ...]:
@@ -352,7 +283,7 @@ def _after(write: Write, possible: Possible, etag: str) -> Possible:
         there = [v for v in there if not v.etag or v.etag == write.if_match]
     match write:
         case Delete():
-            return _ABSENT if there else ()
+            return ABSENT if there else ()
         case Update():
             return (Version(write.entity.properties, etag),) if there else ()
     return tuple(Version(_merged(v, write.entity), etag) for v in there)
@@ -366,23 +297,3 @@ def _identity(version: Version | None) -> Any:
     if version is None:
         return None
     return tuple(sorted((name, str(p.type), repr(p.value)) for name, p in version.properties.items())), version.etag
-
-
-@lru_cache(maxsize=4096)
-def _tree(text: str) -> Filter | None:
-    return parse_filter(text) if text.strip() else None
-
-
-@lru_cache(maxsize=4096)
-def _timed(text: str) -> bool:
-    """Whether a filter asks for Timestamp: that is the store's own, so what satisfies it is not known here."""
-    tree = _tree(text)
-    return tree is not None and "Timestamp" in properties(tree)
-
-
-def _holds(tree: Filter, key: Key, version: Version) -> bool:
-    """Whether a version satisfies a filter."""
-    literals = {name: Literal(p.type, p.value) for name, p in version.properties.items()}
-    literals["PartitionKey"] = Literal(EdmType.STRING, key.partition_key)
-    literals["RowKey"] = Literal(EdmType.STRING, key.row_key)
-    return evaluate(tree, literals)

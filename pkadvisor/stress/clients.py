@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import mixed
 from pkadvisor.stress.course import Course, Flight, Traced
+from pkadvisor.stress.measures import cut_short
 
 if TYPE_CHECKING:
     from pkadvisor.engine.capacity.capacity import Capacity
@@ -202,6 +203,18 @@ def run_clients(
     assert any(each.stages for epoch in scripts.epochs for of in epoch for each in of), "somebody sends something"
     course = Course(scripts, capacity, stamp_map, policy, duration_ns, nominal=False, versions=versions, trace=trace)
     crowd = _Crowd(clients, seed, duration_ns)
+    try:
+        _let_run(course, crowd, sends)
+    except KeyboardInterrupt:
+        reached_ns = min(at for at in (course.due_ns, crowd.due_ns, duration_ns) if at is not None)
+        return cut_short(course.recorder.result(course.events), reached_ns)
+    course.come_to(duration_ns - 1)
+    course.check()
+    return course.recorder.result(course.events)
+
+
+def _let_run(course: Course, crowd: _Crowd, sends: Iterator[tuple[int, int]]) -> None:
+    """Until nobody has anything to send and everything is answered."""
     sent = 0
     while True:
         due_ns, wanted_ns = course.due_ns, crowd.due_ns
@@ -225,6 +238,3 @@ def run_clients(
                 crowd.answered(ended.client, ended.answered_ns)
         else:
             break
-    course.come_to(duration_ns - 1)
-    course.check()
-    return course.recorder.result(course.events)

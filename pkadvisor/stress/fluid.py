@@ -21,6 +21,7 @@ from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.fluid_table import Table
+from pkadvisor.stress.measures import cut_short
 from pkadvisor.stress.run_result import WINDOW_NS, MapEvent, RunResult
 
 if TYPE_CHECKING:
@@ -106,15 +107,14 @@ class _Run:
             self._use_numba()
 
     def run(self) -> RunResult:
-        """From the first arrival to the last retry, or until Ctrl-C."""
-        complete = True
+        """From the first arrival to the last retry; after Ctrl-C what came of it by then."""
         try:
             while self._go():
                 pass
         except KeyboardInterrupt:
-            complete = False
+            return cut_short(self._counts.result(self._events, False), self._now_ns)
         self._state.give_all(self._now_ns)
-        return self._counts.result(self._events, complete)
+        return self._counts.result(self._events, True)
 
     def _go(self) -> bool:
         """The next change of the map or the next window; whether there was one."""

@@ -93,8 +93,11 @@ class Counts:
         self._heat = np.zeros((1, len(self._edges) - 1), np.int64)
         self._of_key = np.zeros(size, np.int64)
         self._second = np.zeros(size, np.int64)
+        self._second_turned = np.zeros(size, np.int64)
+        self._tries = np.zeros((2, size), np.int64)
+        """By PartitionKey: attempts, and those of them that were answered 503."""
         self._now = -1
-        self._kept: list[tuple[int, Ints, Ints]] = []
+        self._kept: list[tuple[int, Ints, Ints, Ints]] = []
         self._cells = 0
         self._watched = watched
         self._since = np.zeros((4, size if watched else 0), np.int64)
@@ -153,7 +156,7 @@ class Counts:
         here[0] += codes_all[:NOT_SENT].sum()
         here[1] += codes_all[ACCEPTED]
         here[2] += codes_all[1:TIMED_OUT].sum()
-        self._warm(second, columns, rows)
+        self._warm(second, columns, rows, None if every else (codes >= 1) & (codes < TIMED_OUT))
         if self._watched:
             lows = columns[column.LOW][rows]
             np.add.at(self._since[0], lows, 1)
@@ -168,7 +171,7 @@ class Counts:
                 number = numbers[place]
                 self._since_latency[number] = self._since_latency.get(number, 0) + int(sums[place])
 
-    def _warm(self, second: int, columns: Ints, rows: Ints) -> None:
+    def _warm(self, second: int, columns: Ints, rows: Ints, turned: NDArray[np.bool_] | None) -> None:
         if second != self._now:
             self._close_second()
             self._now = second
@@ -181,21 +184,26 @@ class Counts:
         if keys.size and keys.min() < 0:
             alone = keys >= 0
             keys, offered = keys[alone], offered[alone]
+            turned = None if turned is None else turned[alone]
         np.add.at(self._second, keys, offered)
+        np.add.at(self._tries[0], keys, 1)
+        if turned is not None:
+            np.add.at(self._second_turned, keys[turned], offered[turned])
+            np.add.at(self._tries[1], keys[turned], 1)
 
     def _close_second(self) -> None:
         second = self._second
         keys = np.flatnonzero(second)
         if not len(keys):
             return
-        values = second[keys]
+        values, turned = second[keys], self._second_turned[keys]
         self._of_key[keys] += values
-        second[keys] = 0
+        second[keys] = self._second_turned[keys] = 0
         if self._cells + len(keys) > CELLS:
             strong = values * FAINT >= values.max()
-            keys, values = keys[strong], values[strong]
+            keys, values, turned = keys[strong], values[strong], turned[strong]
         self._cells += len(keys)
-        self._kept.append((self._now, keys.astype(np.int32), values))
+        self._kept.append((self._now, keys.astype(np.int32), values, turned))
 
     def take_window(self) -> WindowCounts:
         """What was counted since the last change of the map; counting begins anew."""
@@ -209,11 +217,12 @@ class Counts:
         self._now = -1
         used = self._used
         hottest = int(self._of_key.argmax()) if self._of_key.any() else -1
-        timeline = np.zeros(used, np.int64)
-        for second, keys, values in self._kept:
+        timeline = np.zeros((2, used), np.int64)
+        for second, keys, values, turned in self._kept:
             place = np.searchsorted(keys, hottest)
             if place < len(keys) and keys[place] == hottest:
-                timeline[second] += values[place]
+                timeline[:, second] += (values[place], turned[place])
+        tries = self._tries[:, hottest].tolist() if hottest >= 0 else (0, 0)
         rows = -(-used // self._step)
         heat = np.zeros((rows, self._heat.shape[1]), np.int64)
         filled = min(rows, len(self._heat))
@@ -244,7 +253,10 @@ class Counts:
             accepted=self._seconds[:used, 1].copy(),
             throttled=self._seconds[:used, 2].copy(),
             hottest=hottest,
-            hottest_milli=timeline,
+            hottest_milli=timeline[0],
+            hottest_throttled_milli=timeline[1],
+            hottest_attempts=tries[0],
+            hottest_throttled=tries[1],
             bands=self._edges,
             heat=heat,
             events=tuple(events),

@@ -42,18 +42,6 @@ def _begins(*keys: Ints) -> Ints:
     return np.flatnonzero(changes)
 
 
-def _order(keys: Ints) -> Ints:
-    """Where equal keys keep their order, the order of keys: ``argsort`` by a sort of keys and places in one number."""
-    count = len(keys)
-    if not count:
-        return keys
-    keys = keys - keys.min()
-    if int(keys.max()) >> 38 or count >> 24:
-        return np.argsort(keys, kind="stable")
-    packed = np.sort((keys << 24) | np.arange(count, dtype=np.int64))
-    return packed & 0xFFFFFF
-
-
 class Calendar:
     """Flights by when they go on. Every second has the same number of slots, of equal length to a ns."""
 
@@ -78,7 +66,7 @@ class Calendar:
         first = moments if alone else np.minimum.reduceat(moments, _begins(places))
         seconds = first // WINDOW_NS
         slots = seconds * self._per_second + (first - seconds * WINDOW_NS) * self._per_second // WINDOW_NS
-        order = _order(slots)
+        order = np.argsort(slots, kind="stable")
         slots, first = slots[order], first[order]
         begins = _begins(slots)
         ends = np.r_[begins[1:], count]
@@ -91,7 +79,7 @@ class Calendar:
             place = np.empty(count, np.int64)
             place[order] = np.arange(count)
             attempts[:, FLIGHT] = place[places]
-            attempts = attempts[_order(attempts[:, FLIGHT])]
+            attempts = attempts[np.argsort(attempts[:, FLIGHT], kind="stable")]
             of = np.searchsorted(attempts[:, FLIGHT], begins)
         stops = np.r_[of[1:], len(attempts)]
         for i, slot in enumerate(slots[begins].tolist()):
@@ -122,7 +110,7 @@ class Calendar:
         if not found:
             return NO_FLIGHTS, NO_ATTEMPTS
         flights, attempts = _joined(found)
-        order = _order(flights[:, REQUEST])
+        order = np.argsort(flights[:, REQUEST], kind="stable")
         if len(flights) == len(attempts):
             attempts = attempts[order]
             attempts[:, FLIGHT] = np.arange(len(order))
@@ -219,7 +207,7 @@ def spread(table: Table, taken: tuple[Ints, Ints], requests: Ints, moments: Ints
         who = np.flatnonzero(goes_on)
         later = _stages(table, who, following[who], last[who], start[who], end, resume, resume_at)
         both = [np.concatenate(pair) for pair in zip((owner, due[:, ROW], due[:, AT], due[:, TRY]), later, strict=True)]
-        order = _order(both[0])
+        order = np.argsort(both[0], kind="stable")
         columns.insert(0, tuple(each[order] for each in both))  # type: ignore[arg-type]
     owner, row, at, tries = (np.concatenate(each) for each in zip(*columns, strict=True))
     return Plan(request, scripts, flights, waiting, owner, row, at, tries, resume, resume_at, False)

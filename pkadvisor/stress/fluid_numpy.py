@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 SAFE = 1 << 61
 NEVER = 1 << 60
+FEW = 96
+"""Fewer attempts are judged sooner one by one."""
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -150,7 +152,7 @@ class _Family:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    found = _by_scans(window, table, state)
+    found = _by_scans(window, table, state) if len(window.at) >= FEW else None
     return found if found is not None else one_by_one(window, table, state)
 
 

@@ -30,6 +30,8 @@ SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
 """Types of which there are always new values."""
 MS_TICKS = 10_000
 MS_NS = 1_000_000
+SECOND = 1000
+"""In ms."""
 TRIES_MAX = 4096
 TRIES_PER_BUCKET = 24
 """Tries for a bucket: that all miss has a chance of e^-24."""
@@ -37,6 +39,8 @@ INT32_FIRST = 1_000_000_000
 INT32_ROOM = 1_147_483_648
 """New Int32 values have ten digits: as many as there are, so that rows of new entities all have one size."""
 INT64_FIRST = 10**17
+SHARED_BY = 4
+"""Entities with one value of a property of the PartitionKey that still may be made new: assumed."""
 
 
 class FreshEntities:
@@ -84,8 +88,9 @@ class FreshEntities:
         return tuple(p for p in parts if isinstance(p, Time) and p.property == self.arrival)
 
     def moment(self, at_ns: int) -> int:
-        """Ticks of a moment of the run, to the millisecond."""
-        return min(self._start_ticks + at_ns // MS_NS * MS_TICKS, TICKS_MAX - MS_TICKS)
+        """Ticks of a moment of the run, to the millisecond; to the second where a bucket is made of the moment."""
+        grain = SECOND if self._tries > 1 else 1
+        return min(self._start_ticks + at_ns // (MS_NS * grain) * MS_TICKS * grain, TICKS_MAX - MS_TICKS * SECOND)
 
     def rows(self, properties: Properties, request: int, at_ns: int, member: int = 0) -> tuple[Placed, ...]:
         """The rows of a new entity like ``properties``; ``member`` numbers those of one request."""
@@ -103,7 +108,8 @@ class FreshEntities:
         out = dict(properties)
         if self.arrival is not None:
             number = request if self.arrival in self._common else own
-            ticks = self.moment(at_ns) + (number * self._tries + attempt) % MS_TICKS
+            grain = MS_TICKS * (SECOND if self._tries > 1 else 1)
+            ticks = self.moment(at_ns) + (number * self._tries + attempt) % grain
             out[self.arrival] = Literal(EdmType.DATETIME, ticks)
         if self.serial is not None:
             number = request if self.serial in self._common else own
@@ -133,7 +139,8 @@ def _tells(key: KeyTemplate, names: Collection[str | None]) -> bool:
 
 def _serial(scheme: KeyScheme, population: Population, arrival: str | None, group_by: Collection[str]) -> str | None:
     """The property of the main key that tells entities apart: what a group has in common, where that is in the key;
-    else the one of most values in the RowKey, and of the PartitionKey only where the RowKey has none.
+    else the one of most values in the RowKey. One of the PartitionKey is taken only where it tells entities apart in
+    truth: ``SHARED_BY`` of them have one value at most, in the mean. None where there is none: then keys get a number.
 
     Properties of the PartitionKey of an index row stay as they are, if there is another choice.
     """
@@ -143,7 +150,10 @@ def _serial(scheme: KeyScheme, population: Population, arrival: str | None, grou
         names = dict.fromkeys(n for p in parts if p.injective for n in p.properties)
         return [n for n in names if n != arrival and population.types.get(n, EdmType.STRING) in SERIALS]
 
-    partition, row = named(scheme.main.partition), named(scheme.main.row)
+    row = named(scheme.main.row)
+    partition = [
+        n for n in named(scheme.main.partition) if SHARED_BY * population.distinct([("p", n)]) >= population.rows
+    ]
     choices = (
         [n for n in (*partition, *row) if n in group_by],
         [n for n in row if n not in elsewhere],
@@ -179,7 +189,7 @@ def ends_of(name: str, entities: Sequence[Properties]) -> tuple[int, int]:
 
 def start_after(population: Population, entities: Sequence[Mapping[str, Literal]]) -> int:
     """When a run begins where nobody says so: with the second after the newest entity, in ticks."""
-    second = 1000 * MS_TICKS
+    second = SECOND * MS_TICKS
     name = population.arrival
     if name is None or population.types.get(name) is not EdmType.DATETIME:
         return 0

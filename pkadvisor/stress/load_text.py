@@ -23,6 +23,14 @@ BASES: Final = {
     "diurnal": "the minutes of the day, or of the log, one after the other",
     "trace": "the requests of the log at their own times",
 }
+_WORDS: Final = {
+    "peak": "the load of the worst minute",
+    "together": "the busiest minutes of all classes at once",
+    "mean": "the mean load",
+    "spikes": "the busiest minutes of all classes at once, with their busiest seconds",
+    "diurnal": "the load of the day, minute by minute",
+    "trace": "the requests of the log",
+}
 FACTOR_MAX = 1e6
 CYCLES_MAX = 1_000_000
 _FORMS: Final = (
@@ -91,6 +99,23 @@ class LoadSpec:
         found = Steps.flat(1.0) if self.ramp is None else self.ramp.shape(duration_ns)
         for flash in self.flashes:
             found = found.times(flash.shape())
+        return found
+
+    @property
+    def words(self) -> str:
+        """The load as a page tells it."""
+        found = f"the measured traffic of {self.cluster}" if self.cluster else _WORDS[self.base]
+        if self.factor != 1:
+            found += f" times {self.factor:g}"
+        if isinstance(self.process, Constant):
+            found += ", evenly spaced"
+        elif self.process != POISSON:
+            found += ", in bursts"
+        if self.ramp is not None:
+            found += f", from {self.ramp.low:g}x up to {self.ramp.high:g}x in {self.ramp.steps} steps"
+        for flash in self.flashes:
+            found += f", {flash.factor:g}x from {flash.at_ns / SECOND_NS:g} s on"
+            found += "" if flash.length_ns is None else f" for {flash.length_ns / SECOND_NS:g} s"
         return found
 
 

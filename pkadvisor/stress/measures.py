@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
+    from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stress.scripts import Step
 
     Ints = NDArray[np.int64]
@@ -109,3 +111,22 @@ class Sample:
 
     def _in(self, request: int) -> bool:
         return not sample_key(request) & ((1 << self.level) - 1)
+
+
+def cut_short(result: RunResult, reached_ns: int) -> RunResult:
+    """A run that was interrupted, as long as it was: whole seconds, one at least, of what came before a moment."""
+    before = seconds(result.duration_ns)
+    length = max(1, min(before, reached_ns // WINDOW_NS))
+    columns = -(-length // heat_step(result.duration_ns))
+    return replace(
+        result,
+        duration_ns=min(result.duration_ns, length * WINDOW_NS),
+        offered=result.offered[:length],
+        accepted=result.accepted[:length],
+        throttled=result.throttled[:length],
+        hottest_milli=result.hottest_milli[:length],
+        hottest_throttled_milli=result.hottest_throttled_milli[:length],
+        heat=result.heat[:columns],
+        events=tuple(event for event in result.events if event.at_ns <= reached_ns),
+        complete=False,
+    )

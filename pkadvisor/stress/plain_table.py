@@ -128,7 +128,7 @@ class PlainTable:
 
     def partition_of(self, key: bytes) -> bytes:
         """What the keys of a key's partition begin with; the key itself where it names none."""
-        return _boundary(key, len(self._prefix)) or key
+        return boundary(key, len(self._prefix)) or key
 
     def partition_key(self, prefix: bytes) -> str:
         """The PartitionKey of what the keys of its partition begin with."""
@@ -235,8 +235,8 @@ class PlainTable:
         size = int(found.weights[last] - found.weights[first]) - ANSWER_BYTES * (last - first)
         key = self.keys[start] if continued else found.low_key
         behind = self.keys[end] if end < found.high else found.high_key
-        boundary = _boundary(key, len(self._prefix))
-        closed = row_keys.prefix_end(boundary) if boundary is not None else None
+        first_place = boundary(key, len(self._prefix))
+        closed = None if first_place is None else row_keys.prefix_end(first_place)
         several = closed is None or found.high_key > closed
         return Asked(Kind.PAGE, key, behind, several, 1, end - start, size, continued, last - first)
 
@@ -341,7 +341,7 @@ class PlainTable:
         return self._columns[name, edm]
 
 
-def _boundary(key: bytes, table_bytes: int) -> bytes | None:
+def boundary(key: bytes, table_bytes: int) -> bytes | None:
     """What the keys of a key's partition begin with; None where it names no partition."""
     end = key.find(0, table_bytes)
     return None if end < 0 else key[: end + 1]

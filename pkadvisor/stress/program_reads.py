@@ -8,7 +8,7 @@ A plan that goes *back* asks for one period after the other until it has found e
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,24 +40,25 @@ class Reader:
     types: Mapping[str, EdmType]
     top: int | None
 
-    def requests(self, values: Properties, ends: tuple[int, int]) -> list[Request]:
-        """The first requests for some parameters; of a plan that goes back those of every period."""
+    def requests(self, values: Properties, ends: tuple[int, int]) -> Iterable[Request]:
+        """The first requests for some parameters; of a plan that goes back those of every period, made when needed."""
         oldest, newest = ends
-        return list(requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest))
+        found = requests(self.plan, self.conditions, values, self.types, newest=newest, oldest=oldest)
+        return found if self.plan.back else tuple(found)
 
     @property
     def plain(self) -> bool:
         """Whether all requests are known before the first answer, but for further pages."""
         return not self.plan.back and not self.plan.pointer
 
-    def run(self, sent: Sequence[Request], values: Properties, *, keep: bool = True) -> Found:
+    def run(self, sent: Iterable[Request], values: Properties, *, keep: bool = True) -> Found:
         """The rows that are left when the client has done its part; of pointers the entities that they name.
 
         Without ``keep`` the client's part is left out where nothing that is sent hangs on it.
         """
         plan = self.plan
         if not plan.back:
-            return (yield from self._asked(sent, values, keep))
+            return (yield from self._asked(tuple(sent), values, keep))
         found: list[Entity] = []
         for request in sent:
             if self.top is not None and len(found) >= self.top:

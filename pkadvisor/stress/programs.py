@@ -33,6 +33,7 @@ from pkadvisor.stress.program_reads import Reader, Stages, properties_of
 from pkadvisor.stress.program_writes import Changes, OtherValues, Sent, inserted
 from pkadvisor.stress.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
+from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Entity, Key, Operation, Outcome
 
 if TYPE_CHECKING:
@@ -146,23 +147,22 @@ class Programs:
             key = next(iter(rows_of(self.scheme, properties, self.types))).key
             yield from _stages(self._changed(found, found.changes, key, properties, "*", whole=False))
 
-    def query_requests(self, class_number: int, instance: int, at_ns: int) -> list[Request] | None:
-        """The first requests of a query: instances with the same ones do the same. None for classes that write."""
+    def query_requests(self, class_number: int, instance: int, at_ns: int) -> tuple[Request, ...] | None:
+        """All that a query sends but for further pages; None where an answer decides what is sent, or rows change."""
         found = self._classes[class_number]
-        if found.reader is None or found.changes is not None:
+        if found.reader is None or found.changes is not None or not found.reader.plain:
             return None
-        return found.reader.requests(self.values(class_number, instance), self._ends_at(found, at_ns))
+        return tuple(found.reader.requests(self.values(class_number, instance), self._ends_at(found, at_ns)))
 
-    def run_requests(self, class_number: int, instance: int, requests: Sequence[Request]) -> Stages:
-        """The program of a query whose first requests are known."""
+    def asked(self, class_number: int, instance: int) -> tuple[object, ...] | None:
+        """What tells one query of a class from others; None for classes that write."""
         found = self._classes[class_number]
-        assert found.reader is not None
-        yield from found.reader.run(requests, self.values(class_number, instance), keep=False)
-
-    def is_plain(self, class_number: int) -> bool:
-        """Whether all that a query sends is known before the first answer, but for further pages."""
-        reader = self._classes[class_number].reader
-        return reader is not None and reader.plain
+        query = found.demand.query
+        if found.changes is not None or found.inserting is not None:
+            return None
+        names = () if query.filter is None else parameters(query.filter)
+        values = self.values(class_number, instance)
+        return tuple(values.get(name) for name in names)
 
     def values(self, class_number: int, instance: int) -> Properties:
         """The parameters of one request: the values of the row that it is drawn from."""

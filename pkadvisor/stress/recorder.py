@@ -44,6 +44,10 @@ class Recorder:
         self._throttled: dict[int, int] = {}
         self._by_rank: dict[int, dict[int, int]] = {}
         """Offered milli-entities by PartitionKey and second."""
+        self._turned: dict[int, dict[int, int]] = {}
+        """What of them was answered 503."""
+        self._tries: dict[int, list[int]] = {}
+        """Attempts by PartitionKey, and how many of them were answered 503."""
         self._by_low: dict[tuple[int, int], int] = {}
         """The same by column of the heat map and rank that routes."""
         self._column_ns = heat_step(duration_ns) * WINDOW_NS
@@ -60,6 +64,11 @@ class Recorder:
         self._by_low[cell] = self._by_low.get(cell, 0) + weight
         if step.partition >= 0:
             _add(self._by_rank.setdefault(step.partition, {}), second, weight)
+            tries = self._tries.setdefault(step.partition, [0, 0])
+            tries[0] += 1
+            if status == 503:
+                tries[1] += 1
+                _add(self._turned.setdefault(step.partition, {}), second, weight)
         self.window.attempt(step, number, status, latency_ns)
         if status == 503:
             counts.throttled[bound] = counts.throttled.get(bound, 0) + 1
@@ -96,7 +105,9 @@ class Recorder:
         heat = np.zeros((columns, len(edges) - 1), dtype=np.int64)
         for (column, low), weight in self._by_low.items():
             heat[column, int(np.searchsorted(edges, low, side="right")) - 1] += weight
-        line = _timelines(length, self._offered, self._accepted, self._throttled, self._by_rank.get(hottest, {}))
+        hot, turned = self._by_rank.get(hottest, {}), self._turned.get(hottest, {})
+        line = _timelines(length, self._offered, self._accepted, self._throttled, hot, turned)
+        tries = self._tries.get(hottest, [0, 0])
         return RunResult(
             duration_ns=self._duration_ns,
             classes=dict(zip(self._classes, self.counts, strict=True)),
@@ -105,6 +116,9 @@ class Recorder:
             throttled=line[2],
             hottest=hottest,
             hottest_milli=line[3],
+            hottest_throttled_milli=line[4],
+            hottest_attempts=tries[0],
+            hottest_throttled=tries[1],
             bands=edges,
             heat=heat,
             events=tuple(events),

@@ -65,7 +65,8 @@ class RunResult:
     """A whole run. Timelines are by second; ``heat`` maps (second // heat_step) to counted milli-entities by rank band.
 
     ``offered``, ``accepted``, ``throttled`` count attempts. ``hottest`` is the rank of the PartitionKey with the most
-    offered milli-entities, ``hottest_milli`` its timeline, ``bounds_at`` band edges (ranks) of ``heat``.
+    offered milli-entities, ``hottest_milli`` its timeline, ``hottest_throttled_milli`` what of that was answered 503;
+    ``hottest_attempts`` and ``hottest_throttled`` count its attempts. ``bands`` are band edges (ranks) of ``heat``.
     """
 
     duration_ns: int
@@ -75,6 +76,9 @@ class RunResult:
     throttled: Ints
     hottest: int
     hottest_milli: Ints
+    hottest_throttled_milli: Ints
+    hottest_attempts: int
+    hottest_throttled: int
     bands: Ints
     heat: Ints
     events: tuple[MapEvent, ...] = ()

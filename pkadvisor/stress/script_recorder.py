@@ -59,36 +59,37 @@ class Recorder:
         self.table = PlainTable(programs.table, programs.stored(), self.limits)
         self._same: dict[tuple[object, ...], Notes] = {}
         self._following: dict[tuple[object, ...], Segment] = {}
+        self._inserts: dict[tuple[int, int, int], Notes] = {}
+        self._changes: dict[tuple[int, int, int], Segment] = {}
 
-    def recorded(self, number: int, used: Ints, at_ns: int) -> list[Notes]:
-        """What the instances of a class send at a moment of the run."""
+    def recorded(self, number: int, used: Ints, at_ns: int, *, as_it_is: bool = False) -> list[Notes]:
+        """What the instances of a class send at a moment of the run; ``as_it_is``: if the rows at hand were all."""
         programs = self.programs
         out = [NOTHING] * programs.instances[number]
-        scale = self._scale[number]
+        scale = None if as_it_is else self._scale[number]
         inserts = programs.plan(number) is None
         for instance in used.tolist():
             factors = AS_IT_IS if scale is None else scale.of(instance)
-            asked = programs.query_requests(number, instance, at_ns)
-            if asked is not None:
-                out[instance] = self._query(number, instance, asked, factors)
-            elif inserts:
+            if inserts:
                 out[instance] = self._insert(number, instance, at_ns)
-            else:
-                out[instance] = self._scaled(self._run(programs.start(number, instance, FIRST, at_ns)), factors)
+                continue
+            asked = programs.asked(number, instance)
+            memo = (number, at_ns, factors, asked)
+            found = None if asked is None else self._same.get(memo)
+            if found is None:
+                found = self._recorded(number, instance, at_ns, factors)
+            if asked is not None:
+                self._same[memo] = found
+            out[instance] = found
         return out
 
-    def _query(self, number: int, instance: int, asked: list[Request], factors: tuple[float, float]) -> Notes:
-        """A query; those that ask the same are recorded once."""
-        memo = (number, factors, *asked)
-        found = self._same.get(memo)
-        if found is None:
-            if self.programs.is_plain(number):
-                chains = [self._answered(request, factors) for request in asked]
-                found = (_side_by_side(chains),) if len(chains) != 1 else chains[0]
-            else:
-                found = self._scaled(self._run(self.programs.run_requests(number, instance, asked)), factors)
-            self._same[memo] = found
-        return found
+    def _recorded(self, number: int, instance: int, at_ns: int, factors: tuple[float, float]) -> Notes:
+        """A query or a change; what a query sends is mostly known before any answer."""
+        requests = self.programs.query_requests(number, instance, at_ns)
+        if requests is None:
+            return self._scaled(self._change(number, instance, at_ns), factors)
+        chains = [self._answered(request, factors) for request in requests]
+        return chains[0] if len(chains) == 1 else (_side_by_side(chains),) if chains else NOTHING
 
     def _answered(self, request: Request, factors: tuple[float, float]) -> Notes:
         """The pages of one request, or its point read."""
@@ -108,8 +109,23 @@ class Recorder:
         first: Segment = ((Noted(pages[0]),),)
         return (first, self._following[key]) if key else (first,)
 
+    def _change(self, number: int, instance: int, at_ns: int) -> Segment:
+        """An update or a delete, as it is on the rows at hand."""
+        key = (number, instance, at_ns)
+        found = self._changes.get(key)
+        if found is None:
+            found = self._changes[key] = self._run(self.programs.start(number, instance, FIRST, at_ns))
+        return found
+
     def _insert(self, number: int, instance: int, at_ns: int) -> Notes:
         """An insert, run for two requests: keys that differ are those of one request alone."""
+        key = (number, instance, at_ns)
+        found = self._inserts.get(key)
+        if found is None:
+            found = self._inserts[key] = self._two_inserts(number, instance, at_ns)
+        return found
+
+    def _two_inserts(self, number: int, instance: int, at_ns: int) -> Notes:
         programs, partition = self.programs, self.table.partition_of
         first = self._run(programs.start(number, instance, FIRST, at_ns))
         second = self._run(programs.start(number, instance, SECOND, at_ns + self._apart_ns(number)))

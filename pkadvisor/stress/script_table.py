@@ -9,9 +9,10 @@ PartitionKey) are found by running an insert for two requests; their steps stand
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+import gc
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,8 +20,9 @@ from pkadvisor.design.requests import next_period
 from pkadvisor.design.transforms import Time
 from pkadvisor.limits import Limits
 from pkadvisor.stress.programs import Programs
-from pkadvisor.stress.script_recorder import Noted, Notes, Recorder, Segment
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Stage, Step
+from pkadvisor.stress.script_recorder import Notes, Recorder, Segment
+from pkadvisor.stress.scripts import KeySpace, Script, Scripts, Stage
+from pkadvisor.stress.steps import ranked
 from pkadvisor.stress.table_scale import scales
 
 if TYPE_CHECKING:
@@ -52,8 +54,37 @@ def script_table(
     and the pointers that it follows.
     """
     clock = clock_of(programs, duration_ns)
-    unscaled = (None,) * len(programs.classes)
-    recorder = Recorder(programs, limits, scales(programs) if examined_scale else unscaled, clock.short)
+    scale = scales(programs) if examined_scale else (None,) * len(programs.classes)
+    recorder = Recorder(programs, limits, scale, clock.short)
+    with _keeping():
+        return _ranked(recorder, _recorded(recorder, used, clock), clock)
+
+
+def script_tables(
+    programs: Programs, limits: Limits, used: Sequence[Ints], duration_ns: int, compared: Sequence[Ints]
+) -> tuple[Scripts, Scripts]:
+    """(:func:`script_table` of ``used`` for the whole table, that of ``compared`` for the rows at hand as it begins).
+
+    What both need is recorded once; where all rows are at hand and nothing else is compared, both are the same.
+    """
+    clock = clock_of(programs, duration_ns)
+    scale = scales(programs)
+    recorder = Recorder(programs, limits, scale, clock.short)
+    with _keeping():
+        recorded = _recorded(recorder, used, clock)
+        whole = _ranked(recorder, recorded, clock)
+        within = all(
+            set(some.tolist()) <= set(of_class.tolist()) for some, of_class in zip(compared, used, strict=True)
+        )
+        if within and all(of_class is None for of_class in scale):
+            return whole, whole
+        at_hand = [[recorder.recorded(n, some, 0, as_it_is=True) for n, some in enumerate(compared)]]
+        return whole, _ranked(recorder, at_hand, Clock((), clock.short))
+
+
+def _recorded(recorder: Recorder, used: Sequence[Ints], clock: Clock) -> list[list[list[Notes]]]:
+    """What is sent in each epoch; that of the first one where a class sends the same in all of them."""
+    programs = recorder.programs
     recorded: list[list[list[Notes]]] = []
     for at_ns in (0, *clock.ends_ns):
         of_classes = []
@@ -63,7 +94,19 @@ def script_table(
             else:
                 of_classes.append(recorder.recorded(number, used[number], at_ns))
         recorded.append(of_classes)
-    return _ranked(recorder, recorded, clock)
+    return recorded
+
+
+@contextmanager
+def _keeping() -> Iterator[None]:
+    """Without looking for garbage: millions of tuples are made here, and all of them stay."""
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()
 
 
 class Clock(NamedTuple):
@@ -112,13 +155,13 @@ def _ranked(recorder: Recorder, recorded: Recorded, clock: Clock) -> Scripts:
         np.array([rows[prefix] for prefix in prefixes], dtype=np.int64),
     )
     made: dict[int, Script] = {}
-    ranked: dict[int, tuple[Stage, ...]] = {}
+    kept: dict[int, tuple[Stage, ...]] = {}
 
     def stages_of(segment: Segment) -> tuple[Stage, ...]:
-        found = ranked.get(id(segment))
+        found = kept.get(id(segment))
         if found is None:
-            found = tuple(tuple(step_of(note, prefixes) for note in stage) for stage in segment)
-            ranked[id(segment)] = found
+            found = tuple(tuple(ranked(note.asked, note.own, prefixes) for note in stage) for stage in segment)
+            kept[id(segment)] = found
         return found
 
     def script_of(notes: Notes) -> Script:
@@ -139,15 +182,3 @@ def _segments(recorded: Recorded) -> Iterator[Segment]:
             if id(segment) not in seen:
                 seen.add(id(segment))
                 yield segment
-
-
-def step_of(note: Noted, prefixes: Sequence[bytes]) -> Step:
-    """A step over a key space whose PartitionKeys begin keys with ``prefixes``."""
-    asked = note.asked
-    low = max(0, bisect_right(prefixes, asked.key) - 1)
-    partition, high = low, low + 1
-    if note.own or asked.several:
-        partition = SEVERAL
-    if asked.several:
-        high = max(high, bisect_left(prefixes, asked.high))
-    return Step(asked.kind, partition, low, high, asked.entities, asked.examined, asked.bytes_moved, asked.continued)

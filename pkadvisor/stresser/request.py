@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.units import UnitError, parse_duration, parse_latency_ms, parse_share
 
+if TYPE_CHECKING:
+    from pkadvisor.rest.target import Target
+    from pkadvisor.stress.faults import ServerDown
+
 DURATION_S = 600.0
 """How long the default run lasts in its own time: a table that was one range has been split by then."""
 DURATION_MOST_S = 86_400.0
+REQUESTS_MOST = 200_000_000
+"""Requests of one run, at most: beyond it a run takes longer than anybody waits."""
+CLIENTS_MOST = 100_000
 MONTH_S = 30.4375 * 86_400
 SERVERS = 8
 """Partition servers of the stamp that share the table: assumed."""
@@ -61,6 +70,40 @@ def parse_seconds(text: str, where: str, most: float) -> float:
     return seconds
 
 
+def parse_think(text: str) -> float:
+    """A time to think in seconds, nothing included; UsageError for anything else."""
+    return 0.0 if text.strip() in ("0", "0s", "0ms") else parse_seconds(text, "--think", 3600.0)
+
+
+def check_size(requests: float, duration_s: float) -> None:
+    """UsageError where a run would have more requests than ``REQUESTS_MOST``."""
+    if requests <= REQUESTS_MOST:
+        return
+    seconds = int(duration_s * REQUESTS_MOST / requests)
+    what = f"{requests:,.0f} requests are more than a run may have, which is {REQUESTS_MOST:,}"
+    shorter = f"--duration {seconds}s" if seconds else "a smaller --load"
+    raise UsageError(what, where="--load", fix=f"{shorter} would do; warmed-up figures do not need longer runs")
+
+
+def check_faults(faults: Sequence[ServerDown], servers: int, duration_s: float) -> None:
+    """UsageError for a fault of a server that is not there, or after the run."""
+    names = server_names(servers)
+    for fault in faults:
+        if fault.server and fault.server not in names:
+            known = names[0] if servers == 1 else f"{names[0]} to {names[-1]}"
+            hint = did_you_mean(fault.server, names)
+            what = f"there is no server '{fault.server}'" + (f"; {hint}" if hint else "")
+            raise UsageError(what, where=f"--fault {fault}", fix=f"there are {known}; --servers N makes more")
+        if fault.at_ns >= duration_s * 1e9:
+            what = f"the run is over after {duration_s:g} s"
+            raise UsageError(what, where=f"--fault {fault}", fix="an earlier fault, or a longer --duration")
+
+
+def server_names(servers: int) -> tuple[str, ...]:
+    """What the partition servers of a run are called."""
+    return tuple(f"server-{each}" for each in range(servers))
+
+
 def parse_months(text: str | None) -> float:
     """Months of ``12m``, ``12 months`` or ``1 year``; 0 of nothing. UsageError for anything else."""
     if text is None:
@@ -76,12 +119,26 @@ def parse_months(text: str | None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
+class RealTarget:
+    """A real endpoint to run the load on. ``start`` (ISO) is when the run starts: tables are named by it.
+
+    ``concurrency``: operations under way at once, at most; ``transactions_max``: sent in all, at most.
+    """
+
+    target: Target
+    start: str
+    concurrency: int = 64
+    transactions_max: int = 100_000
+
+
+@dataclass(frozen=True, slots=True)
 class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
     ``scheme``: the number in the ranking to run beside the current keys, in place of the recommended one. ``result``:
     a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or
-    ``hottest``.
+    ``hottest``. ``clients``: so many that send their next request ``think_s`` after an answer, on ``vms`` machines that
+    let each a few be under way; None: no closed loop.
     """
 
     reading: AnalyzeRequest
@@ -96,7 +153,11 @@ class StressRequest:
     faults: tuple[str, ...] = ()
     goals: tuple[Goal, ...] = ()
     partition: str | None = None
+    clients: int | None = None
+    think_s: float = 0.0
+    vms: int | None = None
     find_limit: bool = False
     audited_requests: int = 1000
     accelerate: bool | None = None
     seed: int = 0
+    real: RealTarget | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.options import SECOND
 
 if TYPE_CHECKING:
     from pkadvisor.stress.load import Load
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from pkadvisor.stresser.stand import Stand
 
 WARM, COLD = "warmed up", "cold start"
+CLIENT_REQUESTS = 100_000
+"""Requests of clients in a closed loop, at most: they are run one by one, so above it the run is shorter."""
+ANSWER_S = 0.003
+"""About what an answer takes, for a guess at how many requests a closed loop will send."""
 
 
 def run_of(
@@ -48,4 +53,36 @@ def run_of(
         policy,
         seed=request.seed,
         accelerate=request.accelerate,
+    )
+
+
+def clients_state(clients: int) -> str:
+    """What the state of a closed-loop run is called."""
+    return f"{clients} client" + ("" if clients == 1 else "s")
+
+
+def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult | None:
+    """A closed loop, warmed up: each client sends the next request of the load after an answer and its time to think.
+
+    None where no request of the load sends anything.
+    """
+    from pkadvisor.stress.clients import Clients, run_clients, sends_of
+    from pkadvisor.stress.faults import parse_fault
+    from pkadvisor.stress.living_map import LivingMap
+
+    assert request.clients is not None, "somebody asked for clients"
+    if not any(each.stages for epoch in stand.scripts.epochs for of_class in epoch for each in of_class):
+        return None
+    think_ns = round(request.think_s * SECOND)
+    seconds = min(request.duration_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
+    failing = [parse_fault(text) for text in request.faults]
+    return run_clients(
+        Clients(request.clients, think_ns, vms=request.vms),
+        sends_of(stand.load),
+        stand.scripts,
+        Capacity(stand.limits, stand.options, request.enforcement, request.seed),
+        LivingMap(stand.scripts.space, stand.warm, stand.servers, stand.options, failing),
+        policy,
+        duration_ns=max(SECOND, round(seconds * SECOND)),
+        seed=request.seed,
     )

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.expected import loads_by_rank
+from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load, WorkloadLoad
@@ -19,8 +23,10 @@ if TYPE_CHECKING:
     from pkadvisor.stresser.designs import Design, Table
     from pkadvisor.stresser.request import StressRequest
 
+    Floats = NDArray[np.float64]
+
 INSTANCES_MAX = 4_000
-"""Parameters of a class that are held against the model, at most: spread evenly over all."""
+"""Parameters of a class that are sent and held against the model, at most: spread evenly over their weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +78,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     import numpy as np
 
     from pkadvisor.stress.programs import Programs, entities_of
-    from pkadvisor.stress.script_table import script_table
+    from pkadvisor.stress.script_table import script_tables
     from pkadvisor.stress.warm import counted_load, warm_map
 
     options = options_of(limits)
@@ -83,15 +89,14 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = _load(table, programs, request, round(request.duration_s * SECOND))
+    load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
     mix, rates = mix_of(load, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
-    scripts = script_table(programs, limits, used, load.duration_ns)
     weights, spread = _compared(programs)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    unscaled = script_table(programs, limits, everyone, SECOND, examined_scale=False)
+    scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
     single, _ = loads_by_rank(scripts, rates, mix, limits)
-    servers = tuple(f"server-{number}" for number in range(request.servers))
+    servers = server_names(request.servers)
     warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
     return Stand(
         table=table,
@@ -112,8 +117,11 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     )
 
 
-def load_at(stand: Stand, factor: float, seconds: float) -> Load:
-    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against."""
+def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, float] | None = None) -> Load:
+    """The worst minute of the workload, at a factor, evenly spaced: what a prediction of means is held against.
+
+    ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
+    """
     from pkadvisor.stress.load import WorkloadLoad
 
     found = WorkloadLoad.from_workload(
@@ -123,11 +131,14 @@ def load_at(stand: Stand, factor: float, seconds: float) -> Load:
         seed=stand.programs.seed,
         factor=factor,
         shape="constant",
+        weigh=weigh,
     )
     return _thinned(_in_order(found, stand.programs))[0]
 
 
-def _load(table: Table, programs: Programs, request: StressRequest, duration_ns: int) -> tuple[Load, tuple[str, ...]]:
+def load_of_design(
+    table: Table, programs: Programs, request: StressRequest, duration_ns: int
+) -> tuple[Load, tuple[str, ...]]:
     """The load that was asked for, and what there is to say of it."""
     from pkadvisor.stress.load import WorkloadLoad
     from pkadvisor.stress.loads import load_of
@@ -143,8 +154,10 @@ def _load(table: Table, programs: Programs, request: StressRequest, duration_ns:
     )
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
+        check_size(found.expected(), request.duration_s)
         thin, more = _thinned(_in_order(found, programs))
         return thin, (*notes, *more)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
     return found, tuple(notes)
 
@@ -171,18 +184,25 @@ def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
     """
     import numpy as np
 
-    parts, notes = [], []
+    parts, cut = [], []
     for part in load.parts:
-        there = np.flatnonzero(part.weights > 0)
-        if len(there) > INSTANCES_MAX:
-            marks = (np.arange(INSTANCES_MAX) + 0.5) / INSTANCES_MAX
-            heap = np.cumsum(part.weights)
-            picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
-            weights = np.bincount(picked, minlength=len(heap)).astype(np.float64)
-            notes.append(f"{part.name}: {INSTANCES_MAX:,} of its {len(there):,} parameters are sent, by their weight")
-            part = replace(part, weights=weights)
+        there = np.count_nonzero(part.weights > 0)
+        if there > INSTANCES_MAX:
+            cut.append(f"{part.name} ({there:,})")
+            part = replace(part, weights=_spread(part.weights))
         parts.append(part)
+    notes = [f"{INSTANCES_MAX:,} parameters of each are sent, by their weight: {', '.join(cut)}"] if cut else []
     return replace(load, parts=tuple(parts)), notes
+
+
+def _spread(weights: Floats) -> Floats:
+    """``INSTANCES_MAX`` parameters at even distances of the cumulated weight: how often each of them was taken."""
+    import numpy as np
+
+    marks = (np.arange(INSTANCES_MAX) + 0.5) / INSTANCES_MAX
+    heap = np.cumsum(weights)
+    picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
+    return np.bincount(picked, minlength=len(heap)).astype(np.float64)
 
 
 def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
@@ -211,14 +231,16 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
 
 
 def _compared(programs: Programs) -> tuple[tuple[dict[int, float], ...], bool]:
-    """The parameters that predictions are held against, with their weights: all of them, or some spread evenly."""
+    """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
+
+    They are those that a load by the declared weights sends, so that their scripts are written down once.
+    """
     import numpy as np
 
-    found, spread = [], False
+    found, some = [], False
     for demand in programs.demands:
-        there = np.flatnonzero(demand.weights > 0)
-        if len(there) > INSTANCES_MAX:
-            spread = True
-            there = there[np.arange(INSTANCES_MAX) * len(there) // INSTANCES_MAX]
-        found.append({int(i): float(demand.weights[i]) for i in there})
-    return tuple(found), spread
+        weights = np.asarray(demand.weights, dtype=np.float64)
+        if np.count_nonzero(weights > 0) > INSTANCES_MAX:
+            some, weights = True, _spread(weights)
+        found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
+    return tuple(found), some

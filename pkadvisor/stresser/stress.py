@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
 from pkadvisor.stresser.audit import audit_of
-from pkadvisor.stresser.designs import Design, Table, tables_of
+from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
+from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
 from pkadvisor.stresser.predictions import class_predictions, load_measure
 from pkadvisor.stresser.proof import proof_of
-from pkadvisor.stresser.runs import COLD, WARM, run_of
+from pkadvisor.stresser.real import Session, measured_of, session_of
+from pkadvisor.stresser.request import check_faults
+from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stresser.request import StressRequest
 
 
@@ -43,20 +48,24 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
-    for text in request.faults:
-        parse_fault(text)
+    check_faults([parse_fault(text) for text in request.faults], request.servers, request.duration_s)
+    judged = tables_of(request, limits, progress)
     tables, complete = [], True
-    for table in tables_of(request, limits, progress):
-        try:
-            tables.append(_table(table, request, limits, policy, progress))
-        except _Interrupted as stopped:
-            complete = False
-            if stopped.designs:
-                tables.append(_closed(table, request, stopped.designs))
-            break
+    try:
+        stands = _stands(judged, request, limits)
+        with session_of(request) as session:
+            for number_, table in enumerate(judged):
+                stand = stands[number_] if stands else ()
+                tables.append(_table(table, stand, request, limits, policy, session, progress))
+    except _Interrupted as stopped:
+        complete = False
+        if stopped.designs:
+            tables.append(_closed(judged[len(tables)], stopped.designs, request))
+    if not complete and not tables:
+        raise KeyboardInterrupt
     goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
     return stress_document(
-        settings=_settings(request, str(shape)),
+        settings=_settings(request, shape.words),
         tables=tables,
         limits=limits,
         redact=request.reading.redact,
@@ -66,6 +75,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
 
 def _settings(request: StressRequest, words: str) -> dict[str, Any]:
+    shown, key = Shown(request.reading.redact), request.partition
     return {
         "load": request.load,
         "load_words": words,
@@ -76,24 +86,53 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
         "servers": request.servers,
         "faults": list(request.faults),
         "goals": [{"name": g.name, "most": number(g.most), "unit": g.unit} for g in request.goals],
+        "partition": key if key in (None, HOTTEST) else shown.key(key),
+        "clients": None
+        if request.clients is None
+        else {"number": request.clients, "think_s": number(request.think_s), "vms": request.vms},
         "seed": request.seed,
     }
 
 
+def _stands(tables: list[Table], request: StressRequest, limits: Limits) -> list[tuple[Stand, ...]]:
+    """All designs set up, where a PartitionKey is asked for that one of them must have; else nothing."""
+    if request.partition in (None, HOTTEST):
+        return []
+    found = [tuple(stand_of(table, design, request, limits) for design in table.designs) for table in tables]
+    check_known(request.partition, [stand for of_table in found for stand in of_table], request.reading.redact)
+    return found
+
+
 def _table(
-    table: Table, request: StressRequest, limits: Limits, policy: RetryPolicy, progress: Progress
+    table: Table,
+    stands: tuple[Stand, ...],
+    request: StressRequest,
+    limits: Limits,
+    policy: RetryPolicy,
+    session: Session | None,
+    progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
     try:
-        for design in table.designs:
+        for place, design in enumerate(table.designs):
             progress.phase(f"run {table.section.table}, {design.label}")
-            done.append(_design(table, design, request, limits, policy))
+            stand = stands[place] if stands else stand_of(table, design, request, limits)
+            found = _Found()
+            try:
+                _run(found, stand, request, policy, limits)
+                if session is not None:
+                    found.measured = measured_of(stand, request, policy, session, progress)
+                    if not found.measured["complete"]:
+                        raise KeyboardInterrupt
+            finally:
+                if found.runs:
+                    done.append(_design(table, stand, request, found))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
-    return _closed(table, request, done)
+    return _closed(table, done, request)
 
 
-def _closed(table: Table, request: StressRequest, designs: list[dict[str, Any]]) -> dict[str, Any]:
+def _closed(table: Table, designs: list[dict[str, Any]], request: StressRequest) -> dict[str, Any]:
     """A table with its goals and its verdict."""
     declared = {
         c.name: c.latency_goal_ms_p99
@@ -114,30 +153,68 @@ def _closed(table: Table, request: StressRequest, designs: list[dict[str, Any]])
     }
 
 
-def _design(
-    table: Table, design: Design, request: StressRequest, limits: Limits, policy: RetryPolicy
-) -> dict[str, Any]:
+@dataclass(slots=True)
+class _Found:
+    """What was found of a design so far; Ctrl-C may come at any moment."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    classes: list[dict[str, Any]] = field(default_factory=list)
+    load: list[dict[str, Any]] = field(default_factory=list)
+    breaks: list[dict[str, Any]] = field(default_factory=list)
+    audit: dict[str, Any] | None = None
+    limit: dict[str, Any] | None = None
+    partition_test: dict[str, Any] | None = None
+    measured: dict[str, Any] | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits) -> None:
+    """Everything that is run of one design. KeyboardInterrupt leaves what was found by then in ``found``."""
     shown = Shown(request.reading.redact)
-    stand = stand_of(table, design, request, limits)
-    runs = []
-    for state in (WARM, COLD):
-        found = run_of(stand, request, policy, state=state, faults=request.faults)
-        runs.append({"state": state, **run_json(found, stand.scripts.space, limits, shown)})
-        if not found.complete:
+    found.notes += stand.notes
+
+    def keep(state: str, run: RunResult) -> None:
+        found.runs.append({"state": state, **run_json(run, stand.scripts.space, limits, shown)})
+        if not run.complete:
             raise KeyboardInterrupt
+
+    for state in (WARM, COLD):
+        keep(state, run_of(stand, request, policy, state=state, faults=request.faults))
+    if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
+        keep(clients_state(request.clients), run)
+        if run.duration_ns < round(request.duration_s * SECOND):
+            found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
+    found.classes = class_predictions(stand)
+    found.load = _load_measures(stand, found.runs[0], policy)
+    found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
+    if request.partition is not None:
+        found.partition_test = partition_test(stand, request, limits)
+        if found.partition_test is None:
+            found.notes.append(f"{stand.design.label} has no such partition, so it is not tested there")
+        elif not found.partition_test.pop("complete"):
+            found.partition_test = None
+            raise KeyboardInterrupt
+    found.audit = audit_of(stand, request)
+    if request.find_limit:
+        found.limit = limit_of(stand, request, policy, load_at)
+
+
+def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -> dict[str, Any]:
+    shown, design = Shown(request.reading.redact), stand.design
     return {
         "label": design.label,
         "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
-        "runs": runs,
+        "runs": found.runs,
         "prediction": {
-            "classes": class_predictions(stand),
-            "load": _load_measures(stand, runs[0], policy),
-            "breaks": [proof for proof in [proof_of(stand, request, load_at)] if proof is not None],
-            "audit": audit_of(stand, request),
+            "classes": found.classes,
+            "load": found.load,
+            "breaks": found.breaks,
+            "audit": found.audit,
         },
-        "limit": limit_of(stand, request, policy, load_at) if request.find_limit else None,
-        "partition_test": None,
-        "notes": list(stand.notes),
+        "limit": found.limit,
+        "partition_test": found.partition_test,
+        "measured": found.measured,
+        "notes": found.notes,
     }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import amount, percent, ratio
+from pkadvisor.report.page import lasting, percent, ratio
+from pkadvisor.stresser.runs import COLD
 
 QUIET_SHARE = 0.001
 """Share of attempts turned away up to which a design bears a load: the burst of a busy second may be among them."""
@@ -32,7 +33,8 @@ def bears_load(run: dict[str, Any]) -> bool:
 
 
 def _sentence(design: dict[str, Any]) -> str:
-    warm, cold = design["runs"][0], design["runs"][-1]
+    warm = design["runs"][0]
+    cold = next((run for run in design["runs"] if run["state"] == COLD), warm)
     if bears_load(warm):
         text = f"{design['label']} bears the load"
         if warm["hottest"]:
@@ -45,14 +47,16 @@ def _sentence(design: dict[str, Any]) -> str:
                 f"; hottest partition {warm['hottest']['partition_key']} at {ratio(warm['hottest']['times_target'])}"
             )
     if cold is not warm and not bears_load(cold) and bears_load(warm):
-        text += f"; as a new table it loses {percent(cold['lost_share'])} until it has been split{_quiet_from(cold)}"
+        text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
 
 
 def _quiet_from(run: dict[str, Any]) -> str:
-    """When the throttling of a cold start ended; nothing where it lasts to the end."""
+    """What ended the throttling of a cold start, and when; nothing is said where nothing was split."""
+    if not any(event["kind"] == "split" for event in run["events"]):
+        return ", and nothing is split within this run"
     line = run["timeline"]
     last = max((i for i, value in enumerate(line["throttled_per_s"]) if value), default=-1)
     if last + 1 >= len(line["throttled_per_s"]):
-        return ", which does not happen within this run"
-    return f", after {amount((last + 1) * line['step_s'] / 60)} min"
+        return ", to the end of this run"
+    return f" until it has been split, after {lasting((last + 1) * line['step_s'])}"

@@ -1,7 +1,7 @@
 """The ``$filter`` language of the Table service: text, tree, truth, parameters and shapes.
 
 The one door to it: ``filters`` holds the tree and its laws, ``odata_parse`` and ``odata.lark`` the grammar and its
-errors, ``odata_shapes`` the fast path for logs.
+errors, ``odata_plain`` the fast path for what programs write, ``odata_shapes`` that for logs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from pkadvisor.table.filters import (
     parameters,
     properties,
 )
-from pkadvisor.table.odata_parse import parse
+from pkadvisor.table.odata_parse import MAX_CHARACTERS, parse
+from pkadvisor.table.odata_plain import plain_filter
 from pkadvisor.table.odata_shapes import ParsedShape, ShapeCache, normalise, parse_normalised
 
 __all__ = [
@@ -75,4 +76,6 @@ def parse_filter(text: str, *, parameters: bool = False, limit: int | None = MAX
 
     A bare property means ``eq true``; ``5 lt a`` becomes ``a gt 5``. Raises FilterSyntaxError, FilterLimitError.
     """
+    if not parameters and len(text) <= MAX_CHARACTERS and (found := plain_filter(text, limit)) is not None:
+        return found
     return parse(text, parameters=parameters, limit=limit)

@@ -52,14 +52,14 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """Makes a table."""
+    """Makes a table. Its name is 3 to 63 letters and digits, a letter first; upper and lower case are the same."""
 
     table: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeleteTable:
-    """Removes a table with all that it holds."""
+    """Removes a table with all that it holds. For at least 40 s its name answers 409 TableBeingDeleted."""
 
     table: str
 
@@ -144,7 +144,11 @@ class Get:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One page of the entities that a ``$filter`` wants, in key order; ``continuation`` as an earlier page gave it."""
+    """One page of the entities that a ``$filter`` wants, in key order; ``continuation`` as an earlier page gave it.
+
+    A filter compares values of one type: an Int64 with ``10L``, an Int32 with ``10``. What is of another type is never
+    found, and that is no error.
+    """
 
     table: str
     filter: str = ""

@@ -6,13 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
-from uuid import UUID
-
-from azure.core import MatchConditions
-from azure.core.exceptions import HttpResponseError
-from azure.data.tables import EdmType as WireType
-from azure.data.tables import EntityProperty, TableClient, TableTransactionError, UpdateMode
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import SECOND
@@ -24,19 +17,12 @@ from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
-from pkadvisor.table.edm import EdmType, format_ticks, parse_datetime_ticks
+from pkadvisor.rest.endpoint import Endpoint
 from pkadvisor.table.store import (
-    CreateTable,
     Delete,
-    DeleteTable,
     Entity,
-    Get,
     Group,
-    Insert,
-    InsertOrMerge,
-    InsertOrReplace,
     Key,
-    ListTables,
     Merge,
     Operation,
     Outcome,
@@ -51,13 +37,6 @@ from tests.engine.worlds import simulated
 
 ACCOUNT = "acc"
 NO_WAIT = TableLimits(table_delete_ns=0)
-_WIRE_TYPES: dict[type, EdmType] = {
-    str: EdmType.STRING,
-    int: EdmType.INT32,
-    float: EdmType.DOUBLE,
-    bool: EdmType.BOOLEAN,
-    bytes: EdmType.BINARY,
-}
 
 
 # ------------------------------------------------------------------------------------------------ the engine
@@ -123,149 +102,11 @@ class AzuriteSide:
     """Azurite through the official client as a table store."""
 
     def __init__(self, azurite: Azurite) -> None:
-        self._service = azurite.service
-        self._status = 0
+        self._endpoint = Endpoint(azurite.service)
 
     def execute(self, operation: Operation) -> Outcome:
-        """Carries out an operation; a page token of the service stands in the outcome as a text."""
-        self._status = 0
-        try:
-            return self._execute(operation)
-        except TableTransactionError as error:
-            return _refused(error, error.index)
-        except HttpResponseError as error:
-            return _refused(error, None)
-
-    def _execute(self, operation: Operation) -> Outcome:
-        match operation:
-            case CreateTable():
-                self._service.create_table(operation.table)
-                return Outcome(204)
-            case DeleteTable():
-                # the client keeps a 404 to itself
-                self._service.delete_table(operation.table, raw_response_hook=self._note)
-                return Outcome(204) if self._status == 204 else Outcome(self._status, "TableNotFound")
-            case ListTables():
-                return Outcome(200, tables=tuple(item.name for item in self._service.list_tables()))
-            case Group():
-                return self._group(operation)
-            case Get():
-                entity = self._table(operation.table).get_entity(*operation.key, select=operation.select or None)
-                return Outcome(200, entities=(from_wire(entity, operation.key),))
-            case Query():
-                return self._query(operation)
-            case Delete():
-                table = self._table(operation.table)
-                table.delete_entity(*operation.key, **_condition(operation.if_match), raw_response_hook=self._note)
-                return Outcome(204) if self._status == 204 else Outcome(self._status, self._code)
-        return self._write(operation)
-
-    def _write(self, write: Write) -> Outcome:
-        table = self._table(write.table)
-        assert not isinstance(write, Delete)
-        entity = to_wire(write.entity)
-        match write:
-            case Insert():
-                answer = table.create_entity(entity)
-            case InsertOrReplace():
-                answer = table.upsert_entity(entity, UpdateMode.REPLACE)
-            case InsertOrMerge():
-                answer = table.upsert_entity(entity, UpdateMode.MERGE)
-            case Update():
-                answer = table.update_entity(entity, UpdateMode.REPLACE, **_condition(write.if_match))
-            case Merge():
-                answer = table.update_entity(entity, UpdateMode.MERGE, **_condition(write.if_match))
-        return Outcome(204, etags=(answer["etag"],))
-
-    def _group(self, group: Group) -> Outcome:
-        operations: list[tuple[Any, ...]] = []
-        for write in group.writes:
-            if isinstance(write, Delete):
-                key = {"PartitionKey": write.key.partition_key, "RowKey": write.key.row_key}
-                operations.append(("delete", key, _condition(write.if_match)))
-                continue
-            entity = to_wire(write.entity)
-            match write:
-                case Insert():
-                    operations.append(("create", entity))
-                case InsertOrReplace():
-                    operations.append(("upsert", entity, {"mode": UpdateMode.REPLACE}))
-                case InsertOrMerge():
-                    operations.append(("upsert", entity, {"mode": UpdateMode.MERGE}))
-                case Update():
-                    operations.append(("update", entity, {"mode": UpdateMode.REPLACE, **_condition(write.if_match)}))
-                case Merge():
-                    operations.append(("update", entity, {"mode": UpdateMode.MERGE, **_condition(write.if_match)}))
-        answers = self._table(group.writes[0].table).submit_transaction(operations)
-        return Outcome(202, etags=tuple(answer.get("etag") or "" for answer in answers))
-
-    def _query(self, query: Query) -> Outcome:
-        table = self._table(query.table)
-        pages = table.query_entities(
-            query.filter, select=list(query.select) or None, results_per_page=query.top
-        ).by_page(_token(query.continuation))
-        entities = tuple(from_wire(entity) for entity in next(pages))
-        token = pages.continuation_token
-        text = f"{token['PartitionKey'] or ''}|{token['RowKey'] or ''}" if token else ""
-        return Outcome(200, entities=entities, continuation=text)
-
-    def _table(self, name: str) -> TableClient:
-        return self._service.get_table_client(name)
-
-    def _note(self, response: Any) -> None:
-        self._status = response.http_response.status_code
-        self._code = response.http_response.headers.get("x-ms-error-code", "")
-
-
-def _token(text: str) -> dict[str, str] | None:
-    partition_key, _, row_key = text.partition("|")
-    return {"PartitionKey": partition_key, "RowKey": row_key} if text else None
-
-
-def _condition(if_match: str) -> dict[str, Any]:
-    if if_match == "*":
-        return {}
-    return {"etag": if_match, "match_condition": MatchConditions.IfNotModified}
-
-
-def _refused(error: HttpResponseError, index: int | None) -> Outcome:
-    code = getattr(error, "error_code", None) or ""
-    if not code and error.response is not None:
-        code = error.response.headers.get("x-ms-error-code", "")
-    return Outcome(error.status_code or 0, str(getattr(code, "value", code)), failed_index=index)
-
-
-def to_wire(entity: Entity) -> dict[str, Any]:
-    """The entity as the client sends it, each property with exactly its type."""
-    found: dict[str, Any] = {"PartitionKey": entity.key.partition_key, "RowKey": entity.key.row_key}
-    for name, (edm, value) in entity.properties.items():
-        if value is None:  # type: ignore[comparison-overlap]
-            found[name] = None
-        elif edm is EdmType.DATETIME:
-            assert isinstance(value, int)
-            found[name] = EntityProperty(format_ticks(value), WireType.DATETIME)
-        else:
-            found[name] = EntityProperty(value, WireType(f"Edm.{edm}"))
-    return found
-
-
-def from_wire(found: Any, key: Key | None = None) -> Entity:
-    """The entity that the client read; ``key`` where the answer does not hold it."""
-    metadata = found.metadata
-    properties = {name: _property(value) for name, value in found.items() if name not in ("PartitionKey", "RowKey")}
-    if key is None:
-        key = Key(found.get("PartitionKey"), found.get("RowKey"))
-    return Entity(key, properties, etag=metadata.get("etag") or "")
-
-
-def _property(value: Any) -> Property:
-    if isinstance(value, EntityProperty):
-        return Property(EdmType.INT64, int(value.value))
-    if isinstance(value, UUID):
-        return Property(EdmType.GUID, str(value))
-    if hasattr(value, "tables_service_value"):
-        return Property(EdmType.DATETIME, parse_datetime_ticks(value.tables_service_value))
-    return Property(_WIRE_TYPES[type(value)], value)
+        """Carries out an operation."""
+        return self._endpoint.execute(operation)
 
 
 # ------------------------------------------------------------------------------------------------ both

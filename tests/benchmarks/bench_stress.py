@@ -9,8 +9,9 @@ request and counts refusals; ours have bandwidth buckets, latency draws and all 
 
 Figures are medians over rounds, ratios are medians of ratios within a round, by the processor time of the process.
 Parts: ``peer`` (requests per second), ``growth`` (cost per request with 10^3 to 10^5 PartitionKeys, as an exponent),
-``compile`` (numba without its cache and with it, after the import), ``hour`` (an hour at 20,000 requests/s with retries
-and splits; each way in a process of its own; minutes long).
+``compile`` (numba without its cache and with it, after the import), ``audit`` (the engine with every answer audited
+next to the engine alone, on inserts, point reads and queries of 100 rows), ``hour`` (an hour at 20,000 requests/s with
+retries and splits; each way in a process of its own; minutes long).
 Prints a JSON object; progress goes to standard error.
 """
 
@@ -34,21 +35,38 @@ import numpy as np
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.limits import default_limits
+from pkadvisor.stress.auditor import Auditor
 from pkadvisor.stress.fluid import run_fluid
 from pkadvisor.stress.load import Batch
 from pkadvisor.stress.retry import current
 from pkadvisor.stress.run_result import RunResult
 from pkadvisor.stress.scripts import KeySpace, Script, Scripts, Step
 from pkadvisor.stress.stamp_map import FixedMap, MapRange, StampMap
+from pkadvisor.table.edm import EdmType
+from pkadvisor.table.store import (
+    CreateTable,
+    Entity,
+    Get,
+    Group,
+    Insert,
+    InsertOrReplace,
+    Key,
+    Operation,
+    Property,
+    Query,
+)
 
-PARTS = ("peer", "growth", "compile", "hour")
+PARTS = ("peer", "growth", "compile", "audit", "hour")
 SECOND = 1_000_000_000
 RATE, ZIPF, RANGES, SERVERS = 18_000, 0.99, 20, 4
 GOALS = {"numpy": 10.0, "numba": 80.0}
 """Times simpy's requests per second."""
 EXPONENT_GOAL = 0.1
 COLD_GOAL, CACHED_GOAL = 1.5, 0.3
+AUDIT_GOAL, AUDIT_ROWS, AUDIT_OPERATIONS = 0.6, 10_000, 6_000
+"""Operations per second with every answer audited, of those without."""
 HOUR_GOALS = {"numpy": 300.0, "numba": 60.0}
 HOUR_MB_GOAL = 2_000.0
 
@@ -323,6 +341,72 @@ def hour(seconds: int) -> dict[str, Any]:
     return out
 
 
+# ------------------------------------------------------------------------------------------------ audit
+
+
+def audit_row(number: int) -> Entity:
+    """A row of 100 to a partition."""
+    properties = {
+        "name": Property(EdmType.STRING, f"runner {number % 977}"),
+        "time_s": Property(EdmType.INT32, number * 7919 % 20_000),
+        "seen": Property(EdmType.DATETIME, 636_000_000_000_000_000 + number),
+    }
+    return Entity(Key(f"p{number // 100:05}", f"{number % 100:02}"), properties)
+
+
+def audit_operations() -> list[Operation]:
+    """Two inserts and two point reads for each query of the 100 rows of a partition."""
+    rows = iter(range(AUDIT_ROWS, AUDIT_ROWS + AUDIT_OPERATIONS))
+    pick = chance(9).integers(0, AUDIT_ROWS, AUDIT_OPERATIONS).tolist()
+    out: list[Operation] = []
+    for n, number in enumerate(pick):
+        if n % 5 in (0, 1):
+            out.append(Insert("rows", audit_row(next(rows))))
+        elif n % 5 in (2, 3):
+            out.append(Get("rows", audit_row(number).key))
+        else:
+            out.append(Query("rows", f"PartitionKey eq 'p{number // 100:05}' and time_s ge 0"))
+    return out
+
+
+def audit_once(audited: bool) -> float:
+    """Operations per second of processor time."""
+    rows = [audit_row(number) for number in range(AUDIT_ROWS)]
+    with open_virtual(0) as store:
+        store.execute(CreateTable("rows"))
+        for at in range(0, AUDIT_ROWS, 100):
+            store.execute(Group(tuple(InsertOrReplace("rows", row) for row in rows[at : at + 100])))
+        auditor = Auditor()
+        auditor.stored("rows", rows)
+        operations = audit_operations()
+        begun = time.process_time()
+        for operation in operations:
+            if audited:
+                ticket = auditor.begin(operation)
+                auditor.end(ticket, store.execute(operation))
+            else:
+                store.execute(operation)
+        used = time.process_time() - begun
+    assert auditor.violations_total == 0, auditor.violations
+    assert auditor.operations == (len(operations) if audited else 0)
+    return len(operations) / used
+
+
+def audit(rounds: int) -> dict[str, Any]:
+    """What an audit leaves of the engine's speed."""
+    pairs = [(audit_once(False), audit_once(True)) for _ in range(rounds)]
+    ratio = statistics.median(audited / alone for alone, audited in pairs)
+    out = {
+        "alone_per_s": round(statistics.median(alone for alone, _ in pairs)),
+        "audited_per_s": round(statistics.median(audited for _, audited in pairs)),
+        "times": round(ratio, 2),
+        "goal": AUDIT_GOAL,
+        "met": ratio >= AUDIT_GOAL,
+    }
+    say("audit", out)
+    return out
+
+
 # ------------------------------------------------------------------------------------------------ main
 
 
@@ -346,6 +430,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "peer": lambda: peer(chosen.rounds, requests),
         "growth": lambda: growth(chosen.rounds, requests),
         "compile": lambda: compiling(chosen.rounds),
+        "audit": lambda: audit(chosen.rounds),
         "hour": lambda: hour(chosen.hour_seconds),
     }
     results = {part: parts[part]() for part in chosen.only}

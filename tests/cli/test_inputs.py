@@ -19,7 +19,7 @@ def test_every_flag_is_known_to_the_reader_of_logs() -> None:
     group = typer.main.get_command(app)
     flags = {
         name
-        for command in ("analyze", "explain", "profile")
+        for command in ("analyze", "explain", "profile", "stress")
         for parameter in group.commands[command].params  # type: ignore[attr-defined]
         if getattr(parameter, "is_flag", False)
         for name in parameter.opts

@@ -29,7 +29,9 @@ def complaints(document: Any, name: str) -> list[str]:
     return [f"{error.json_path}: {error.message[:200]}" for error in found]
 
 
-@pytest.mark.parametrize("name", ["result", "profile", "design", "score", "comparison", "explanation", "review"])
+@pytest.mark.parametrize(
+    "name", ["result", "profile", "design", "score", "comparison", "explanation", "review", "stress"]
+)
 def test_the_command_prints_each_schema_and_it_is_one(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "schema", "--of", name]) == 0
     printed = json.loads(capsys.readouterr().out)

@@ -138,7 +138,8 @@ def assert_same_result(one: RunResult, other: RunResult) -> None:
     """Every figure of two runs."""
     assert one.classes == other.classes
     assert one.events == other.events and one.hottest == other.hottest and one.complete == other.complete
-    for name in ("offered", "accepted", "throttled", "hottest_milli", "bands", "heat"):
+    assert (one.hottest_attempts, one.hottest_throttled) == (other.hottest_attempts, other.hottest_throttled)
+    for name in ("offered", "accepted", "throttled", "hottest_milli", "hottest_throttled_milli", "bands", "heat"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
 
 

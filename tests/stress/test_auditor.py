@@ -7,12 +7,16 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from msgspec import structs
 
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
+from pkadvisor.stress.audited_rows import Rows, Version, wanted
 from pkadvisor.stress.auditor import Auditor
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType, Literal, utf16_key
+from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -106,6 +110,42 @@ class Lie:
 
 def changed(row: Entity) -> Entity:
     return replace(row, properties={**row.properties, "v": Property(EdmType.INT32, 77)})
+
+
+values = st.one_of(
+    st.builds(Property, st.just(EdmType.INT32), st.integers(-2, 2)),
+    st.builds(Property, st.just(EdmType.STRING), st.sampled_from(["", "a", "ab", "b", "\uffff", "\U0001f600"])),
+    st.builds(Property, st.just(EdmType.DOUBLE), st.floats(width=16)),
+)
+compared = st.builds(
+    lambda name, operator, value: Comparison(name, operator, Literal(*value)),
+    st.sampled_from(["PartitionKey", "RowKey", "a", "b"]), st.sampled_from(Operator), values,
+)  # fmt: skip
+trees = st.recursive(
+    compared,
+    lambda inner: st.one_of(
+        st.builds(lambda o: And(tuple(o)), st.lists(inner, min_size=2, max_size=4)),
+        st.builds(lambda o: Or(tuple(o)), st.lists(inner, min_size=2, max_size=3)),
+        st.builds(Not, inner),
+    ),
+    max_leaves=6,
+)
+keys = st.builds(Key, *[st.sampled_from(["", "a", "ab", "b", "\ue000", "\U0001f600"])] * 2)
+
+
+@given(trees, st.lists(st.builds(Entity, keys, st.dictionaries(st.sampled_from("ab"), values)), max_size=8))
+def test_a_filter_means_what_it_says_and_its_keys_leave_out_nothing_that_it_wants(
+    tree: Filter, entities: list[Entity]
+) -> None:
+    assume("nan" not in format_filter(tree).lower())
+    rows, wants = Rows(), wanted(format_filter(tree))
+    stored = {entity.key: entity for entity in entities}
+    rows.store(stored.values())
+    for entity in stored.values():
+        assert wants.holds(entity.key, Version(entity.properties, "")) == evaluate(tree, entity.literals())
+    looked_at = [row.key for row in rows.between(wants, None)]
+    assert looked_at == sorted(looked_at, key=lambda key: tuple(map(utf16_key, key)))
+    assert {key for key, entity in stored.items() if evaluate(tree, entity.literals())} <= set(looked_at)
 
 
 LIES: dict[str, Lie] = {

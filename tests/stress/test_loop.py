@@ -258,7 +258,7 @@ def test_nothing_is_lost_of_count_and_the_order_is_that_of_tickets(
 
 def same(one: RunResult, other: RunResult) -> bool:
     """Whether two runs came to the same."""
-    arrays = ("offered", "accepted", "throttled", "hottest_milli", "bands", "heat")
+    arrays = ("offered", "accepted", "throttled", "hottest_milli", "hottest_throttled_milli", "bands", "heat")
     equal = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in arrays)
     return equal and one.classes == other.classes and one.hottest == other.hottest and one.events == other.events
 

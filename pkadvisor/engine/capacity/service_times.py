@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from enum import IntEnum
+from functools import lru_cache
 from statistics import NormalDist
 
 from pkadvisor.engine.capacity.buckets import MILLI, SECOND_NS, milli
@@ -46,11 +47,17 @@ def draw_index(seed: int, number: int) -> int:
     return mixed(seed, number) >> 52
 
 
+@lru_cache(maxsize=64)
 def draws(p50_ms: float, p99_ms: float) -> tuple[int, ...]:
     """The values of a log-normal through two quantiles at (i + ½)/``DRAWS``, in ns, each the nearest whole number."""
     normal = NormalDist()
     sigma = math.log(p99_ms / p50_ms) / normal.inv_cdf(0.99)
     return tuple(round(p50_ms * MS * math.exp(sigma * normal.inv_cdf((i + 0.5) / DRAWS))) for i in range(DRAWS))
+
+
+@lru_cache(maxsize=64)
+def _times(values: tuple[int, ...], ratio: float) -> tuple[int, ...]:
+    return tuple(round(value * ratio) for value in values)
 
 
 class ServiceTimes:
@@ -74,7 +81,7 @@ class ServiceTimes:
         ratio = limits.page_latency_ms / limits.read_latency_ms_p50
         self.unhindered = (reads, writes, reads)
         """By kind, in ns."""
-        self.next_page = tuple(round(value * ratio) for value in reads)
+        self.next_page = _times(reads, ratio)
 
     def work_milli(self, kind: Kind, entities: int, examined: int) -> int:
         """What an operation is in thousandths of a point read or single write.

@@ -79,7 +79,9 @@ class Machine(Scheduler):
         self.counts[name] += 1
 
     def run(self, coroutine: Coroutine[Any, Any, T], node: str = "") -> T:
-        """Runs a coroutine to its end; where it never waits, at once."""
+        """Runs a coroutine to its end; where it never waits, at once. ValueError: the machine is closed."""
+        if self._closed:
+            self._refuse(coroutine)
         if self._ready:  # what was started before comes first
             try:
                 self.turn()

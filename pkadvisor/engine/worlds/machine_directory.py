@@ -21,6 +21,8 @@ class MachineDirectory:
     def __init__(self, directory: Path, *, sync: bool) -> None:
         self.path = directory
         try:
+            if directory.exists() and not directory.is_dir():
+                raise FormatError(f"{directory} is a file; the engine keeps its data in a directory of its own")
             directory.mkdir(parents=True, exist_ok=True)
             names = sorted(path.name for path in directory.iterdir())
             is_new = FORMAT_FILE not in names

@@ -143,8 +143,10 @@ class Simulator(Scheduler):
     def run(self, coroutine: Coroutine[Any, Any, T], node: str = "", limit_ns: int | None = None) -> T:
         """Runs a task, and the world around it, until it ends.
 
-        AssertionError where it waits for ever, or ends later than ``limit_ns`` from now.
+        AssertionError where it waits for ever, or ends later than ``limit_ns`` from now. ValueError: it is closed.
         """
+        if self._closed:
+            self._refuse(coroutine)
         end = None if limit_ns is None else self._now_ns + limit_ns
         task = self.spawn(coroutine, node)
         done: Future[None] = Future()

@@ -18,7 +18,7 @@ from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from heapq import heapify, heappop, heappush
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
 
@@ -119,6 +119,7 @@ class Scheduler:
         self._alive: dict[Task[Any], None] = {}
         self._paused: dict[str, list[Task[Any]]] = {}
         self._closing = 0
+        self._closed = False
         self._order: Random | None = None
         self.running: Task[Any] | None = None
         self.unhandled: list[BaseException] = []
@@ -206,13 +207,19 @@ class Scheduler:
         return node in self._paused
 
     def close(self) -> None:
-        """Ends every task of every node; nothing runs any more."""
+        """Ends every task of every node; nothing runs any more: to ask for it is a ValueError, as with a file."""
+        self._closed = True
         for node in dict.fromkeys(task.node for task in self._alive):
             self.kill(node)
         self._ready.clear()
         self._timers.clear()
 
     # ------------------------------------------------------------------------------------------------ running
+
+    def _refuse(self, coroutine: Coroutine[Any, Any, Any]) -> NoReturn:
+        """Does not run it: without its nodes nobody would answer, and it would wait until its time is over."""
+        coroutine.close()
+        raise ValueError("it is closed: nothing runs any more")
 
     def _make_ready(self, task: Task[Any]) -> None:
         self._ready.append(task)

@@ -26,6 +26,7 @@ from pkadvisor.review.facts import (
     queries,
     ranges,
     sizes,
+    stressed,
     tables,
     write_access,
     writes,
@@ -49,6 +50,7 @@ FACTS: tuple[Fact, ...] = (
     *index_rows.FACTS,
     *sizes.FACTS,
     *costs.FACTS,
+    *stressed.FACTS,
     *changes.FACTS,
 )
 """All facts; a new one is a function and a line in the module of its scope."""

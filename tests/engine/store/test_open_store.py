@@ -211,3 +211,27 @@ def test_an_error_of_one_client_is_raised_after_the_others_have_ended() -> None:
             store.run_all([bad(), good()])
         assert rows(store) == {"good": 0}
         assert store.run_all([good() for _ in range(0)]) == []
+
+
+def test_a_closed_store_says_so_at_once_whatever_it_is_asked(tmp_path: Path) -> None:
+    for store in (open_directory(tmp_path, replicas=1, sync=False), open_virtual(3)):
+        assert store.execute(CreateTable("tab")).ok
+        other = store.of_account("another")
+        store.close()
+        for closed in (store, other):
+            with pytest.raises(ValueError, match="closed"):
+                closed.execute(Insert("tab", entity("late")))
+            with pytest.raises(ValueError, match="closed"):
+                closed.run_all([])
+        with pytest.raises(ValueError, match="closed"):
+            store.check()
+    with open_directory(tmp_path) as again:
+        assert rows(again) == {}
+
+
+def test_a_file_in_place_of_a_directory_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "thesis.txt"
+    file.write_text("mine")
+    with pytest.raises(FormatError, match=r"thesis\.txt is a file"):
+        open_directory(file)
+    assert file.read_text() == "mine"

@@ -1,0 +1,261 @@
+"""A real endpoint as a table store: each operation is one request of the official client, its answer an outcome.
+
+Nothing is sent twice: which answers are tried again is for the caller to say. ``azure-data-tables`` (the extra
+``real``) is imported when an endpoint is opened, not before.
+
+| what happened                                   | outcome                                            |
+| ----------------------------------------------- | -------------------------------------------------- |
+| an answer below 500                             | its status and the service's code                  |
+| 500, 502, 504 and the like; the answer broke off | 500: it may have been carried out                 |
+| 503, 429; the request did not get out           | 503: nothing was carried out                       |
+"""
+
+from __future__ import annotations
+
+import threading
+from time import monotonic_ns
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from pkadvisor.errors import UsageError
+from pkadvisor.rest.wire import from_wire, to_wire, token_of, token_text
+from pkadvisor.table.accounting import page_bytes
+from pkadvisor.table.store import (
+    CreateTable,
+    Delete,
+    DeleteTable,
+    Get,
+    Group,
+    Insert,
+    InsertOrMerge,
+    InsertOrReplace,
+    ListTables,
+    Merge,
+    Operation,
+    Outcome,
+    Query,
+    Update,
+    Write,
+)
+
+if TYPE_CHECKING:
+    from azure.data.tables import TableClient, TableServiceClient
+
+    from pkadvisor.rest.target import Target
+
+CONNECT_S, READ_S = 10, 65
+"""Time-outs; the service itself gives up a request after 30 s and a query after 60."""
+KEYS = ("PartitionKey", "RowKey")
+NOT_SENT, NO_ANSWER = "RequestNotSent", "NoAnswer"
+"""Codes of outcomes without an answer: 503 of what never went out, 500 of what may have been carried out."""
+
+
+def require_client() -> None:
+    """UsageError where the extra is not installed."""
+    try:
+        import azure.data.tables  # noqa: F401
+    except ImportError:
+        fix = "pip install 'pkadvisor[real]'"
+        raise UsageError("a real target needs the extra", where="--target", fix=fix) from None
+
+
+def open_endpoint(target: Target, concurrency: int = 1) -> Endpoint:
+    """A client of a target, with room for so many requests at once; it dials nobody before the first of them."""
+    require_client()
+    import requests
+    from azure.core.credentials import AzureNamedKeyCredential, AzureSasCredential
+    from azure.core.pipeline.transport import RequestsTransport
+    from azure.data.tables import TableServiceClient
+    from requests.adapters import HTTPAdapter
+
+    session = requests.Session()
+    session.trust_env = not target.loopback  # no proxy stands between a machine and itself
+    adapter = HTTPAdapter(pool_connections=1, pool_maxsize=concurrency + 1, max_retries=0)
+    session.mount("https://", adapter)
+    session.mount("http://", adapter)
+    credential: Any = AzureSasCredential(target.sas)
+    if target.key:
+        credential = AzureNamedKeyCredential(target.account, target.key)
+    service = TableServiceClient(
+        target.url,
+        credential=credential,
+        secondary_hostname=target.url.partition("://")[2],  # else one of the public cloud is derived
+        retry_total=0,
+        permit_redirects=False,  # credentials go to this host and no other
+        transport=RequestsTransport(
+            session=session,
+            use_env_settings=not target.loopback,
+            connection_timeout=CONNECT_S,
+            read_timeout=READ_S,
+        ),
+    )
+    return Endpoint(service)
+
+
+class Endpoint:
+    """A table store behind a client. Operations may be carried out by several threads at once.
+
+    ``date`` is the ``Date`` header of the last answer, empty before the first.
+    """
+
+    def __init__(self, service: TableServiceClient) -> None:
+        self.date = ""
+        self._service = service
+        self._tables: dict[str, TableClient] = {}
+        self._seen = threading.local()
+
+    def execute(self, operation: Operation, at_ms: float = 0) -> Outcome:
+        """Carries out an operation now, whatever ``at_ms`` says; its latency is real, from the call to its return."""
+        from azure.core.exceptions import AzureError, HttpResponseError, ServiceRequestError
+        from azure.data.tables import TableTransactionError
+
+        self._seen.status, self._seen.code = 0, ""
+        begun = monotonic_ns()
+        try:
+            outcome = self._execute(operation)
+        except TableTransactionError as error:
+            outcome = self._refused(error, error.index)
+        except HttpResponseError as error:
+            outcome = self._refused(error, None)
+        except ServiceRequestError:
+            outcome = Outcome(503, NOT_SENT)
+        except AzureError:  # ServiceResponseError among them: it went out, and nobody knows
+            outcome = Outcome(500, NO_ANSWER)
+        latency_ns = monotonic_ns() - begun
+        return replace(outcome, latency_ns=latency_ns)
+
+    def close(self) -> None:
+        """Closes the sockets."""
+        self._service.close()
+
+    # ------------------------------------------------------------------------------------------ inside
+
+    def _execute(self, operation: Operation) -> Outcome:
+        hook = self._note
+        match operation:
+            case CreateTable():
+                self._service.create_table(operation.table, raw_response_hook=hook)
+                return Outcome(204)
+            case DeleteTable():
+                # the client keeps a 404 to itself
+                self._service.delete_table(operation.table, raw_response_hook=hook)
+                # the services call it ResourceNotFound here, and TableNotFound wherever else a table is missing
+                return Outcome(204) if self._seen.status < 400 else Outcome(self._seen.status, "TableNotFound")
+            case ListTables():
+                return self._list(operation)
+            case Group():
+                return self._group(operation)
+            case Get():
+                select = list(operation.select) or None
+                found = self._table(operation.table).get_entity(*operation.key, select=select, raw_response_hook=hook)
+                entities = (from_wire(found, operation.key),)
+                return Outcome(200, entities=entities, examined=1, returned_bytes=page_bytes(entities))
+            case Query():
+                return self._query(operation)
+            case Delete():
+                table = self._table(operation.table)
+                table.delete_entity(*operation.key, **_condition(operation.if_match), raw_response_hook=hook)
+                return self._deleted()
+        return self._write(operation)
+
+    def _deleted(self) -> Outcome:
+        status = self._seen.status
+        return Outcome(204) if status < 400 else Outcome(status, self._seen.code or "ResourceNotFound")
+
+    def _write(self, write: Write) -> Outcome:
+        from azure.data.tables import UpdateMode
+
+        assert not isinstance(write, Delete)
+        table, entity, hook = self._table(write.table), to_wire(write.entity), self._note
+        match write:
+            case Insert():
+                answer = table.create_entity(entity, raw_response_hook=hook)
+            case InsertOrReplace():
+                answer = table.upsert_entity(entity, UpdateMode.REPLACE, raw_response_hook=hook)
+            case InsertOrMerge():
+                answer = table.upsert_entity(entity, UpdateMode.MERGE, raw_response_hook=hook)
+            case Update() | Merge():
+                mode = UpdateMode.REPLACE if isinstance(write, Update) else UpdateMode.MERGE
+                answer = table.update_entity(entity, mode, **_condition(write.if_match), raw_response_hook=hook)
+        return Outcome(204, etags=(str(answer.get("etag") or ""),))
+
+    def _group(self, group: Group) -> Outcome:
+        operations = [_in_group(write) for write in group.writes]
+        table = self._table(group.writes[0].table)
+        answers = table.submit_transaction(operations, raw_response_hook=self._note)
+        return Outcome(202, etags=tuple(str(answer.get("etag") or "") for answer in answers))
+
+    def _query(self, query: Query) -> Outcome:
+        select = list(dict.fromkeys((*KEYS, *query.select))) if query.select else None
+        pages = self._table(query.table).query_entities(
+            query.filter, select=select, results_per_page=query.top, raw_response_hook=self._note
+        )
+        page = pages.by_page(token_of(query.continuation))  # type: ignore[arg-type]
+        entities = tuple(from_wire(found) for found in next(page))
+        text = token_text(page.continuation_token)  # type: ignore[attr-defined]
+        return Outcome(
+            200,
+            entities=entities,
+            continuation=text,
+            examined=len(entities),  # at least: the service does not say
+            returned_bytes=page_bytes(entities),
+        )
+
+    def _list(self, operation: ListTables) -> Outcome:
+        page = self._service.list_tables(results_per_page=operation.top, raw_response_hook=self._note).by_page(
+            operation.continuation or None
+        )
+        names = tuple(item.name for item in next(page))
+        return Outcome(200, tables=names, continuation=str(page.continuation_token or ""))  # type: ignore[attr-defined]
+
+    def _table(self, name: str) -> TableClient:
+        found = self._tables.get(name)
+        if found is None:
+            found = self._tables[name] = self._service.get_table_client(name)
+        return found
+
+    def _note(self, response: Any) -> None:
+        headers = response.http_response.headers
+        self._seen.status = response.http_response.status_code
+        self._seen.code = headers.get("x-ms-error-code", "")
+        self.date = headers.get("date", "") or self.date
+
+    def _refused(self, error: Any, index: int | None) -> Outcome:
+        code = getattr(error, "error_code", None) or ""
+        if not code and error.response is not None:
+            code = error.response.headers.get("x-ms-error-code", "")
+        status, code = error.status_code or 500, str(getattr(code, "value", code))
+        if status in (408, 429) or status == 503:
+            return Outcome(503, code or f"HTTP {status}", failed_index=index)
+        if status >= 500:
+            return Outcome(500, code or f"HTTP {status}", failed_index=index)
+        return Outcome(status, code, failed_index=index)
+
+
+def _condition(if_match: str) -> dict[str, Any]:
+    if if_match == "*":
+        return {}
+    from azure.core import MatchConditions
+
+    return {"etag": if_match, "match_condition": MatchConditions.IfNotModified}
+
+
+def _in_group(write: Write) -> Any:
+    """A write as ``submit_transaction`` takes it."""
+    from azure.data.tables import UpdateMode
+
+    match write:
+        case Delete():
+            key = {"PartitionKey": write.key.partition_key, "RowKey": write.key.row_key}
+            return ("delete", key, _condition(write.if_match))
+        case Insert():
+            return ("create", to_wire(write.entity))
+        case InsertOrReplace():
+            return ("upsert", to_wire(write.entity), {"mode": UpdateMode.REPLACE})
+        case InsertOrMerge():
+            return ("upsert", to_wire(write.entity), {"mode": UpdateMode.MERGE})
+        case Update():
+            return ("update", to_wire(write.entity), {"mode": UpdateMode.REPLACE, **_condition(write.if_match)})
+        case Merge():
+            return ("update", to_wire(write.entity), {"mode": UpdateMode.MERGE, **_condition(write.if_match)})

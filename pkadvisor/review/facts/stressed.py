@@ -1,0 +1,53 @@
+"""Facts that a stress test measured: known where the review was given its result, and only of the same keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.expressions import FactType
+from pkadvisor.review.facts.base import Fact
+from pkadvisor.review.stressed import Stressed
+from pkadvisor.review.subjects import Subject
+
+
+def _of(value: Callable[[Stressed], float | bool | None]) -> Callable[[Subject], float | bool | None]:
+    def found(subject: Subject) -> float | bool | None:
+        run = subject.view.stressed
+        return None if run is None else value(run)
+
+    return found
+
+
+FACTS = (
+    Fact(
+        "table.stress_throttled_share", FactType.NUMBER, "of attempts",
+        "What advisor stress saw turned away (503) under these keys, warmed up (--stress).",
+        _of(lambda run: run.throttled_share), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_cold_throttled_share", FactType.NUMBER, "of attempts",
+        "The same as a new table, which is one range.",
+        _of(lambda run: run.cold_throttled_share), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_lost_share", FactType.NUMBER, "of requests",
+        "Requests that their clients gave up in advisor stress, warmed up.",
+        _of(lambda run: run.lost_share), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_latency_ms_p99", FactType.NUMBER, "ms",
+        "The 99th percentile of all requests in advisor stress, warmed up, retries included.",
+        _of(lambda run: run.latency_ms_p99), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_hottest_times_target", FactType.NUMBER, "x",
+        "What was asked of the hottest partition in advisor stress, in times of its target, retries included.",
+        _of(lambda run: run.hottest_times_target), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_break_proved", FactType.BOOL, "",
+        "Whether the break factor held in advisor stress: quiet below it, throttled above.",
+        _of(lambda run: run.break_proved), Basis.MEASURED,
+    ),
+)  # fmt: skip

@@ -1,0 +1,70 @@
+"""Results of ``advisor stress``, read for a review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.report.stress_result import STRESS
+from pkadvisor.review.stressed import Stressed, keys_stored
+
+BYTES_MAX = 64 << 20
+WRITE = "advisor stress … --out json=stress.json writes one"
+COLD = "cold start"
+
+
+def stressed_of(paths: tuple[str, ...]) -> tuple[Stressed, ...]:
+    """Every design of the results, those of later files first.
+
+    UsageError (2) where there is no file; InputError (3) for what is no stress result, of another version or not whole.
+    """
+    found: list[Stressed] = []
+    for path in paths:
+        document = _document(path)
+        try:
+            found = [*_designs(document), *found]
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise InputError(f"is not whole: {error}", where=f"--stress {path}", fix=WRITE) from None
+    return tuple(found)
+
+
+def _document(path: str) -> dict[str, Any]:
+    where = f"--stress {path}"
+    try:
+        if Path(path).stat().st_size > BYTES_MAX:
+            raise InputError("is too large for a stress result", where=where)
+        document = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror or error}", where=where, fix=WRITE) from None
+    except (ValueError, RecursionError):
+        raise InputError("is not JSON", where=where, fix=WRITE) from None
+    if not isinstance(document, dict) or document.get("document") != STRESS:
+        raise InputError("is no stress result", where=where, fix=WRITE)
+    version = str(document.get("schema_version"))
+    if version.split(".")[0] != "1":
+        raise InputError(f"is of version {version[:20]}, which is not read here", where=where, fix=WRITE)
+    if document.get("complete") is not True:
+        raise InputError("was interrupted: its figures are of a part", where=where, fix="run advisor stress again")
+    return document
+
+
+def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
+    for table in document["tables"]:
+        for design in table["designs"]:
+            warm = design["runs"][0]
+            cold = next((run for run in design["runs"] if run["state"] == COLD), None)
+            proofs = [proof["holds"] for proof in design["prediction"]["breaks"] if proof["holds"] is not None]
+            yield Stressed(
+                table=str(table["table"]),
+                kind=table["kind"],
+                keys=keys_stored(design["scheme"]),
+                throttled_share=float(warm["throttled_share"]),
+                cold_throttled_share=None if cold is None else float(cold["throttled_share"]),
+                lost_share=float(warm["lost_share"]),
+                latency_ms_p99=None if warm["latency_ms_p99"] is None else float(warm["latency_ms_p99"]),
+                hottest_times_target=None if warm["hottest"] is None else float(warm["hottest"]["times_target"]),
+                break_proved=all(proofs) if proofs else None,
+            )

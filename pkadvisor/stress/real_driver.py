@@ -1,0 +1,385 @@
+"""A load on a store that takes real time: every operation is sent at its moment, by so many threads at most.
+
+    arrivals ──► due (by moment) ──► threads ──► answers ──► next stage, or again after the policy's delay, or served
+                     one thread keeps the books; the others do nothing but ask and wait
+
+The course of a request is that of ``pkadvisor.stress`` with one difference: the next stage is sent after the answers in
+truth. A request's latency counts from the moment at which it was due, so what a client that is late adds is in it; how
+late operations went out is told beside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import queue
+import threading
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.stress.driver import Sends
+from pkadvisor.stress.recorder import Recorder
+from pkadvisor.stress.steps import step_of
+from pkadvisor.table.store import Outcome
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+    from pkadvisor.stress.auditor import Auditor, Ticket
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stress.run_result import RunResult
+    from pkadvisor.stress.scripts import KeySpace, Step
+    from pkadvisor.table.store import Operation, TableStore
+
+SECOND = 1_000_000_000
+LATE_NS = 50_000_000
+"""An operation that is sent this much after its moment is late."""
+LATE_SHARE = 0.01
+"""A client keeps up while no more of its operations are late."""
+UNANSWERED_MOST = 20
+"""Operations in a row without an answer after which nobody is taken to be there."""
+PATIENCE_S = 5.0
+"""How long answers are waited for after an interruption."""
+_POLL_S = 0.5
+
+MOST, GONE, REFUSED, INTERRUPTED = "max-transactions", "no-answer", "refused", "interrupted"
+"""Why a run ended early."""
+
+
+class Attempt(NamedTuple):
+    """One operation that was sent: when (ns since the run began), what it was, what came of it."""
+
+    sent_ns: int
+    step: Step
+    operation: Operation
+    status: int
+    latency_ns: int
+    late_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class RealRun:
+    """What came of it. ``operations`` were sent; ``stopped`` is empty or says why the run ended early.
+
+    ``unanswered``: operations that got no answer at all; they count as turned away or as too late.
+    """
+
+    result: RunResult
+    operations: int
+    attempts: tuple[Attempt, ...]
+    stopped: str
+    why: str
+    unanswered: int
+
+    @property
+    def late_share(self) -> float:
+        """Share of operations that were sent late."""
+        return sum(a.late_ns > LATE_NS for a in self.attempts) / len(self.attempts) if self.attempts else 0.0
+
+    @property
+    def late_ns_max(self) -> int:
+        """How late the latest was sent."""
+        return max((a.late_ns for a in self.attempts), default=0)
+
+    @property
+    def kept_up(self) -> bool:
+        """Whether the load was sent as it should be."""
+        return self.late_share <= LATE_SHARE
+
+
+@dataclass(slots=True)
+class _Flight:
+    """A request under way, with the operations of its stage and the answers that were accepted."""
+
+    number: int
+    class_number: int
+    program: Generator[tuple[Operation, ...], tuple[Outcome, ...], None]
+    due_ns: int
+    stage: int = 0
+    first: int = 0
+    operations: tuple[Operation, ...] = ()
+    answers: list[Outcome | None] = field(default_factory=list)
+    pending: int = 0
+    answered_ns: int = 0
+    latency_ns: int = 0
+    lost: bool = False
+
+
+class _Job(NamedTuple):
+    """An operation on its way."""
+
+    due_ns: int
+    number: int
+    place: int
+    tried: int
+    operation: Operation
+    ticket: Ticket | None
+
+
+class _Answer(NamedTuple):
+    """Its answer, between two readings of the clock; or what broke the thread that asked."""
+
+    job: _Job
+    sent_ns: int
+    answered_ns: int
+    outcome: Outcome | None
+    broken: BaseException | None = None
+
+
+class _Threads:
+    """Threads that ask a store. ``send`` and ``answer`` are for one thread alone."""
+
+    def __init__(self, store: TableStore, count: int) -> None:
+        self.under_way = 0
+        self._store = store
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[_Answer] = queue.SimpleQueue()
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def send(self, job: _Job) -> None:
+        """A free thread, or the next that is, sends it."""
+        self.under_way += 1
+        self._jobs.put(job)
+
+    def answer(self, timeout_s: float) -> _Answer | None:
+        """The next answer; None where none comes in time."""
+        try:
+            found = self._answers.get(timeout=timeout_s) if timeout_s > 0 else self._answers.get_nowait()
+        except queue.Empty:
+            return None
+        self.under_way -= 1
+        if found.broken is not None:
+            raise found.broken
+        return found
+
+    def recall(self) -> int:
+        """Takes back what no thread has taken yet; how many those were."""
+        count = 0
+        with suppress(queue.Empty):
+            while True:
+                self._jobs.get_nowait()
+                count += 1
+        self.under_way -= count
+        return count
+
+    def close(self, patience_s: float) -> None:
+        """Lets the threads go; one that still waits for its answer ends with the program."""
+        for _ in self._threads:
+            self._jobs.put(None)
+        end = monotonic_ns() + round(patience_s * SECOND)
+        for thread in self._threads:
+            thread.join(max(0.0, (end - monotonic_ns()) / SECOND))
+
+    def _run(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            sent_ns = monotonic_ns()
+            try:
+                outcome = self._store.execute(job.operation, 0)
+            except BaseException as error:
+                self._answers.put(_Answer(job, sent_ns, monotonic_ns(), None, error))
+            else:
+                self._answers.put(_Answer(job, sent_ns, monotonic_ns(), outcome))
+
+
+class _Books:
+    """Requests under way and what is due; no thread and no clock but the moments that it is told."""
+
+    def __init__(
+        self, programs: Sends, space: KeySpace, policy: RetryPolicy, recorder: Recorder, auditor: Auditor | None
+    ) -> None:
+        self.recorder = recorder
+        self.attempts: list[Attempt] = []
+        self.unanswered = self.in_a_row = 0
+        self.refused = ""
+        self._programs, self._space, self._policy, self._auditor = programs, space, policy, auditor
+        self._due: list[tuple[int, int, int, int]] = []
+        self._flights: dict[int, _Flight] = {}
+
+    @property
+    def due_ns(self) -> int | None:
+        """When the next operation is to be sent; None where none is."""
+        return self._due[0][0] if self._due else None
+
+    def arrive(self, number: int, at_ns: int, class_number: int, instance: int) -> None:
+        """A request arrives."""
+        self.recorder.counts[class_number].requests += 1
+        program = self._programs.start(class_number, instance, number, at_ns)
+        flight = self._flights[number] = _Flight(number, class_number, program, at_ns)
+        self._advance(flight, None, at_ns)
+
+    def take(self) -> _Job:
+        """What is due next, on its way now."""
+        due_ns, number, index, tried = heapq.heappop(self._due)
+        flight = self._flights[number]
+        operation = flight.operations[index - flight.first]
+        ticket = self._auditor.begin(operation) if self._auditor is not None else None
+        return _Job(due_ns, number, index, tried, operation, ticket)
+
+    def answered(self, job: _Job, outcome: Outcome, sent_ns: int, answered_ns: int) -> None:
+        """An answer came in."""
+        if self._auditor is not None and job.ticket is not None:
+            self._auditor.end(job.ticket, outcome)
+        flight = self._flights[job.number]
+        step = step_of(job.operation, outcome, self._space)
+        turned_away = outcome.status in (500, 503)
+        status = outcome.status if turned_away or outcome.status == 412 else 200
+        self.recorder.attempt(flight.class_number, step, sent_ns, 0, (status, Bound.NONE, outcome.latency_ns))
+        late_ns = max(0, sent_ns - job.due_ns)
+        self.attempts.append(Attempt(sent_ns, step, job.operation, outcome.status, outcome.latency_ns, late_ns))
+        self._look_at(outcome)
+        flight.answered_ns = max(flight.answered_ns, answered_ns)
+        if turned_away:
+            delay_ns = self._policy.delay_ns(job.tried, job.number, job.place, outcome.status)
+            if delay_ns is not None:
+                heapq.heappush(self._due, (answered_ns + delay_ns, job.number, job.place, job.tried + 1))
+                return
+            flight.lost = True
+        else:
+            flight.answers[job.place - flight.first] = outcome
+        flight.pending -= 1
+        if not flight.pending:
+            self._stage_ended(flight)
+
+    def check(self) -> None:
+        """Whatever came is served, lost, or under way."""
+        for class_number, counts in enumerate(self.recorder.counts):
+            under_way = sum(flight.class_number == class_number for flight in self._flights.values())
+            assert counts.requests == counts.served + counts.lost + under_way, "a request is somewhere"
+        if self._auditor is not None:
+            self._auditor.check()
+
+    def _look_at(self, outcome: Outcome) -> None:
+        """Whether somebody is there and lets us in."""
+        if outcome.code in ("RequestNotSent", "NoAnswer"):
+            self.unanswered += 1
+            self.in_a_row += 1
+        else:
+            self.in_a_row = 0
+        if outcome.status in (401, 403):
+            self.refused = outcome.code or f"HTTP {outcome.status}"
+
+    def _stage_ended(self, flight: _Flight) -> None:
+        flight.latency_ns += flight.answered_ns - flight.due_ns
+        if flight.lost:
+            flight.program.close()
+            del self._flights[flight.number]
+            self.recorder.counts[flight.class_number].lost += 1
+            return
+        answers = tuple(outcome for outcome in flight.answers if outcome is not None)
+        assert len(answers) == len(flight.operations), "every step of a stage that ended was answered"
+        flight.stage += 1
+        flight.first += len(answers)
+        self._advance(flight, answers, flight.answered_ns)
+
+    def _advance(self, flight: _Flight, answers: tuple[Outcome, ...] | None, at_ns: int) -> None:
+        try:
+            operations = next(flight.program) if answers is None else flight.program.send(answers)
+        except StopIteration:
+            del self._flights[flight.number]
+            if answers is None:
+                self.recorder.counts[flight.class_number].served += 1
+            else:
+                self.recorder.served(flight.class_number, flight.number, flight.latency_ns)
+            return
+        assert operations, "a stage has steps"
+        flight.operations, flight.answers = operations, [None] * len(operations)
+        flight.due_ns, flight.pending, flight.answered_ns = at_ns, len(operations), at_ns
+        for place in range(len(operations)):
+            heapq.heappush(self._due, (at_ns, flight.number, flight.first + place, 1))
+
+
+def run_real(
+    load: Load,
+    programs: Sends,
+    store: TableStore,
+    space: KeySpace,
+    limits: Limits,
+    policy: RetryPolicy,
+    *,
+    concurrency: int,
+    operations_max: int,
+    auditor: Auditor | None = None,
+) -> RealRun:
+    """Runs a load on a store that may be asked by ``concurrency`` threads at once, at most ``operations_max`` times.
+
+    It returns early where that bound is reached, where nobody answers any more, where the endpoint no longer lets the
+    client in (401, 403), and after Ctrl-C; what is under way then is neither served nor lost.
+    """
+    recorder = Recorder(programs.classes, space, limits, load.duration_ns)
+    books = _Books(programs, space, policy, recorder, auditor)
+    threads = _Threads(store, concurrency)
+    stopped, sent = "", 0
+    try:
+        stopped = _drive(books, threads, _arrivals(load), operations_max)
+    except KeyboardInterrupt:
+        stopped = INTERRUPTED
+    finally:
+        threads.close(PATIENCE_S)
+    books.check()
+    sent = len(books.attempts) + threads.under_way
+    return RealRun(
+        result=recorder.result((), complete=not stopped),
+        operations=sent,
+        attempts=tuple(books.attempts),
+        stopped=stopped,
+        why=books.refused,
+        unanswered=books.unanswered,
+    )
+
+
+def _drive(books: _Books, threads: _Threads, arrivals: Iterator[tuple[int, int, int, int]], operations_max: int) -> str:
+    """Sends everything at its moment and waits for all answers; why it ended early, or an empty text."""
+    origin = monotonic_ns()
+    arrival, sent, stopped = next(arrivals, None), 0, ""
+    try:
+        while not stopped:
+            now = monotonic_ns() - origin
+            while arrival is not None and arrival[1] <= now:
+                books.arrive(*arrival)
+                arrival = next(arrivals, None)
+            while books.due_ns is not None and books.due_ns <= now and not stopped:
+                if sent >= operations_max:
+                    stopped = MOST
+                else:
+                    threads.send(books.take())
+                    sent += 1
+            waiting = [at for at in (arrival[1] if arrival is not None else None, books.due_ns) if at is not None]
+            if not waiting and not threads.under_way:
+                return stopped
+            wait_s = min(_POLL_S, max(0, min(waiting) - now) / SECOND) if waiting else _POLL_S
+            found = threads.answer(wait_s)
+            while found is not None:
+                stopped = stopped or _noted(books, found, origin)
+                found = threads.answer(0)
+    finally:
+        if stopped != MOST:
+            threads.recall()
+        end = monotonic_ns() + round(PATIENCE_S * SECOND)
+        while threads.under_way and monotonic_ns() < end:
+            found = threads.answer(_POLL_S)
+            if found is not None:
+                _noted(books, found, origin)
+        threads.recall()
+    return stopped
+
+
+def _noted(books: _Books, found: _Answer, origin: int) -> str:
+    """Books an answer; why the run has to stop after it, or an empty text."""
+    assert found.outcome is not None
+    books.answered(found.job, found.outcome, found.sent_ns - origin, found.answered_ns - origin)
+    if books.refused:
+        return REFUSED
+    return GONE if books.in_a_row >= UNANSWERED_MOST else ""
+
+
+def _arrivals(load: Load) -> Iterator[tuple[int, int, int, int]]:
+    """Number, moment, class and parameters of each request."""
+    for batch in load.batches():
+        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
+        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
+            yield batch.first + place, at_ns, class_number, instance

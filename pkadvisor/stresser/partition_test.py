@@ -1,0 +1,192 @@
+"""The test of one partition: its load alone, at a table of one range, against the target of a partition.
+
+The five steps are those of *Designing a Scalable Partitioning Strategy for Azure Table Storage*: make a test table,
+load it so that it holds entities of the PartitionKey that takes the most load, drive the expected peak at it, look at
+the throughput, and compare that with the target of a single partition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.engine.capacity.buckets import MILLI
+from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
+from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.report.page import amount, percent, ratio
+from pkadvisor.report.result import Shown, number
+from pkadvisor.report.stress_result import NS_PER_S
+from pkadvisor.stress.load import Batch
+from pkadvisor.stress.scripts import Script
+from pkadvisor.stresser.verdict import QUIET_SHARE
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.limits import Limits
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.run_result import RunResult
+    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stresser.stand import Stand
+
+HOTTEST = "hottest"
+"""In place of a key: the PartitionKey with the most load."""
+NEAR = 1000
+"""Neighbours on either side of a key that is not there, among which a near match is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartLoad:
+    """The requests of a load whose parameters are wanted, when they come in it. ``wanted``: by class, by parameters."""
+
+    whole: Load
+    wanted: tuple[NDArray[np.bool_], ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Those of the whole load."""
+        return self.whole.classes
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        """Those of the whole load."""
+        return self.whole.instances
+
+    @property
+    def duration_ns(self) -> int:
+        """That of the whole load."""
+        return self.whole.duration_ns
+
+    def batches(self) -> Iterator[Batch]:
+        """The wanted requests, numbered anew; batches without any are left out."""
+        import numpy as np
+
+        first = 0
+        for batch in self.whole.batches():
+            kept = np.zeros(len(batch), dtype=bool)
+            for class_number, wanted in enumerate(self.wanted):
+                mine = batch.classes == class_number
+                kept[mine] = wanted[batch.instances[mine]]
+            if count := int(kept.sum()):
+                yield Batch(first, batch.at_ns[kept], batch.classes[kept], batch.instances[kept])
+                first += count
+
+
+def only_at(scripts: Scripts, rank: int) -> Scripts:
+    """What the scripts send to one PartitionKey; stages that send nothing there are left out."""
+    known: dict[int, Script] = {}
+
+    def cut(script: Script) -> Script:
+        found = known.get(id(script))
+        if found is None:
+            stages = (tuple(step for step in stage if step.partition == rank) for stage in script.stages)
+            found = known[id(script)] = Script(tuple(stage for stage in stages if stage))
+        return found
+
+    epochs = tuple(tuple(tuple(cut(script) for script in of_class) for of_class in epoch) for epoch in scripts.epochs)
+    return replace(scripts, epochs=epochs)
+
+
+def part_of(load: Load, scripts: Scripts) -> PartLoad:
+    """The requests that send anything under scripts that were cut by ``only_at``."""
+    import numpy as np
+
+    wanted = []
+    for class_number, count in enumerate(load.instances):
+        sends = np.zeros(count, dtype=bool)
+        for epoch in scripts.epochs:
+            of_class = epoch[class_number]
+            sends[: len(of_class)] |= np.fromiter((bool(s.stages) for s in of_class), dtype=bool, count=len(of_class))
+        wanted.append(sends)
+    return PartLoad(load, tuple(wanted))
+
+
+def rank_of(stand: Stand, key: str) -> int | None:
+    """The rank of a PartitionKey of a design, or of its hottest one; None where there is none."""
+    space = stand.scripts.space
+    if key == HOTTEST:
+        loads = stand.partition_loads
+        return max(range(len(loads)), key=lambda rank: (loads[rank], -rank)) if max(loads, default=0.0) > 0 else None
+    rank = space.rank(key)
+    return rank if rank < len(space.keys) and space.keys[rank] == key else None
+
+
+def check_known(key: str, stands: Sequence[Stand], redact: bool) -> None:
+    """UsageError with near matches where no design has a PartitionKey; they are not told where keys are hidden."""
+    if key == HOTTEST or any(rank_of(stand, key) is not None for stand in stands):
+        return
+    near: list[str] = []
+    for space in (stand.scripts.space for stand in stands):
+        rank = space.rank(key)
+        near += [*space.keys[max(0, rank - NEAR) : rank + NEAR], *space.keys[:NEAR]]
+    hint = "" if redact else did_you_mean(key, near)
+    what = f"no design that is run has the PartitionKey '{key}'" + (f"; {hint}" if hint else "")
+    example = "" if redact or hint or not near else f", e.g. '{near[0]}'"
+    raise UsageError(what, where="--partition", fix=f"a PartitionKey as it is stored{example}, or 'hottest'")
+
+
+def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict[str, Any] | None:
+    """Drives the load at one partition of a table of one range and compares; None where the design has no such key.
+
+    Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
+    """
+    from pkadvisor.stress.fluid import run_fluid
+    from pkadvisor.stress.retry import policy_of
+    from pkadvisor.stress.stamp_map import FixedMap, MapRange
+
+    assert request.partition is not None, "somebody asked for the test"
+    rank = rank_of(stand, request.partition)
+    if rank is None:
+        return None
+    scripts = only_at(stand.scripts, rank)
+    one_range = FixedMap((MapRange(1, 0, len(scripts.space.keys), stand.servers[0]),))
+    capacity = Capacity(limits, stand.options, Enforcement.STRICT, request.seed)
+    run = run_fluid(
+        part_of(stand.load, scripts),
+        scripts,
+        capacity,
+        one_range,
+        policy_of("none"),
+        seed=request.seed,
+        accelerate=request.accelerate,
+    )
+    return {
+        "partition_key": Shown(request.reading.redact).key(scripts.space.keys[rank]),
+        **compared(run, limits.partition_entities_per_s),
+        "complete": run.complete,
+    }
+
+
+def compared(run: RunResult, target: float) -> dict[str, Any]:
+    """What was asked of a partition and what it let through, beside the target; it passes where next to nothing was
+    turned away and the target was not passed in the mean."""
+    seconds = run.duration_ns / NS_PER_S
+    counts = run.classes.values()
+    offered = float(run.hottest_milli[: math.ceil(seconds)].sum()) / MILLI / seconds
+    accepted = sum(c.entities_read + c.entities_written for c in counts) / seconds
+    attempts = sum(c.attempts for c in counts)
+    refused = sum(sum(c.throttled.values()) + c.timed_out for c in counts)
+    share = refused / attempts if attempts else 0.0
+    passes = share <= QUIET_SHARE and offered <= target
+    if passes:
+        verdict = f"passes, at {ratio(offered / target)} of the target"
+    elif offered <= target:
+        verdict = f"fails in bursts: {percent(share)} turned away, though the mean is {ratio(offered / target)}"
+    else:
+        keys = math.ceil(offered / target)
+        verdict = (
+            f"fails: {percent(share)} turned away; no fewer than {amount(keys)} PartitionKeys must share this load"
+        )
+    return {
+        "offered_entities_per_s": number(offered),
+        "accepted_entities_per_s": number(accepted),
+        "target_entities_per_s": number(target),
+        "times_target": number(offered / target),
+        "throttled_share": number(share),
+        "passes": passes,
+        "verdict": verdict,
+    }

@@ -1,0 +1,301 @@
+"""The load of a stand on a real endpoint: what would be sent, the run, what it measured beside what was predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import UsageError
+from pkadvisor.report.result import Shown, number
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+    from pkadvisor.progress import Progress
+    from pkadvisor.rest.endpoint import Endpoint
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.programs import Programs
+    from pkadvisor.stress.real_driver import RealRun
+    from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stress.run_result import RunResult
+    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stresser.designs import Design, Table
+    from pkadvisor.stresser.request import RealTarget, StressRequest
+    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.table.store import Entity, InsertOrReplace
+
+TEN_THOUSAND = 10_000
+
+
+@dataclass
+class Session:
+    """An endpoint for all designs of a run. ``left`` is how many transactions may still be sent."""
+
+    real: RealTarget
+    endpoint: Endpoint
+    left: int
+
+    @property
+    def date(self) -> str:
+        """The day of the endpoint's last answer, ISO; that of the start where it told none."""
+        from email.utils import parsedate_to_datetime
+
+        try:
+            return parsedate_to_datetime(self.endpoint.date).date().isoformat()
+        except (TypeError, ValueError):
+            return self.real.start[:10]
+
+
+@contextmanager
+def session_of(request: StressRequest) -> Iterator[Session | None]:
+    """An endpoint that lets us in, or None where none is asked for. UsageError and InputError where it does not."""
+    from pkadvisor.rest.endpoint import open_endpoint
+    from pkadvisor.stress.own_table import OwnTable, table_name
+
+    real = request.real
+    if real is None:
+        yield None
+        return
+    endpoint = open_endpoint(real.target, real.concurrency)
+    try:
+        OwnTable(endpoint, table_name(request.seed, real.start)).look()
+        yield Session(real, endpoint, real.transactions_max - 1)
+    finally:
+        endpoint.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What one design has to do on an endpoint: ``groups`` of rows to load, then ``load`` by ``programs``.
+
+    ``scripts`` are the same requests as numbers, of the data as it is.
+    """
+
+    design: Design
+    limits: Limits
+    table: str
+    programs: Programs
+    load: Load
+    scripts: Scripts
+    rows: tuple[Entity, ...]
+    groups: list[tuple[InsertOrReplace, ...]]
+
+    def plan(self) -> dict[str, Any]:
+        """What would be sent: transactions of the run as when nothing is turned away."""
+        from pkadvisor.stress.own_table import AROUND
+        from pkadvisor.table.accounting import entity_bytes
+
+        steps, moved, requests = 0, 0, 0
+        for batch in self.load.batches():
+            requests += len(batch)
+            columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
+            for at_ns, class_number, instance in zip(*columns, strict=True):
+                script = self.scripts.at(at_ns)[class_number][instance]
+                steps += script.steps
+                moved += sum(step.bytes_moved for stage in script.stages for step in stage)
+        transactions = len(self.groups) + steps + AROUND
+        return {
+            "label": self.design.label,
+            "table": self.table,
+            "rows": len(self.rows),
+            "rows_bytes": sum(map(entity_bytes, self.rows)),
+            "load_transactions": len(self.groups),
+            "requests": requests,
+            "run_transactions": steps,
+            "run_bytes": moved,
+            "transactions": transactions,
+            "cost_usd": cost_usd(transactions, self.limits),
+        }
+
+
+def cost_usd(transactions: int, limits: Limits) -> float | int | None:
+    """What so many transactions cost by the limits' price."""
+    return number(transactions / TEN_THOUSAND * limits.price_per_10k_transactions)
+
+
+def errand_of(table: Table, design: Design, request: StressRequest, limits: Limits, load: Load | None = None) -> Errand:
+    """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
+    from pkadvisor.engine.options import SECOND
+    from pkadvisor.stress.load import used_instances
+    from pkadvisor.stress.own_table import groups_of, table_name
+    from pkadvisor.stress.programs import Programs, entities_of
+    from pkadvisor.stress.script_table import script_table
+    from pkadvisor.stresser.stand import load_of_design
+
+    assert request.real is not None
+    name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
+    programs = Programs(table.bench, design.scheme, entities_of(table.bench.population), table=name, seed=request.seed)
+    if load is None:
+        load, _ = load_of_design(table, programs, request, round(request.duration_s * SECOND))
+    scripts = script_table(programs, limits, used_instances(load), load.duration_ns, examined_scale=False)
+    rows = tuple(programs.stored())
+    return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))
+
+
+def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
+    """What a run on the endpoint would send, design by design; nobody is dialled. Errors as of ``tables_of``."""
+    from pkadvisor.limits import load_limits
+    from pkadvisor.stresser.designs import tables_of
+
+    assert request.real is not None
+    limits = load_limits(*request.reading.limits)
+    found = []
+    for table in tables_of(request, limits, progress):
+        name = table.section.table + (f" {table.section.kind}" if table.section.kind else "")
+        for design in table.designs:
+            progress.phase(f"plan {name}, {design.label}")
+            plan = errand_of(table, design, request, limits).plan()
+            found.append({"of": name, **plan})
+    return {
+        "document": "pkadvisor stress plan",
+        "schema_version": "1.0",
+        "host": request.real.target.host,
+        "concurrency": request.real.concurrency,
+        "transactions_max": request.real.transactions_max,
+        "designs": found,
+        "transactions": 1 + sum(entry["transactions"] for entry in found),
+        "cost_usd": number(sum(entry["cost_usd"] for entry in found)),
+    }
+
+
+def measured_of(
+    stand: Stand, request: StressRequest, policy: RetryPolicy, session: Session, progress: Progress
+) -> dict[str, Any]:
+    """Runs a design on the endpoint, removes its table, and holds what was measured against the model.
+
+    UsageError where the rows alone take more transactions than may be sent: nothing is sent then.
+    """
+    from pkadvisor.stress.auditor import Auditor
+    from pkadvisor.stress.calibration import calibrated
+    from pkadvisor.stress.own_table import AROUND, OwnTable
+    from pkadvisor.stress.real_driver import run_real
+
+    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.load)
+    for_run = session.left - len(errand.groups) - AROUND
+    if for_run < 1:
+        what = (
+            f"{len(errand.rows):,} rows alone take {len(errand.groups):,} transactions, and {session.left:,} are left"
+        )
+        raise UsageError(what, where="--max-transactions", fix="raise it, or take fewer rows with --sample-rows")
+    table = OwnTable(session.endpoint, errand.table)
+    auditor = Auditor()
+    label = f"{stand.table.section.table}, {stand.design.label}"
+    run: RealRun | None = None
+    try:
+        table.create()
+        progress.phase(f"load {label} at {session.real.target.host}")
+        table.load(errand.groups, session.real.concurrency)
+        auditor.stored(errand.table, errand.rows)
+        progress.phase(f"run {label} at {session.real.target.host}")
+        run = run_real(
+            errand.load,
+            errand.programs,
+            session.endpoint,
+            errand.scripts.space,
+            stand.limits,
+            policy,
+            concurrency=session.real.concurrency,
+            operations_max=for_run,
+            auditor=auditor,
+        )
+    finally:
+        removed = table.remove()
+    sent = table.operations + run.operations
+    session.left -= sent
+    calibration = calibrated(run, stand.limits)
+    return _document(errand, request, session, run, _predicted(errand, stand, request, policy), calibration) | {
+        "removed": removed,
+        "transactions": sent,
+        "cost_usd": cost_usd(sent, stand.limits),
+        "audit": {
+            "operations": auditor.operations,
+            "violations": auditor.violations_total,
+            "examples": [] if request.reading.redact else list(auditor.violations),
+        },
+    }
+
+
+def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult:
+    """The same load on the same rows in simulated time: a new table, in one range at first."""
+    from pkadvisor.engine.capacity.capacity import Capacity
+    from pkadvisor.stress.fluid import run_fluid
+    from pkadvisor.stress.living_map import LivingMap
+
+    capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
+    stamp_map = LivingMap(errand.scripts.space, (), stand.servers, stand.options)
+    return run_fluid(errand.load, errand.scripts, capacity, stamp_map, policy, seed=request.seed)
+
+
+def _document(
+    errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, calibration: Any
+) -> dict[str, Any]:
+    from pkadvisor.report.stress_result import run_json
+
+    limits, shown = errand.limits, Shown(request.reading.redact)
+    found = run_json(run.result, errand.scripts.space, limits, shown)
+    model = run_json(predicted, errand.scripts.space, limits, shown)
+    return {
+        "host": session.real.target.host,
+        "date": session.date,
+        "table": errand.table,
+        "rows": len(errand.rows),
+        "concurrency": session.real.concurrency,
+        "complete": run.result.complete,
+        "stopped": run.stopped,
+        "why": run.why,
+        "unanswered": run.unanswered,
+        "late_share": number(run.late_share),
+        "late_ms_max": number(run.late_ns_max / 1e6),
+        "kept_up": run.kept_up,
+        "run": found,
+        "residuals": _residuals(model, found) if run.result.complete else [],
+        "calibration": {
+            "found": [
+                {
+                    "name": one.name,
+                    "unit": limits.of(one.name).unit,
+                    "predicted": number(limits.of(one.name).value),
+                    "basis": str(limits.of(one.name).basis),
+                    "measured": number(one.value),
+                    "low": number(one.low),
+                    "high": number(one.high),
+                    "count": one.count,
+                    "of": one.of,
+                }
+                for one in calibration.found
+            ],
+            "left_out": [{"name": name, "why": why} for name, why in calibration.left_out],
+        },
+    }
+
+
+_COMPARED = (
+    ("attempts", ""),
+    ("pages", ""),
+    ("entities_written", ""),
+    ("throttled_share", "share"),
+    ("latency_ms_p50", "ms"),
+    ("latency_ms_p99", "ms"),
+)
+
+
+def _residuals(model: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+    """Each class: what the model predicted of this load, what was measured, and measured − predicted."""
+    out = []
+    for one, other in zip(model["classes"], found["classes"], strict=True):
+        for name, unit in _COMPARED:
+            predicted, measured = one[name], other[name]
+            if predicted is None or measured is None:
+                continue
+            out.append(
+                {
+                    "class": one["name"],
+                    "name": name,
+                    "unit": unit,
+                    "predicted": predicted,
+                    "measured": measured,
+                    "residual": number(measured - predicted),
+                }
+            )
+    return out

@@ -1,0 +1,153 @@
+"""The page of a stress test: whole at every width, harmless, and with the answer in its last line."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.progress import SilentProgress
+from pkadvisor.report.page import lasting
+from pkadvisor.report.stress_page import render_stress
+from pkadvisor.stresser.request import StressRequest
+from pkadvisor.stresser.stress import stress
+from tests.report.support import request
+from tests.stress.stressed import document
+
+GOLDEN = Path(__file__).parent / "golden"
+SAMPLES = ("footrace", "documents")
+CODES = re.compile(r"\x1b\[[0-9;]*m")
+HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
+
+
+def page(found: dict[str, Any], width: int = 80, **more: Any) -> str:
+    return render_stress(found, **{"width": width, "color": False, "ascii_only": False, **more})
+
+
+def squeezed(text: str) -> str:
+    """Without line ends, indentation and blanks."""
+    return re.sub(r"\s+", "", text)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_nothing_is_wider_than_the_page_or_missing(width: int) -> None:
+    found = document()
+    text = page(found, width)
+    assert max(map(len, text.splitlines())) <= width
+    for design in found["tables"][0]["designs"]:
+        assert squeezed(
+            design["scheme"]["partition_key"]["text"]
+            if isinstance(design["scheme"]["partition_key"], dict)
+            else design["scheme"]["partition_key"]
+        ) in squeezed(text)
+        assert squeezed(design["partition_test"]["verdict"]) in squeezed(text)
+        for run in design["runs"]:
+            assert run["state"] in text
+
+
+def test_ascii_is_ascii_and_colour_is_only_colour() -> None:
+    found = document()
+    assert page(found, ascii_only=True).isascii()
+    coloured = page(found, color=True)
+    assert "\x1b[1;31m" in coloured
+    assert CODES.sub("", coloured) == page(found)
+
+
+def test_the_last_line_is_the_answer() -> None:
+    found = document()
+    last = page(found, 120).splitlines()[-1]
+    assert last == "Scores, recommended: bears the load, but misses p99 and 1 more goal"
+    found["tables"][0]["goals"] = []
+    found["tables"][0]["verdict"]["bears"] = False
+    assert page(found, 120).splitlines()[-1] == "Scores, recommended: does not bear the load"
+    found["complete"] = False
+    assert "interrupted: figures are of the part that was run" in page(found, 120)
+
+
+def test_heat_is_shown_where_it_is_hot() -> None:
+    found = document()
+    text = page(found)
+    assert text.count("Where the load falls") == 3  # in each state of the keys in use, and in none of the others
+    for run in found["tables"][0]["designs"][0]["runs"]:
+        for row in run["heat"]["rows"]:
+            row["times_target"] = [0.1]
+    assert page(found).count("Where the load falls") == 1
+
+
+def test_what_is_not_throttled_has_no_line_of_blanks() -> None:
+    lines = [line for line in page(document()).splitlines() if line.startswith("  throttled |")]
+    assert lines
+    assert all(re.search(r"\|.*[▁-█].*\|", line) for line in lines)
+
+
+def test_a_class_that_never_came_is_said_so() -> None:
+    found = document()
+    entry = found["tables"][0]["designs"][0]["runs"][0]["classes"][0]
+    entry |= {"requests": 0, "latency_ms_p50": None, "latency_ms_p99": None, "latency_ms_p99.9": None}
+    assert f"{entry['name']}  too rare to come in this run" in page(found)
+
+
+def hostile(node: Any, names: tuple[str, ...]) -> None:
+    if isinstance(node, dict):
+        for name, value in node.items():
+            if name in names and isinstance(value, str):
+                node[name] = HOSTILE
+            hostile(value, names)
+    elif isinstance(node, list):
+        for value in node:
+            hostile(value, names)
+
+
+def test_keys_are_hostile_text() -> None:
+    found = document()
+    hostile(found, ("partition_key", "from_key", "until_key", "table", "name", "label", "server"))
+    for entry in found["tables"]:
+        entry["verdict"]["sentences"] = [HOSTILE]
+        entry["notes"] = [HOSTILE]
+    for goal in found["tables"][0]["goals"]:
+        goal["query"] = HOSTILE
+    for width in (40, 120):
+        text = page(found, width)
+        assert all(line.isprintable() for line in text.splitlines())
+        assert "\u202e" not in text
+        assert max(map(len, text.splitlines())) <= width
+        assert page(found, width, ascii_only=True).isascii()
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.09, "90 ms"),
+        (1, "1 s"),
+        (12.5, "12.5 s"),
+        (59.4, "59.4 s"),
+        (60, "1 min"),
+        (306, "5 min 6 s"),
+        (600, "10 min"),
+        (5400, "1 h 30 min"),
+        (86_400, "24 h"),
+    ],
+)
+def test_times_are_told_in_units_that_people_use(seconds: float, text: str) -> None:
+    assert lasting(seconds) == text
+
+
+@cache
+def _stressed(name: str) -> str:
+    return json.dumps(stress(StressRequest(request(name), duration_s=5.0, audited_requests=100), SilentProgress()))
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", [60, 100])
+def test_pages_are_as_kept(name: str, width: int) -> None:
+    """PKADVISOR_GOLDEN=write makes the results and their pages anew."""
+    kept, shown = GOLDEN / f"stress-{name}.json", GOLDEN / f"stress-{name}-{width}.txt"
+    if os.environ.get("PKADVISOR_GOLDEN") == "write":
+        kept.write_text(_stressed(name) + "\n", encoding="utf-8")
+        shown.write_text(page(json.loads(_stressed(name)), width), encoding="utf-8")
+    assert page(json.loads(kept.read_text(encoding="utf-8")), width) == shown.read_text(encoding="utf-8")

@@ -1,0 +1,110 @@
+"""What a stress test measured is there for rules about the same keys, and for no others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.limits import default_limits
+from pkadvisor.progress import SilentProgress
+from pkadvisor.review.facts import FactBook
+from pkadvisor.review.subjects import Scope
+from pkadvisor.reviewer import ReviewRequest, conduct, open_design
+from pkadvisor.reviewer.stress_file import stressed_of
+from tests.stress.stressed import DESIGN, document
+
+RULE = """
+id = "ACME009"
+name = "throttled-under-stress"
+title = "Throttled under stress"
+scope = "table"
+needs = ["design"]
+place = "partition_key"
+measured = "table.stress_throttled_share"
+unit = "of attempts"
+why = "It was."
+bad = "x"
+good = "y"
+fix = "Spread it."
+
+[[level]]
+severity = "error"
+when = "table.stress_throttled_share > 0.001"
+message = "'{subject}' had {measured} of its attempts turned away"
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """A stress result, and the design that it is of."""
+    stress, design = tmp_path / "stress.json", tmp_path / "design.yaml"
+    stress.write_text(json.dumps(document()), encoding="utf-8")
+    design.write_text(DESIGN.replace("{PARTITION}", "all"), encoding="utf-8")
+    return str(stress), str(design)
+
+
+def facts(design: str, stress: str) -> dict[str, Any]:
+    view = open_design(design, None, default_limits())
+    view.stressed = stressed_of((stress,))
+    (table,) = (s for s in view.subjects if s.scope is Scope.TABLE)
+    book = FactBook(default_limits())
+    names = ("throttled_share", "cold_throttled_share", "lost_share", "latency_ms_p99", "hottest_times_target")
+    found = {name: book.known(f"table.stress_{name}", table) for name in names}
+    return {name: None if known is None else (known.value, str(known.basis)) for name, known in found.items()}
+
+
+def test_figures_of_the_same_keys_are_facts_that_were_measured(files: tuple[str, str]) -> None:
+    stress, design = files
+    warm, cold = document()["tables"][0]["designs"][0]["runs"][:2]
+    assert facts(design, stress) == {
+        "throttled_share": (warm["throttled_share"], "measured"),
+        "cold_throttled_share": (cold["throttled_share"], "measured"),
+        "lost_share": (warm["lost_share"], "measured"),
+        "latency_ms_p99": (warm["latency_ms_p99"], "measured"),
+        "hottest_times_target": (warm["hottest"]["times_target"], "measured"),
+    }
+
+
+def test_of_other_keys_nothing_is_known(files: tuple[str, str]) -> None:
+    stress, design = files
+    Path(design).write_text(DESIGN.replace("{PARTITION}", "other"), encoding="utf-8")
+    assert set(facts(design, stress).values()) == {None}
+    Path(design).write_text(DESIGN.replace("{PARTITION}", "all").replace("Scores:", "Others:"), encoding="utf-8")
+    assert set(facts(design, stress).values()) == {None}
+
+
+def test_a_review_with_a_stress_result_finds_what_a_rule_asks_for(files: tuple[str, str], tmp_path: Path) -> None:
+    stress, design = files
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (rules / "own.toml").write_text(RULE, encoding="utf-8")
+    asked = ReviewRequest(designs=(design,), rules=(str(rules),), select=("ACME009",), stress=(stress,))
+    findings = conduct(asked, SilentProgress()).document["findings"]
+    assert [f["rule"] for f in findings] == ["ACME009"]
+    without = ReviewRequest(designs=(design,), rules=(str(rules),), select=("ACME009",))
+    assert conduct(without, SilentProgress()).document["findings"] == []
+
+
+def test_what_is_no_stress_result_is_told(files: tuple[str, str]) -> None:
+    stress, _ = files
+    path = Path(stress)
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    for damage, words in (
+        ({"document": "pkadvisor result"}, "is no stress result"),
+        ({"schema_version": "2.0"}, "is of version 2.0"),
+        ({"complete": False}, "was interrupted"),
+        ({"tables": [{"table": "x"}]}, "is not whole"),
+    ):
+        path.write_text(json.dumps({**whole, **damage}), encoding="utf-8")
+        with pytest.raises(InputError, match=words):
+            stressed_of((stress,))
+    path.write_text("no", encoding="utf-8")
+    with pytest.raises(InputError, match="is not JSON"):
+        stressed_of((stress,))
+    path.unlink()
+    with pytest.raises(UsageError, match="cannot be read"):
+        stressed_of((stress,))

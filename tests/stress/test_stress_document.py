@@ -1,0 +1,169 @@
+"""What a stress test hands on: a document that keeps to its schema, hides what it must, and adds up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.errors import UsageError
+from pkadvisor.progress import SilentProgress
+from pkadvisor.report.stress_result import SCHEMA_VERSION, dump
+from pkadvisor.stress.retry import policy_of
+from pkadvisor.stresser.request import REQUESTS_MOST, check_faults, check_size
+from pkadvisor.stresser.stress import stress
+from tests.cli.support import checked
+from tests.report.support import schema
+from tests.stress.stressed import document, request_of
+
+
+def runs_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for table in found["tables"]:
+        for design in table["designs"]:
+            yield from design["runs"]
+
+
+@pytest.mark.parametrize("redact", [False, True])
+def test_a_document_keeps_to_its_schema(redact: bool) -> None:
+    found = checked(dump(document(redact)).decode(), "stress")
+    assert found["redacted"] is redact
+    assert schema("stress")["properties"]["schema_version"]["const"] == SCHEMA_VERSION == found["schema_version"]
+
+
+def test_states_are_warm_cold_and_closed() -> None:
+    (table,) = document()["tables"]
+    assert [d["label"] for d in table["designs"]] == ["current", "recommended"]
+    for design in table["designs"]:
+        assert [run["state"] for run in design["runs"]] == ["warmed up", "cold start", "3 clients"]
+
+
+def test_every_run_conserves_what_came() -> None:
+    for run in runs_of(document()):
+        for counts in (run, *run["classes"]):
+            assert counts["requests"] == counts["served"] + counts["lost"]
+            assert counts["attempts"] == counts["accepted"] + counts["throttled"] + counts["timed_out"]
+            assert sum(counts["throttled_by"].values()) == counts["throttled"]
+        assert run["requests"] == sum(c["requests"] for c in run["classes"])
+
+
+def test_clients_that_wait_never_ask_for_more_than_they_can() -> None:
+    closed = [run for run in runs_of(document()) if run["state"] == "3 clients"]
+    for run in closed:
+        # Each of three clients thinks for 10 ms and waits 1 ms at least.
+        assert 0 < run["requests"] <= 3 * (run["duration_s"] / 0.011 + 1)
+        assert run["complete"]
+    opened = [run for run in runs_of(document()) if run["state"] != "3 clients"]
+    assert min(run["requests"] for run in opened) > max(run["requests"] for run in closed)
+
+
+def test_the_test_of_one_partition_fails_where_all_is_one_and_passes_where_it_is_not() -> None:
+    (table,) = document()["tables"]
+    hot, cold = (design["partition_test"] for design in table["designs"])
+    assert (hot["partition_key"], hot["target_entities_per_s"], hot["passes"]) == ("all", 100, False)
+    # 200/s + 5/s and once a second 240 entities
+    assert 300 < hot["offered_entities_per_s"] < 700
+    assert hot["accepted_entities_per_s"] < hot["offered_entities_per_s"]
+    assert hot["throttled_share"] > 0.2
+    needed = -(-hot["offered_entities_per_s"] // 100)
+    assert f"no fewer than {needed:g} PartitionKeys" in hot["verdict"]
+    assert cold["passes"]
+    assert cold["throttled_share"] == 0
+    assert cold["accepted_entities_per_s"] == cold["offered_entities_per_s"] < 10
+
+
+def test_redaction_hides_every_key_value() -> None:
+    plain, hidden = (json.dumps(document(redact)) for redact in (False, True))
+    assert "secret" in plain
+    assert "secret" not in hidden
+    assert "p0000" not in hidden
+    (table,) = document(True)["tables"]
+    for design in table["designs"]:
+        assert design["partition_test"]["partition_key"].startswith("[key ")
+        for run in design["runs"]:
+            assert run["hottest"]["partition_key"].startswith("[key ")
+            assert all(row["from_key"].startswith("[key ") for row in run["heat"]["rows"])
+            names = [text for e in run["events"] for r in e["ranges"] for text in (r["from_key"], r["until_key"])]
+            assert names
+            assert all(not text or text.startswith("[key ") for text in names)
+
+
+def test_figures_are_the_same_hidden_or_not() -> None:
+    for plain, hidden in zip(runs_of(document()), runs_of(document(True)), strict=True):
+        assert plain["classes"] == hidden["classes"]
+        assert plain["timeline"] == hidden["timeline"]
+
+
+def test_a_key_that_no_design_has_is_told_with_the_nearest(tmp_path: Path) -> None:
+    asked = request_of(tmp_path, partition="t3_p0004")
+    with pytest.raises(UsageError, match=r"no design that is run has the PartitionKey 't3_p0004'") as raised:
+        stress(asked, SilentProgress())
+    assert "did you mean 't" in raised.value.what
+    assert raised.value.where == "--partition"
+    with pytest.raises(UsageError) as raised:
+        stress(request_of(tmp_path, partition="t3_p0004", redact=True), SilentProgress())
+    assert "did you mean" not in str(raised.value)
+    assert "t4_p0004" not in str(raised.value)
+
+
+class _Interrupting:
+    """A policy that is interrupted at its n-th answer."""
+
+    def __init__(self, after: int) -> None:
+        self._left, self._policy = after, policy_of("none")
+        self.delay_ns_min = 0
+
+    def delay_ns(self, tried: int, request: int, step: int, status: int) -> int | None:
+        self._left -= 1
+        if self._left < 0:
+            raise KeyboardInterrupt
+        return self._policy.delay_ns(tried, request, step, status)
+
+
+def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pkadvisor.stress.retry.policy_of", lambda text: _Interrupting(200))
+    found = stress(request_of(tmp_path, duration_s=60.0), SilentProgress())
+    assert (found["complete"], found["outcome"]) == (False, "incomplete")
+    checked(dump(found).decode(), "stress")
+    (table,) = found["tables"]
+    (design,) = table["designs"]
+    (run,) = design["runs"]
+    assert not run["complete"]
+    assert 1 <= run["duration_s"] < 60
+    assert len(run["timeline"]["offered_per_s"]) == run["duration_s"] / run["timeline"]["step_s"]
+    # rates are over what was run, not over what was asked for
+    assert 100 < run["offered_requests_per_s"] < 500
+    assert design["prediction"] == {"classes": [], "load": [], "breaks": [], "audit": None}
+
+
+def test_an_interrupt_before_any_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pkadvisor.stresser.stress.stand_of", stop)
+    with pytest.raises(KeyboardInterrupt):
+        stress(request_of(tmp_path), SilentProgress())
+
+
+def test_a_load_is_refused_above_a_stated_number_and_what_to_do_is_told() -> None:
+    check_size(REQUESTS_MOST, 600)
+    with pytest.raises(
+        UsageError, match="400,000,000 requests are more than a run may have, which is 200,000,000"
+    ) as told:
+        check_size(2 * REQUESTS_MOST, 600)
+    assert "--duration 300s" in told.value.fix
+    with pytest.raises(UsageError) as told:
+        check_size(1e6 * REQUESTS_MOST, 600)
+    assert "smaller --load" in told.value.fix
+
+
+def test_faults_need_a_server_and_a_run_that_lasts() -> None:
+    from pkadvisor.stress.faults import parse_fault
+
+    check_faults([parse_fault("server-down:server-7@4m"), parse_fault("server-down@9m")], 8, 600)
+    with pytest.raises(UsageError, match=r"there is no server 'server-8'; did you mean 'server-"):
+        check_faults([parse_fault("server-down:server-8@4m")], 8, 600)
+    with pytest.raises(UsageError, match="the run is over after 600 s"):
+        check_faults([parse_fault("server-down@10m")], 8, 600)
