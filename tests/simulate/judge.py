@@ -158,14 +158,6 @@ def _check_tags(calls: Sequence[Call]) -> None:
 
 
 def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
-    moments = sorted(
-        {(call.called_ns, 0, i) for i, call in enumerate(calls)}
-        | {(call.returned_ns, 1, i) for i, call in enumerate(calls) if call.returned_ns is not None}
-    )
-    called: dict[int, int] = {}
-    returned: dict[int, int] = {}
-    for place, (_, end, index) in enumerate(moments, start=1):
-        (returned if end else called)[index] = place
     found: list[Operation] = []
     for index, call in enumerate(calls):
         for key, what, answer, began in _parts(call, index, mix):
@@ -176,8 +168,8 @@ def _operations(calls: Sequence[Call], mix: Mix) -> list[Operation]:
                     str(call.client),
                     key,
                     what,
-                    called[began],
-                    None if lost else returned[index],
+                    calls[began].called,
+                    None if lost else call.returned,
                     LOST if lost else answer,
                 )
             )

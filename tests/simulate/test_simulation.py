@@ -6,16 +6,19 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from random import Random
 
 import pytest
 
 from pkadvisor.engine.tables.table_service import TableService
-from pkadvisor.table.store import InsertOrReplace, Operation, Outcome
+from pkadvisor.table.store import Entity, Get, InsertOrReplace, Key, Operation, Outcome
+from tests.engine.worlds import simulated
 from tests.simulate import __main__ as command
 from tests.simulate import run as run_module
+from tests.simulate.judge import judge
 from tests.simulate.planted import BUGS
 from tests.simulate.run import simulate
-from tests.simulate.workload import Call, Mix
+from tests.simulate.workload import Call, Clients, Mix
 
 SAME = (1, 8, 23)
 
@@ -91,3 +94,31 @@ def test_the_registry_is_whole() -> None:
     assert len(BUGS) >= 20
     assert len({bug.name for bug in BUGS}) == len(BUGS)
     assert all(bug.seed >= 0 and bug.within > 0 and bug.breaks[0] in "SPTM" for bug in BUGS)
+
+
+def test_what_happens_at_one_instant_is_judged_in_its_order() -> None:
+    """T1: a write that had its answer before a read began is there, though no time passed between the two."""
+    with simulated(1) as world:
+        store: list[Entity] = []
+        mix = Mix(2, 0, 1, 1, 0, ())
+
+        async def execute(operation: Operation) -> Outcome:
+            if isinstance(operation, InsertOrReplace):
+                store[:] = [operation.entity]
+                return Outcome(204, etags=(f"{operation.entity.properties['v'].value}",))
+            return Outcome(200, entities=tuple(store)) if store else Outcome(404)
+
+        clients = Clients(world, execute, mix, Random(1))
+        key = Key("p0", "r00")
+
+        async def work() -> None:
+            for number in range(150):
+                await clients.call(number % 3, InsertOrReplace("sim", clients.entity(key)))
+
+        world.run(work(), "clients")
+        assert judge(clients.calls, mix) == 150
+        store.clear()
+        world.run(clients.call(1, Get("sim", key)), "clients")
+        assert world.now_ns() == 0
+        with pytest.raises(AssertionError, match="T1: no order"):
+            judge(clients.calls, mix)

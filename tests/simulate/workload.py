@@ -42,12 +42,16 @@ Execute = Callable[[Operation], Awaitable[Outcome]]
 
 @dataclass(slots=True)
 class Call:
-    """One operation of one client; ``returned_ns`` None: no answer came, now or ever."""
+    """One operation of one client; ``returned`` None: no answer came, now or ever.
+
+    ``called`` and ``returned`` are places among the calls and returns of all clients. They order what happens at one
+    instant, too: a whole run may take none of the world's time.
+    """
 
     client: int
     operation: Operation
-    called_ns: int
-    returned_ns: int | None = None
+    called: int
+    returned: int | None = None
     outcome: Outcome | None = None
     walked: Walked | None = None
     """Of a page that follows others: how far those came."""
@@ -132,6 +136,7 @@ class Clients:
     calls: list[Call] = field(default_factory=list)
     left: int = 0
     _number: int = 0
+    _events: int = 0
     _etags: dict[tuple[str, Key], list[str]] = field(default_factory=dict)
 
     async def run(self) -> None:
@@ -180,7 +185,7 @@ class Clients:
 
     async def call(self, client: int, operation: Operation, walked: Walked | None = None) -> Outcome | None:
         """Makes a call and writes down what came of it."""
-        call = Call(client, operation, self.world.now_ns(), walked=walked)
+        call = Call(client, operation, self._next_event(), walked=walked)
         self.calls.append(call)
         try:
             outcome = await self.execute(operation)
@@ -188,15 +193,19 @@ class Clients:
             return None
         if outcome.uncertain:
             return outcome
-        call.outcome, call.returned_ns = outcome, self.world.now_ns()
+        call.outcome, call.returned = outcome, self._next_event()
         self._remember(operation, outcome)
         return outcome
+
+    def _next_event(self) -> int:
+        self._events += 1
+        return self._events
 
     def unanswered(self) -> dict[Key, None]:
         """The keys of writes that no answer came to: they may be carried out at any time."""
         keys: dict[Key, None] = {}
         for call in self.calls:
-            if call.returned_ns is None:
+            if call.returned is None:
                 writes = call.operation.writes if isinstance(call.operation, Group) else (call.operation,)
                 for write in writes:
                     match write:

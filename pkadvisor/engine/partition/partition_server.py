@@ -363,14 +363,24 @@ class PartitionServer:
             hosted.partition.metadata.check()
 
     async def check(self) -> None:
-        """What takes reading: each range's own check."""
-        for number, hosted in list(self._ranges.items()):
-            if self._ranges.get(number) is not hosted:  # moved away while another one was checked
+        """What takes reading: each range's own check.
+
+        Of the ranges that it would answer for only: what a lost one reads may be another's by now, and collected.
+        """
+        for hosted in list(self._ranges.values()):
+            if not self._answers_for(hosted):  # moved away while another one was checked
                 continue
             hosted.profile.check()
-            if hosted.partition.state is SERVING:
-                await hosted.partition.metadata.hold()  # not between a new root and what it names
-                try:
+            await hosted.partition.metadata.hold()  # not between a new root and what it names
+            try:
+                if self._answers_for(hosted):
                     await hosted.partition.check()
-                finally:
-                    hosted.partition.metadata.release()
+            except EngineError:
+                if self._answers_for(hosted):
+                    raise
+            finally:
+                hosted.partition.metadata.release()
+
+    def _answers_for(self, hosted: HostedRange) -> bool:
+        here = self._ranges.get(hosted.number) is hosted and self._lease.held()
+        return here and hosted.partition.state is SERVING

@@ -10,11 +10,14 @@ from contextlib import suppress
 
 from pkadvisor.engine.stream.blocks import check_whole
 from pkadvisor.engine.stream.catalog import Created, Cut, Deleted, Sealed
+from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.stream.extent_store import ExtentStore, file_name
 from pkadvisor.engine.stream.replica import Replica
-from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, Unreachable
+from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, ReadFailed, Unreachable
 
 SERVICE = "extents"
+MAKING_MAX = 8
+"""Replicas that a node makes at once: assumed."""
 PIECE_BYTES = 1 << 20
 
 
@@ -22,14 +25,28 @@ class ExtentSealing(ExtentStore):
     """Making, sealing, copying and deleting replicas on one node."""
 
     async def create(self, extent: int, replicas: tuple[str, ...]) -> None:
-        """Opens an empty replica; the first of ``replicas`` is the primary. Doing it again does nothing."""
+        """Opens an empty replica; the first of ``replicas`` is the primary. Doing it again does nothing.
+
+        TooSlow, at once, where so many are still being made that this one would only wait behind them: whoever asks
+        takes other nodes, and a slow disk does not get a queue that outlasts its slowness.
+        """
         known = self.replicas.get(extent)
-        if known is None:
-            file = await self._data.open(file_name(extent))
-            known = self.replicas.get(extent)
         if known is not None:
-            async with known.lock:  # the same request came twice: it is made when it is durable
-                self._still_here(known)
+            await self._until_made(known)
+            return
+        if self._making >= MAKING_MAX:
+            raise TooSlow(f"{self.name} is still making {MAKING_MAX} replicas")
+        self._making += 1
+        try:
+            await self._make(extent, replicas)
+        finally:
+            self._making -= 1
+
+    async def _make(self, extent: int, replicas: tuple[str, ...]) -> None:
+        file = await self._data.open(file_name(extent))
+        known = self.replicas.get(extent)
+        if known is not None:
+            await self._until_made(known)
             return
         replica = self.replicas[extent] = Replica(extent, replicas, file, self.device)
         replica.made = self._world.random("copies").getrandbits(63)
@@ -43,6 +60,11 @@ class ExtentSealing(ExtentStore):
                 del self.replicas[extent]
                 raise
             replica.closed = ""
+
+    async def _until_made(self, known: Replica) -> None:
+        """The same request came twice: it is made when it is durable."""
+        async with known.lock:
+            self._still_here(known)
 
     async def freeze(self, extent: int) -> tuple[int, bool]:
         """Ends appends for ever and tells the commit length, and whether it is certain; first step of a seal.
@@ -84,21 +106,32 @@ class ExtentSealing(ExtentStore):
             replica.cut(kept)
         if replica.length < length:
             self._world.event("replica shorter at seal", self.name, replica.extent)
-            replica.accept(await self._rest_of(replica, length, sources))
+            replica.accept(await self._rest_of(replica, replica.length, length, sources))
         if replica.flushed < length or replica.refused:
-            await self._write_out(replica)
+            try:
+                await self._write_out(replica)
+            except (ReadFailed, DataCorrupt):  # what it has cannot be read any more: all of it comes from others
+                await self._make_anew(replica, await self._rest_of(replica, 0, length, sources))
         elif replica.file.size() > replica.flushed:
             await replica.file.truncate(replica.flushed)
         assert replica.length == replica.flushed == length
 
-    async def _rest_of(self, replica: Replica, length: int, sources: Sequence[str]) -> bytes:
-        """The bytes that the replica lacks, from the first source that has them undamaged."""
+    async def _make_anew(self, replica: Replica, data: bytes) -> None:
+        """Puts a file in place of the replica's. Up to any moment of a crash there are the bytes that were there."""
+        replica.file = await self.device.replace(self._data, replica.file.name, data)
+        replica.refused = False
+        replica.length = len(data)
+        replica.flushed_to(replica.length)
+        self._world.event("replica made anew", self.name, replica.extent)
+
+    async def _rest_of(self, replica: Replica, begin: int, length: int, sources: Sequence[str]) -> bytes:
+        """The bytes of a replica from ``begin`` on, from the first source that has them undamaged."""
         failed: EngineError = Unreachable(f"extent {replica.extent}: nobody has it up to {length}")
         for source in sources:
             if source == self.name:
                 continue
             parts: list[bytes] = []
-            offset = replica.length
+            offset = begin
             try:
                 while offset < length:
                     piece = min(PIECE_BYTES, length - offset)
@@ -109,7 +142,7 @@ class ExtentSealing(ExtentStore):
                     )
                     offset += len(parts[-1])
                 data = b"".join(parts)
-                check_whole(replica.extent, replica.length, data)
+                check_whole(replica.extent, begin, data)
                 return data
             except EngineError as error:
                 failed = error

@@ -46,6 +46,8 @@ class ExtentStore:
         self._rotate_at = options.journal_segment_bytes
         self.replicas: dict[int, Replica] = {}
         self.damaged: dict[int, None] = {}
+        self._making = 0
+        """Replicas that are being made."""
 
     # ------------------------------------------------------------------------------------------------ start
 

@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.partition_map import Pending
+from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.stamp import Stamp
+from pkadvisor.engine.stream.errors import NotThere
 from tests.engine.stamp.stamps import SMALL, built, put
 from tests.engine.worlds import simulated
 
@@ -86,3 +88,34 @@ def test_the_check_of_a_stamp_notices(spoil: Callable[[Stamp], None], said: str)
         spoil(stamp)
         with pytest.raises(AssertionError, match=said):
             stamp.check()
+
+
+@pytest.mark.parametrize("while_checked", [False, True])
+def test_only_what_a_server_answers_for_must_be_there(monkeypatch: pytest.MonkeyPatch, while_checked: bool) -> None:
+    """P2: the extents of a range that another server has by now may be collected."""
+    with simulated(8) as world:
+        stamp = built(world, servers=2)
+        world.run(put(stamp, 1, 1), limit_ns=10 * SECOND)
+        (old,) = (name for name, server in stamp.servers.items() if server.serves())
+        (new,) = stamp.servers.keys() - {old}
+
+        async def gone(partition: RangePartition) -> None:
+            assert while_checked or partition in found[new]
+            if while_checked and partition in found[old]:
+                await lose()
+            raise NotThere("no such extent")
+
+        async def lose() -> None:
+            world.network.block([old], [name for name in world.nodes() if name != old])
+            await world.sleep(2 * SMALL.lease_ns + SECOND)
+            found[new] = [hosted.partition for hosted in stamp.servers[new]._ranges.values()]
+
+        found = {old: [hosted.partition for hosted in stamp.servers[old]._ranges.values()], new: []}
+        if not while_checked:
+            world.run(lose(), limit_ns=60 * SECOND)
+        monkeypatch.setattr(RangePartition, "check", gone)
+        world.run(stamp.servers[old].check(), limit_ns=60 * SECOND)
+        assert stamp.servers[old]._ranges, "it has not heard yet that it lost them"
+        assert found[new], "another one has them"
+        with pytest.raises(NotThere):
+            world.run(stamp.servers[new].check(), limit_ns=60 * SECOND)
