@@ -127,7 +127,7 @@ def errand_of(table: Table, design: Design, request: StressRequest, limits: Limi
     name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
     programs = Programs(table.bench, design.scheme, entities_of(table.bench.population), table=name, seed=request.seed)
     if load is None:
-        load, _ = load_of_design(table, programs, request, round(request.duration_s * SECOND))
+        load, _ = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     scripts = script_table(programs, limits, used_instances(load), load.duration_ns, examined_scale=False)
     rows = tuple(programs.stored())
     return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))

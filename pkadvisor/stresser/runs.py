@@ -39,17 +39,21 @@ def run_of(
     state: str,
     faults: tuple[str, ...] = (),
 ) -> RunResult:
-    """The run of the stand's own load, while the manager splits and moves."""
+    """The run of the stand's own load, while the manager splits and moves.
+
+    Where nothing is left to warm up, it is the run of a cold start.
+    """
     from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.fluid import run_fluid
     from pkadvisor.stress.living_map import LivingMap
 
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
-    ranges = stand.warm if state == WARM else ()
+    warm = state == WARM and not stand.starts_alike
+    ranges = stand.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
     stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
     return run_fluid(
-        stand.load,
+        stand.warm_load if warm else stand.load,
         stand.scripts,
         capacity,
         stamp_map,
@@ -106,7 +110,7 @@ def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) ->
     if not any(each.stages for epoch in stand.scripts.epochs for of_class in epoch for each in of_class):
         return None
     think_ns = round(request.think_s * SECOND)
-    seconds = min(request.duration_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
+    seconds = min(request.longest_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
     failing = [parse_fault(text) for text in request.faults]
     return run_clients(
         Clients(request.clients, think_ns, vms=request.vms),

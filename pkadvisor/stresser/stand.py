@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.expected import partition_loads
+from pkadvisor.stresser.lengths import lengths_of
 from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
@@ -31,7 +32,8 @@ INSTANCES_MAX = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One design on its stand. ``load`` is the same for every design of the table.
+    """One design on its stand. ``load`` is the same for every design of the table, and so is ``warm_load``, its
+    beginning, which is what a warmed-up table is run with.
 
     ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
     by class (all of them where ``compared_all``). ``mix`` are the weights of the parameters of the load,
@@ -45,6 +47,7 @@ class Stand:
     options: EngineOptions
     programs: Programs
     load: Load
+    warm_load: Load
     scripts: Scripts
     unscaled: Scripts
     weights: tuple[Mapping[int, float], ...]
@@ -55,6 +58,11 @@ class Stand:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def starts_alike(self) -> bool:
+        """Whether the warmed-up table is what a new one is: one range on the first server."""
+        return len(self.warm) == 1 and self.warm[0].server == min(self.servers)
 
     @property
     def offered_per_s(self) -> float:
@@ -91,7 +99,9 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
+    load, notes = load_of_design(table, programs, request, round(request.longest_s * SECOND))
+    lengths = lengths_of(load, request, limits)
+    load, notes = lengths.cold, (*notes, *lengths.notes)
     mix, rates = mix_of(load, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs)
@@ -106,6 +116,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         options=options,
         programs=programs,
         load=load,
+        warm_load=lengths.warm,
         scripts=scripts,
         unscaled=unscaled,
         weights=weights,
@@ -156,10 +167,10 @@ def load_of_design(
     )
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
-        check_size(found.expected(), request.duration_s)
+        check_size(found.expected(), request.longest_s)
         thin, more = _thinned(_in_order(found, programs))
         return thin, (*notes, *more)
-    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.longest_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
     return found, tuple(notes)
 
