@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.design.estimates import Bench
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load, WorkloadLoad
     from pkadvisor.stress.programs import Programs
@@ -94,7 +95,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
     mix, rates = mix_of(load, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
-    weights, spread = _compared(programs)
+    weights, spread = _compared(programs, table.sample)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
     scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
     servers = server_names(request.servers)
@@ -232,17 +233,25 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     return tuple({int(i): float(c[i]) for i in np.flatnonzero(c)} for c in counts), rates
 
 
-def _compared(programs: Programs) -> tuple[tuple[dict[int, float], ...], bool]:
+def _compared(programs: Programs, sample: Bench) -> tuple[tuple[dict[int, float], ...], bool]:
     """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
 
-    They are those that a load by the declared weights sends, so that their scripts are written down once.
+    They are those that a load by the declared weights sends, so that their scripts are written down once; but they
+    weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing
+    from a sample, what is drawn per key weighs otherwise there.
     """
     import numpy as np
 
+    own = {demand.query.name: demand for demand in sample.demands}
     found, some = [], False
     for demand in programs.demands:
         weights = np.asarray(demand.weights, dtype=np.float64)
-        if np.count_nonzero(weights > 0) > INSTANCES_MAX:
+        there = weights > 0
+        as_it_is = own[demand.query.name].weights
+        assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
+        ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
+        if np.count_nonzero(there) > INSTANCES_MAX:
             some, weights = True, _spread(weights)
+        weights = weights * ratio
         found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
     return tuple(found), some
