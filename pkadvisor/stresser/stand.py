@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.expected import partition_loads
+from pkadvisor.stresser.picked import overdone, picked
 from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.estimates import Bench
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load, WorkloadLoad
     from pkadvisor.stress.programs import Programs
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from pkadvisor.stresser.request import StressRequest
 
     Floats = NDArray[np.float64]
-
-INSTANCES_MAX = 4_000
-"""Parameters of a class that are sent and held against the model, at most: spread evenly over their weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +92,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
     mix, rates = mix_of(load, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
-    weights, spread = _compared(programs, table.sample)
+    weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
     scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
     servers = server_names(request.servers)
@@ -136,7 +133,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
         shape="constant",
         weigh=weigh,
     )
-    return _thinned(_in_order(found, stand.programs))[0]
+    return _thinned(_in_order(found, stand.programs), stand.table, stand.programs)[0]
 
 
 def load_of_design(
@@ -158,7 +155,7 @@ def load_of_design(
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
         check_size(found.expected(), request.duration_s)
-        thin, more = _thinned(_in_order(found, programs))
+        thin, more = _thinned(_in_order(found, programs), table, programs)
         return thin, (*notes, *more)
     check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
@@ -180,32 +177,24 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     return replace(load, parts=tuple(parts.get(name, missing[name]) for name in programs.classes))
 
 
-def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
-    """The load with at most ``INSTANCES_MAX`` parameters for each class, that every partition keep its share.
-
-    They are taken at even distances of the cumulated weight, so a share is off by 1 in ``INSTANCES_MAX`` at most.
-    """
+def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
+    """The load with some parameters of each class in place of all (``picked``), that every hot partition keep its
+    share."""
     import numpy as np
 
-    parts, cut = [], []
-    for part in load.parts:
-        there = np.count_nonzero(part.weights > 0)
-        if there > INSTANCES_MAX:
-            cut.append(f"{part.name} ({there:,})")
-            part = replace(part, weights=_spread(part.weights))
+    parts, cut, more = [], [], []
+    for part, demand in zip(load.parts, programs.demands, strict=True):
+        kept = picked(part.weights, demand, table)
+        if kept is not None:
+            cut.append(f"{part.name} ({np.count_nonzero(part.weights > 0):,})")
+            if overdone(part.weights, kept, demand, table):
+                more.append(
+                    f"{part.name}: its requests fall on fewer partitions than in truth, each of which takes more"
+                )
+            part = replace(part, weights=kept)
         parts.append(part)
-    notes = [f"{INSTANCES_MAX:,} parameters of each are sent, by their weight: {', '.join(cut)}"] if cut else []
-    return replace(load, parts=tuple(parts)), notes
-
-
-def _spread(weights: Floats) -> Floats:
-    """``INSTANCES_MAX`` parameters at even distances of the cumulated weight: how often each of them was taken."""
-    import numpy as np
-
-    marks = (np.arange(INSTANCES_MAX) + 0.5) / INSTANCES_MAX
-    heap = np.cumsum(weights)
-    picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
-    return np.bincount(picked, minlength=len(heap)).astype(np.float64)
+    notes = [f"some parameters of each are sent for all, by their weight: {', '.join(cut)}"] if cut else []
+    return replace(load, parts=tuple(parts)), [*notes, *more]
 
 
 def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
@@ -233,7 +222,7 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     return tuple({int(i): float(c[i]) for i in np.flatnonzero(c)} for c in counts), rates
 
 
-def _compared(programs: Programs, sample: Bench) -> tuple[tuple[dict[int, float], ...], bool]:
+def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float], ...], bool]:
     """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
 
     They are those that a load by the declared weights sends, so that their scripts are written down once; but they
@@ -242,7 +231,7 @@ def _compared(programs: Programs, sample: Bench) -> tuple[tuple[dict[int, float]
     """
     import numpy as np
 
-    own = {demand.query.name: demand for demand in sample.demands}
+    own = {demand.query.name: demand for demand in table.sample.demands}
     found, some = [], False
     for demand in programs.demands:
         weights = np.asarray(demand.weights, dtype=np.float64)
@@ -250,8 +239,8 @@ def _compared(programs: Programs, sample: Bench) -> tuple[tuple[dict[int, float]
         as_it_is = own[demand.query.name].weights
         assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
         ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
-        if np.count_nonzero(there) > INSTANCES_MAX:
-            some, weights = True, _spread(weights)
-        weights = weights * ratio
+        kept = picked(weights, demand, table)
+        some = some or kept is not None
+        weights = (weights if kept is None else kept) * ratio
         found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
     return tuple(found), some
