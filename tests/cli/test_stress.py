@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from tests.cli.support import checked, clean_environment
+from tests.cli.support import LISTENING, checked, clean_environment
 from tests.stress.stressed import document, write_case
 
 
@@ -208,20 +208,22 @@ def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], c
 def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list[str]) -> None:
     """A real process that would run for long, interrupted while it runs the load."""
     command = [*without(case, "--duration"), "--duration", "24h", "--out", "json=part.json"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pkadvisor", *command],
+    program = LISTENING + "import sys\nfrom pkadvisor.cli.main import main\nsys.exit(main(sys.argv[1:]))\n"
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *command],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=clean_environment(),
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("run Scores") or "run Scores" in line:
-            break
-    time.sleep(2.0)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    ) as process:
+        try:
+            assert process.stderr is not None
+            assert any("run Scores" in line for line in process.stderr), "it says when it begins to run"
+            time.sleep(2.0)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=120)
+        finally:
+            process.kill()
     assert process.returncode == 130
     assert "Traceback" not in err
     left = sorted(path.name for path in Path.cwd().iterdir())
