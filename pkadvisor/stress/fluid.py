@@ -257,7 +257,7 @@ class _Run:
                 continue
             row, owner = plan.row[i], plan.owner[i]
             step = row - table.first[plan.script[owner]]
-            stage, answer = table.rows[row, column.STAGE], status.get(int(code[i]), 503)
+            stage, answer = table.columns[column.STAGE, row], status.get(int(code[i]), 503)
             note = (plan.at[i], plan.request[owner], stage, step, plan.tries[i], answer, latency[i])
             self._trace.append(tuple(map(int, note)))  # type: ignore[arg-type]
 

@@ -374,7 +374,7 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """The same by ``sequential`` over lists: exact whatever happens in the window."""
     count = len(window.at)
     draws = draw_indices(window.seed, window.ticket, count).tolist()
-    rows = table.rows[window.row, : column.JUDGED].ravel().tolist()
+    rows = table.judged[window.row].ravel().tolist()
     ranks = [rank for rank in np.unique(table.columns[column.PARTITION][window.row]).tolist() if rank >= 0]
     places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
     partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))

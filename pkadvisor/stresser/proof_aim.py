@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pkadvisor.design import breaks
 from pkadvisor.engine.options import SECOND
 from pkadvisor.stress.scripts import SEVERAL
-from pkadvisor.stresser.at_hand import parts_at_hand
 from pkadvisor.stresser.even_load import EvenLoad
 from pkadvisor.stresser.flat_steps import FlatSteps
+from pkadvisor.stresser.runs import LIFTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.scripts import KeySpace, Script, Scripts
     from pkadvisor.stresser.stand import Stand
 
-LIFTED = 1e9
-"""A target that nothing reaches, per second."""
 TRIED = 64
 """Requests of a class that are tried on an idle store, the largest first."""
 ROUNDS = 3
@@ -107,11 +105,9 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
     from pkadvisor.engine.capacity.service_times import ServiceTimes
 
     scripts, count = _still(stand.scripts), len(stand.programs.classes)
-    design, population = stand.design.estimate, stand.table.bench.population
-    there_are = parts_at_hand(stand.programs.demands, design, population)
+    hot, there_are = stand.design.estimate.hot, stand.parts
     steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
     weigh: dict[str, float] | None = None
-    hot = design.hot
     known = -1 if hot is None or hot.partition_key not in scripts.space.keys else scripts.space.rank(hot.partition_key)
     rank = -1
     for _ in range(ROUNDS):

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.stresser.at_hand import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stresser.expected import partition_loads
+from pkadvisor.stresser.lengths import lengths_of
 from pkadvisor.stresser.picked import overdone, picked
 from pkadvisor.stresser.request import check_size, server_names
 
@@ -29,11 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One design on its stand. ``load`` is the same for every design of the table.
+    """One design on its stand. ``load`` is the same for every design of the table; ``warm_load``, its beginning, is what
+    a warmed-up table is run with: of a table of which some keys are at hand the part of it that they take, by class
+    ``parts``.
 
     ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
     by class (all of them where ``compared_all``). ``mix`` are the weights of the parameters of the load,
-    ``rates_per_s`` its mean rates, ``partition_loads`` its entities per second by rank of the PartitionKey. ``warm`` is
+    ``rates_per_s`` the mean rates of ``warm_load``, ``partition_loads`` its entities per second by rank of the PartitionKey. ``warm`` is
     the map that the load converges to.
     """
 
@@ -43,6 +47,8 @@ class Stand:
     options: EngineOptions
     programs: Programs
     load: Load
+    warm_load: Load
+    parts: tuple[float, ...]
     scripts: Scripts
     unscaled: Scripts
     weights: tuple[Mapping[int, float], ...]
@@ -55,9 +61,32 @@ class Stand:
     notes: tuple[str, ...]
 
     @property
+    def starts_alike(self) -> bool:
+        """Whether the warmed-up table is what a new one is: one range on the first server."""
+        return self.all_at_hand and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
+
+    @property
+    def all_at_hand(self) -> bool:
+        """Whether the keys at hand take all of the load."""
+        return all(part == 1 for part in self.parts)
+
+    def own_part(self, load: Load) -> Load:
+        """The part of a load that the keys at hand take in the whole table."""
+        return diluted(load, self.parts)
+
+    @property
     def offered_per_s(self) -> float:
-        """Requests per second of the load in the mean."""
+        """Requests per second of the warmed-up run in the mean."""
         return sum(self.rates_per_s)
+
+    @property
+    def whole_per_s(self) -> float:
+        """Requests per second of all of the load in the mean."""
+        from pkadvisor.stress.load import WorkloadLoad
+
+        if self.all_at_hand or not isinstance(self.load, WorkloadLoad):
+            return self.offered_per_s
+        return self.load.expected() * SECOND / self.load.duration_ns
 
 
 def options_of(limits: Limits) -> EngineOptions:
@@ -77,6 +106,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
+    from pkadvisor.stress.load import WorkloadLoad
     from pkadvisor.stress.programs import Programs, entities_of
     from pkadvisor.stress.script_table import script_tables
     from pkadvisor.stress.warm import counted_load, warm_map
@@ -89,14 +119,18 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
-    mix, rates = mix_of(load, programs)
+    load, notes = load_of_design(table, programs, request, round(request.longest_s * SECOND))
+    parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
+    lengths = lengths_of(load, diluted(load, parts), request, limits)
+    load, notes = lengths.cold, (*notes, *lengths.notes, *diluted_notes(table, design, load, parts))
+    mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
+    longest_ns = max(load.duration_ns, lengths.warm.duration_ns)
+    scripts, unscaled = script_tables(programs, limits, used, longest_ns, everyone)
     servers = server_names(request.servers)
-    warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
+    warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)
     return Stand(
         table=table,
         design=design,
@@ -104,6 +138,8 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         options=options,
         programs=programs,
         load=load,
+        warm_load=lengths.warm,
+        parts=parts if isinstance(load, WorkloadLoad) else (1.0,) * len(programs.classes),
         scripts=scripts,
         unscaled=unscaled,
         weights=weights,
@@ -154,10 +190,10 @@ def load_of_design(
     )
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
-        check_size(found.expected(), request.duration_s)
+        check_size(found.expected(), request.longest_s)
         thin, more = _thinned(_in_order(found, programs), table, programs)
         return thin, (*notes, *more)
-    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.longest_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
     return found, tuple(notes)
 

@@ -49,7 +49,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
-    check_faults([parse_fault(text) for text in request.faults], request.servers, request.duration_s)
+    check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
     judged = tables_of(request, limits, progress)
     tables, complete = [], True
     try:
@@ -81,7 +81,7 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
         "load": request.load,
         "load_words": words,
         "growth_months": number(request.growth_months),
-        "duration_s": number(request.duration_s),
+        "duration_s": None if request.duration_s is None else number(request.duration_s),
         "retry": request.retry,
         "enforcement": str(request.enforcement),
         "servers": request.servers,
@@ -181,11 +181,12 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
 
     results = []
     for state in (WARM, COLD):
-        results.append(run_of(stand, request, policy, state=state, faults=request.faults))
+        alike = bool(results) and stand.starts_alike
+        results.append(results[0] if alike else run_of(stand, request, policy, state=state, faults=request.faults))
         keep(state, results[-1])
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        if run.duration_ns < round(request.duration_s * SECOND):
+        if run.duration_ns < round(request.longest_s * SECOND):
             found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
     found.classes = class_predictions(stand)
     found.load = load_measures(stand, results[0], found.runs[0], policy, _times(stand))
@@ -223,4 +224,4 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
 
 def _times(stand: Stand) -> float:
     """The load over the worst minute that the estimate is about."""
-    return stand.offered_per_s / sum(mix_of(load_at(stand, 1.0, 60.0), stand.programs)[1])
+    return stand.offered_per_s / sum(mix_of(stand.own_part(load_at(stand, 1.0, 60.0)), stand.programs)[1])
