@@ -90,6 +90,6 @@ def diluted_notes(table: Table, design: Design, load: Load, parts: Sequence[floa
         f"{design.label}: {have}, so the warmed-up run sends {share} of the load, and each partition takes what it "
         "takes in the whole table; ranges, servers and the account, which all keys load, are not tested by it (a limit "
         "of the account is proved by itself)",
-        f"{design.label}: the cold start sends all of the load to the keys at hand, with the target of one partition "
-        "lifted: what throttles there are ranges, servers and the account",
+        "a cold start sends all of the load to the keys at hand, with the target of one partition lifted: what "
+        "throttles there are ranges, servers and the account",
     )

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One design on its stand. ``load`` is the same for every design of the table; ``warm_load``, its beginning, is what
-    a warmed-up table is run with: of a table of which some keys are at hand the part of it that they take, by class
-    ``parts``.
+    """One design on its stand. ``load`` is the same for every design of the table; ``warm_load`` is what a warmed-up
+    table is run with: its beginning, of a table of which some keys are at hand the part that they take (``parts``, by
+    class).
 
     ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
     by class (all of them where ``compared_all``). ``mix`` are the weights of the parameters of the load,
-    ``rates_per_s`` the mean rates of ``warm_load``, ``partition_loads`` its entities per second by rank of the PartitionKey. ``warm`` is
-    the map that the load converges to.
+    ``rates_per_s`` the mean rates of ``warm_load``, ``partition_loads`` its entities per second by rank of the
+    PartitionKey. ``warm`` is the map that it converges to.
     """
 
     table: Table

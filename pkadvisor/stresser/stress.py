@@ -179,7 +179,7 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         if not run.complete:
             raise KeyboardInterrupt
 
-    results = []
+    results: list[RunResult] = []
     for state in (WARM, COLD):
         alike = bool(results) and stand.starts_alike
         results.append(results[0] if alike else run_of(stand, request, policy, state=state, faults=request.faults))
