@@ -86,13 +86,18 @@ class FlatSteps:
     def _stages(self) -> int:
         return max(int(self.stage.max(initial=-1)), int(self.members[2].max(initial=-1))) + 1
 
-    def by_instance(self, values: Floats, classes: int) -> list[Floats]:
-        """What the steps of one request of each parameter come to, by class."""
+    def chains(self, values: Floats, classes: int) -> list[tuple[Floats, Ints]]:
+        """By class and parameters (what the steps of one request come to, in how many stages one after another)."""
         import numpy as np
 
         class_, instance, place = self.members
         each = np.bincount(self.stage, values, minlength=self._stages)[place]
-        return [np.bincount(instance[class_ == n], each[class_ == n]).astype(np.float64) for n in range(classes)]
+        found = []
+        for number in range(classes):
+            there = (class_ == number) & (each > 0)
+            sums = np.bincount(instance[there], each[there]).astype(np.float64)
+            found.append((sums, np.bincount(instance[there])))
+        return found
 
     def partition_loads(self, rates: Floats) -> Floats:
         """Entities/s by rank: what counts toward partitions, so no pages over several of them."""
@@ -102,6 +107,20 @@ class FlatSteps:
         return np.bincount(
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
         ).astype(np.float64)
+
+    def wide_loads(self, rates: Floats) -> Floats:
+        """Entities/s by rank that pages over several PartitionKeys read there, in proportion to its rows."""
+        import numpy as np
+
+        wide = self.partition == SEVERAL
+        low, high, each = self.low[wide], self.high[wide], (rates * self.entities)[wide]
+        sums = np.concatenate([[0], np.cumsum(self.space.rows)])
+        slopes = np.zeros(len(self.space.keys) + 1)
+        per_row = each / np.maximum(1, sums[high] - sums[low])
+        np.add.at(slopes, low, per_row)
+        np.subtract.at(slopes, high, per_row)
+        found: Floats = np.maximum(0.0, np.cumsum(slopes[:-1])) * self.space.rows
+        return found
 
     def spread_at(self, rates: Floats, rank: int) -> float:
         """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""

@@ -9,7 +9,6 @@ from pkadvisor.design import breaks
 from pkadvisor.engine.options import SECOND
 from pkadvisor.stress.scripts import SEVERAL
 from pkadvisor.stresser.even_load import EvenLoad
-from pkadvisor.stresser.flat_steps import FlatSteps
 from pkadvisor.stresser.runs import LIFTED
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load import Load
     from pkadvisor.stress.scripts import KeySpace, Script, Scripts
+    from pkadvisor.stresser.flat_steps import FlatSteps
     from pkadvisor.stresser.stand import Stand
 
 TRIED = 64
@@ -90,9 +90,7 @@ def _whole(stand: Stand, load_at: Callable[..., Load], cause: str) -> Aim:
     if account:
         costs = {c.name: c.requests for c in stand.design.estimate.classes}
         weigh = {name: _sustained(stand, name) * costs[name] for name in stand.programs.classes}
-    scripts = _still(stand.scripts)
-    steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
-    return Aim(_even(stand, load_at, weigh), scripts, steps, -1, {}, 0.0, account)
+    return Aim(_even(stand, load_at, weigh), _still(stand.scripts), stand.steps, -1, {}, 0.0, account)
 
 
 def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
@@ -106,7 +104,7 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
 
     scripts, count = _still(stand.scripts), len(stand.programs.classes)
     hot, there_are = stand.design.estimate.hot, stand.parts
-    steps = FlatSteps.of(scripts.space, scripts.epochs[0], stand.limits)
+    steps = stand.steps
     weigh: dict[str, float] | None = None
     known = -1 if hot is None or hot.partition_key not in scripts.space.keys else scripts.space.rank(hot.partition_key)
     rank = -1
@@ -118,14 +116,14 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
             break
         rank = again
         full = [_sustained(stand, name) * part for name, part in zip(load.classes, there_are, strict=True)]
-        there = steps.rates(full, load.weights) * steps.at(rank)
-        by_class = np.bincount(steps.class_, there, minlength=count)
+        by_class = np.bincount(steps.class_, steps.rates(full, load.weights) * steps.at(rank), minlength=count)
         weigh = dict(zip(stand.programs.classes, by_class.tolist(), strict=True))
     single, wide = float(steps.partition_loads(rates)[rank]), steps.spread_at(rates, rank)
     predicted = hot.entities_per_s if hot is not None else single
     spread = abs(single + wide - predicted) < abs(single - predicted)
     kept = steps.touching(rank, count)
-    asked = steps.by_instance(steps.at(rank) if spread else steps.entities * (steps.partition == rank), count)
+    there = steps.at(rank) if spread else steps.entities * (steps.partition == rank)
+    asked = [each for each, _ in steps.chains(there, count)]
     alone, times = {}, ServiceTimes(stand.limits, stand.options, 0)
     burst = stand.limits.partition_entities_per_s * stand.limits.burst_s
     for name, of_class, each in zip(stand.programs.classes, scripts.epochs[0], asked, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import SECOND, EngineOptions
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.scripts import Scripts
     from pkadvisor.stress.stamp_map import MapRange
     from pkadvisor.stresser.designs import Design, Table
+    from pkadvisor.stresser.flat_steps import FlatSteps
     from pkadvisor.stresser.request import StressRequest
 
     Floats = NDArray[np.float64]
@@ -59,6 +60,16 @@ class Stand:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[str, ...]
+    kept: dict[str, FlatSteps] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def steps(self) -> FlatSteps:
+        """The steps of the scripts as the load begins, as columns; made when they are first asked for."""
+        from pkadvisor.stresser.flat_steps import FlatSteps
+
+        if "steps" not in self.kept:
+            self.kept["steps"] = FlatSteps.of(self.scripts.space, self.scripts.epochs[0], self.limits)
+        return self.kept["steps"]
 
     @property
     def starts_alike(self) -> bool:
