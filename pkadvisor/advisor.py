@@ -100,11 +100,12 @@ def files_read(request: AnalyzeRequest) -> tuple[FileDigest, ...]:
     """The data, logs and profiles of a request by their content; standard input has none that lasts."""
     from pkadvisor.observe.dataset import files_of
     from pkadvisor.observe.digests import digests_of
+    from pkadvisor.observe.profile_file import document_path
 
     documents = _profiles_among(request)
     data = files_of([spec for spec in request.data if spec not in documents])
     logs = [path for path in _expand([log for log in request.logs if log not in documents]) if path != "-"]
-    profiles = (*request.profiles, *documents)
+    profiles = [document_path(given) for given in (*request.profiles, *documents)]
     return digests_of([*(("data", p) for p in data), *(("log", p) for p in logs), *(("profile", p) for p in profiles)])
 
 

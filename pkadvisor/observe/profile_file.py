@@ -375,7 +375,7 @@ def _workload_from(table: str, found: dict[str, Any]) -> Workload:
     return Workload(table, tuple(classes), transactions, instances=instances, hidden=True, minutes=bounded(minutes))
 
 
-def _file(text: str) -> Path:
+def document_path(text: str) -> Path:
     """The file of ``PATH`` or ``kind=PATH``: a profile knows its own kinds."""
     kind, _, path = text.partition("=")
     return Path(path) if path and kind.isidentifier() and not Path(text).exists() else Path(text)
@@ -386,7 +386,7 @@ def is_document(path: str) -> bool:
     if path == "-":
         return False
     try:
-        with _file(path).open("rb") as file:
+        with document_path(path).open("rb") as file:
             head = file.read(4096)
     except (OSError, ValueError):
         return False
@@ -397,9 +397,9 @@ def load_document(path: str) -> ProfileDocument:
     """The profile in a file; InputError (3) where it is none, is damaged, or is of another version."""
     import polars as pl
 
-    where = _file(path).name
+    where = document_path(path).name
     try:
-        found = json.loads(_file(path).read_bytes())
+        found = json.loads(document_path(path).read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"this is no profile: {_brief(error)}", where=where, fix=f"make one: {_MAKE}") from None
     if not isinstance(found, dict) or found.get("document") != DOCUMENT:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Judged, Section
@@ -71,7 +73,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
             found.append(_of_judged(judged, section, dataset, limits, request))
     runnable = [table for table in found if table is not None]
     if not runnable:
-        raise UsageError("no table has both data and a workload with rates", fix="declare rates in a --design file")
+        raise _no_rates([section for section, _ in able])
     return runnable
 
 
@@ -137,8 +139,13 @@ ILLEGAL = ("not-unique", "illegal-characters", "key-too-long")
 
 def _check_rates(bench: Bench, section: Section) -> None:
     if not any(c.rate.mean_per_s > 0 and not c.analytic for c in bench.workload.classes):
-        fix = "declare the rates of its queries and writes in a --design file, or give a --log"
-        raise UsageError(f"no query or write of {section.table} has a rate", where=section.design_path, fix=fix)
+        raise _no_rates([section])
+
+
+def _no_rates(sections: Sequence[Section]) -> UsageError:
+    names = ", ".join(dict.fromkeys(section.table for section in sections))
+    fix = "declare the rates of its queries and writes in a --design file, or give a --log"
+    return UsageError(f"no query or write of {names} has a rate", where=sections[0].design_path, fix=fix)
 
 
 def _as_it_is(section: Section) -> Section:

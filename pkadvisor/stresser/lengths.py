@@ -30,30 +30,36 @@ PASSES_AFTER = 4
 
 
 class Lengths(NamedTuple):
-    """The loads of both runs, and what there is to say of them. The cold start's is the longer one, or the same."""
+    """The loads of both runs, and what there is to say of them. Of one load the cold start's is the longer one, or
+    the same."""
 
     warm: Load
     cold: Load
     notes: tuple[str, ...] = ()
 
 
-def lengths_of(load: Load, request: StressRequest, limits: Limits) -> Lengths:
-    """The load at the lengths that its runs need; as it is where the command line says how long it lasts."""
+def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -> Lengths:
+    """The load at the lengths that its runs need; as it is where the command line says how long it lasts.
+
+    ``part`` of it is what a warmed-up table is run with.
+    """
     from pkadvisor.stress.load import WorkloadLoad
 
     if request.duration_s is not None or request.faults or request.real is not None:
-        return Lengths(load, load)
+        return Lengths(part, load)
     steady = isinstance(load, WorkloadLoad) and all(
         len(part.rate.at_ns) == 1 and part.process == POISSON for part in load.parts
     )
     if not steady:
-        return Lengths(load, load)
-    assert isinstance(load, WorkloadLoad)
-    per_s = load.expected() * SECOND / load.duration_ns
+        return Lengths(part, load)
+    assert isinstance(load, WorkloadLoad) and isinstance(part, WorkloadLoad)
+    per_s = part.expected() * SECOND / part.duration_ns
     warm_s = min(WARM_MOST_S, max(WARM_LEAST_S, REQUESTS / per_s))
     warm_s = math.ceil(warm_s / 10) * 10.0
-    cold_s = max(warm_s, limits.t_sustain_s + PASSES_AFTER * limits.t_eval_s)
-    warm, cold = (replace(load, duration_ns=round(seconds) * SECOND) for seconds in (warm_s, cold_s))
+    cold_s = limits.t_sustain_s + PASSES_AFTER * limits.t_eval_s
+    if part is load:
+        cold_s = max(warm_s, cold_s)
+    warm, cold = replace(part, duration_ns=round(warm_s) * SECOND), replace(load, duration_ns=round(cold_s) * SECOND)
     why = f"runs last as long as their figures need: {lasting(round(warm_s))} warmed up"
     why += f", {lasting(round(cold_s))} from a cold start; --duration says otherwise"
     return Lengths(warm, cold, (why,))

@@ -171,7 +171,7 @@ def measured_of(
     from pkadvisor.stress.own_table import AROUND, OwnTable
     from pkadvisor.stress.real_driver import run_real
 
-    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.load)
+    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.own_part(stand.load))
     for_run = session.left - len(errand.groups) - AROUND
     if for_run < 1:
         what = (

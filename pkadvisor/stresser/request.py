@@ -136,10 +136,11 @@ class RealTarget:
 class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
-    ``duration_s``: None for as long as the figures of each run need. ``scheme``: the number in the ranking to run beside the current keys, in place of the recommended one. ``result``:
-    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or
-    ``hottest``. ``clients``: so many that send their next request ``think_s`` after an answer, on ``vms`` machines that
-    let each a few be under way; None: no closed loop.
+    ``duration_s``: None for as long as the figures of each run need. ``scheme``: the number in the ranking to run
+    beside the current keys, in place of the recommended one. ``result``: a result file that supplies the schemes.
+    ``partition``: a PartitionKey for the single-partition test, or ``hottest``. ``clients``: so many that send their
+    next request ``think_s`` after an answer, on ``vms`` machines that let each a few be under way; None: no closed
+    loop.
     """
 
     reading: AnalyzeRequest

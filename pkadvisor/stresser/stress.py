@@ -179,7 +179,7 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         if not run.complete:
             raise KeyboardInterrupt
 
-    results = []
+    results: list[RunResult] = []
     for state in (WARM, COLD):
         alike = bool(results) and stand.starts_alike
         results.append(results[0] if alike else run_of(stand, request, policy, state=state, faults=request.faults))
@@ -224,4 +224,4 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
 
 def _times(stand: Stand) -> float:
     """The load over the worst minute that the estimate is about."""
-    return stand.offered_per_s / sum(mix_of(load_at(stand, 1.0, 60.0), stand.programs)[1])
+    return stand.offered_per_s / sum(mix_of(stand.own_part(load_at(stand, 1.0, 60.0)), stand.programs)[1])

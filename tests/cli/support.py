@@ -14,6 +14,10 @@ Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Ask = Callable[..., tuple[int, str, str]]
 
 
+LISTENING = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+"""First lines of a program that is to be interrupted: what a shell starts in the background ignores Ctrl-C."""
+
+
 def clean_environment(**extra: str) -> dict[str, str]:
     """This process's environment without anything that colours, widens or configures."""
     dropped = (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import pkadvisor
-from tests.cli.support import Run, clean_environment
+from tests.cli.support import LISTENING, Run, clean_environment
 
 PAGES = [
     [],
@@ -150,7 +150,7 @@ def test_a_full_disk_behind_standard_output_is_said() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_an_interrupt_is_130_in_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    program = (
+    program = LISTENING + (
         "import sys, time\n"
         "import pkadvisor.cli.samples as samples\n"
         "def slow(path, content):\n"
