@@ -33,7 +33,7 @@ def load_measures(
     estimate is about; ``warm`` is the run as the document has it."""
     hot, target = stand.design.estimate.hot, stand.limits.partition_entities_per_s
     predicted = None if hot is None else times * hot.entities_per_s
-    found = [load_measure("hottest partition", "entities/s", predicted, _hottest_asked(stand))]
+    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand))]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
@@ -60,22 +60,26 @@ def load_measures(
     return found
 
 
-def _hottest_asked(stand: Stand) -> float:
-    """What the scripts ask of the PartitionKey that takes most, pages over several of them in proportion to its
-    rows."""
-    return float((stand.steps.partition_loads(_rates(stand)) + stand.steps.wide_loads(_rates(stand))).max(initial=0.0))
-
-
-def _rates(stand: Stand) -> Floats:
-    """How often each step of the warmed-up load is sent per second."""
+def _asked(stand: Stand) -> tuple[Floats, Floats]:
+    """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
     import numpy as np
 
-    weights = []
-    for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
-        each = np.zeros(count)
-        each[list(mix)] = list(mix.values())
-        weights.append(each)
-    return stand.steps.rates(stand.rates_per_s, weights)
+    if "asked" not in stand.kept:
+        weights = []
+        for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
+            each = np.zeros(count)
+            each[list(mix)] = list(mix.values())
+            weights.append(each)
+        own = np.array(stand.partition_loads, dtype=np.float64)
+        stand.kept["asked"] = (own, stand.steps.wide_loads(stand.rates_per_s, weights))
+    found: tuple[Floats, Floats] = stand.kept["asked"]
+    return found
+
+
+def _hottest(stand: Stand) -> float:
+    """Entities/s of the PartitionKey that is asked for most."""
+    own, wide = _asked(stand)
+    return float((own + wide).max(initial=0.0))
 
 
 def retries_of(policy: RetryPolicy) -> int:
@@ -108,8 +112,7 @@ def _alone(stand: Stand, rank: int) -> bool:
 
 def _meets_scans(stand: Stand, rank: int) -> bool:
     """Whether pages over several PartitionKeys are a part of the load of the range of one that matters."""
-    rates = _rates(stand)
-    own, wide = stand.steps.partition_loads(rates), stand.steps.wide_loads(rates)
+    own, wide = _asked(stand)
     if not _alone(stand, rank):
         there = next(slice(each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
         return float(wide[there].sum()) > LITTLE * float(own[rank])
