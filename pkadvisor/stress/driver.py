@@ -92,6 +92,11 @@ class StoreRun:
         """When the next operation is sent; None where none is."""
         return self._due[0][0] if self._due else None
 
+    @property
+    def read(self) -> int:
+        """Entities that were read so far."""
+        return sum(counts.entities_read for counts in self.recorder.counts)
+
     def arrive(self, number: int, at_ns: int, class_number: int, instance: int) -> None:
         """A request arrives."""
         self.recorder.counts[class_number].requests += 1
@@ -193,9 +198,12 @@ def run_store(
     begin_ns: int = 0,
     auditor: Auditor | None = None,
     requests_max: int | None = None,
+    read_max: int | None = None,
     trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
     """Runs a load, or its first ``requests_max`` requests, on a store; (what came of it, operations carried out).
+
+    No more requests come once ``read_max`` entities were read (those that scans examined included).
 
     ``capacity`` is the store's own, where it has one: it says what turned an operation away. The run is not complete
     where it was interrupted (Ctrl-C); what is under way then is neither served nor lost.
@@ -206,16 +214,19 @@ def run_store(
     )  # fmt: skip
     complete = True
     try:
-        _drive(run, _arrivals(load, requests_max))
+        _drive(run, _arrivals(load, requests_max), read_max)
     except KeyboardInterrupt:
         complete = False
     run.check()
     return run.recorder.result((), complete), run.operations
 
 
-def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]]) -> None:
+def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]], read_max: int | None) -> None:
     arrival = next(arrivals, None)
     while arrival is not None or run.due_ns is not None:
+        if read_max is not None and arrival is not None and run.read >= read_max:
+            arrival = None
+            continue
         due_ns = run.due_ns
         if arrival is not None and (due_ns is None or arrival[1] <= due_ns):
             run.arrive(*arrival)

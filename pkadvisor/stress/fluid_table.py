@@ -30,6 +30,9 @@ JUDGED = NOMINAL
 WIDTH = 21
 """``TRIP`` is the row of ``trips``; ``STARTS`` is when the stage is sent after the request arrived, unhindered."""
 
+KEPT = 100_000
+"""Rows that are kept as tuples, at most."""
+
 
 class Table:
     """Rows of steps; a script is a run of them. Scripts that a new map cuts otherwise get new rows, old ones stay.
@@ -73,6 +76,8 @@ class Table:
         self.columns: Ints = np.empty((WIDTH, 0), np.int64)
         """Rows column by column; ``some`` says which columns are not all 0."""
         self._judged: Ints | None = None
+        self.tuples: dict[int, tuple[int, ...]] = {}
+        """Rows that were asked for by ``as_tuple``."""
         self.first: Ints = np.empty(0, np.int64)
         self.end, self.stages, self.of_class = self.first, self.first, self.first
         made = list(self._plain)
@@ -102,6 +107,14 @@ class Table:
         if self._judged is None:
             self._judged = np.ascontiguousarray(self.columns[:JUDGED].T)
         return self._judged
+
+    def as_tuple(self, row: int) -> tuple[int, ...]:
+        """How the step of a row is judged."""
+        if len(self.tuples) >= KEPT:
+            self.tuples.clear()
+        found: tuple[int, ...] = tuple(self.columns[:JUDGED, row].tolist())
+        self.tuples[row] = found
+        return found
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
         """The scripts of requests that arrive now."""
