@@ -14,6 +14,7 @@ from typing import Final
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.units import UnitError, parse_duration
 from pkadvisor.stress.arrivals import POISSON, SECOND_NS, Constant, Hyper, OnOff, Poisson, Process, Steps
+from pkadvisor.stress.cluster_stats import cluster_named
 
 BASES: Final = {
     "peak": "the worst minute: each class at its rate in it",
@@ -148,8 +149,6 @@ def _part(part: str, text: str) -> tuple[str, Callable[[LoadSpec], LoadSpec]]:
     if word in BASES and not colon:
         return "which traffic", lambda spec: replace(spec, base=word)
     if re.fullmatch(r"cluster\d*", word) and not colon:
-        from pkadvisor.stress.cluster_stats import cluster_named
-
         name = cluster_named(word).name
         return "which traffic", lambda spec: replace(spec, cluster=name)
     if word in ("poisson", "constant") and not colon:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.cluster_stats import synthetic_load
+from pkadvisor.stress.cluster_load import synthetic_load
 from pkadvisor.stress.load import WorkloadLoad
 from pkadvisor.stress.load_text import LoadSpec, parse_load
 from pkadvisor.stress.replay import ReplayLoad

@@ -10,19 +10,18 @@ late operations went out is told beside it.
 
 from __future__ import annotations
 
-import heapq
 import queue
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.capacity import Bound
-from pkadvisor.stress.driver import Sends
 from pkadvisor.stress.recorder import Recorder
 from pkadvisor.stress.steps import step_of
+from pkadvisor.stress.store_requests import TURNED_AWAY, Due, Sends, StoreRequests, arrivals_of
 from pkadvisor.table.store import Outcome
 
 if TYPE_CHECKING:
@@ -90,32 +89,10 @@ class RealRun:
         return self.late_share <= LATE_SHARE
 
 
-@dataclass(slots=True)
-class _Flight:
-    """A request under way, with the operations of its stage and the answers that were accepted."""
-
-    number: int
-    class_number: int
-    program: Generator[tuple[Operation, ...], tuple[Outcome, ...], None]
-    due_ns: int
-    stage: int = 0
-    first: int = 0
-    operations: tuple[Operation, ...] = ()
-    answers: list[Outcome | None] = field(default_factory=list)
-    pending: int = 0
-    answered_ns: int = 0
-    latency_ns: int = 0
-    lost: bool = False
-
-
 class _Job(NamedTuple):
     """An operation on its way."""
 
-    due_ns: int
-    number: int
-    place: int
-    tried: int
-    operation: Operation
+    due: Due
     ticket: Ticket | None
 
 
@@ -179,7 +156,7 @@ class _Threads:
         while (job := self._jobs.get()) is not None:
             sent_ns = monotonic_ns()
             try:
-                outcome = self._store.execute(job.operation, 0)
+                outcome = self._store.execute(job.due.operation, 0)
             except BaseException as error:
                 self._answers.put(_Answer(job, sent_ns, monotonic_ns(), None, error))
             else:
@@ -196,60 +173,30 @@ class _Books:
         self.attempts: list[Attempt] = []
         self.unanswered = self.in_a_row = 0
         self.refused = ""
-        self._programs, self._space, self._policy, self._auditor = programs, space, policy, auditor
-        self._due: list[tuple[int, int, int, int]] = []
-        self._flights: dict[int, _Flight] = {}
-
-    @property
-    def due_ns(self) -> int | None:
-        """When the next operation is to be sent; None where none is."""
-        return self._due[0][0] if self._due else None
-
-    def arrive(self, number: int, at_ns: int, class_number: int, instance: int) -> None:
-        """A request arrives."""
-        self.recorder.counts[class_number].requests += 1
-        program = self._programs.start(class_number, instance, number, at_ns)
-        flight = self._flights[number] = _Flight(number, class_number, program, at_ns)
-        self._advance(flight, None, at_ns)
+        self.requests = StoreRequests(programs, policy, recorder)
+        self._space, self._auditor = space, auditor
 
     def take(self) -> _Job:
         """What is due next, on its way now."""
-        due_ns, number, index, tried = heapq.heappop(self._due)
-        flight = self._flights[number]
-        operation = flight.operations[index - flight.first]
-        ticket = self._auditor.begin(operation) if self._auditor is not None else None
-        return _Job(due_ns, number, index, tried, operation, ticket)
+        due = self.requests.take()
+        return _Job(due, self._auditor.begin(due.operation) if self._auditor is not None else None)
 
     def answered(self, job: _Job, outcome: Outcome, sent_ns: int, answered_ns: int) -> None:
         """An answer came in."""
         if self._auditor is not None and job.ticket is not None:
             self._auditor.end(job.ticket, outcome)
-        flight = self._flights[job.number]
-        step = step_of(job.operation, outcome, self._space)
-        turned_away = outcome.status in (500, 503)
-        status = outcome.status if turned_away or outcome.status == 412 else 200
-        self.recorder.attempt(flight.class_number, step, sent_ns, 0, (status, Bound.NONE, outcome.latency_ns))
-        late_ns = max(0, sent_ns - job.due_ns)
-        self.attempts.append(Attempt(sent_ns, step, job.operation, outcome.status, outcome.latency_ns, late_ns))
+        due = job.due
+        step = step_of(due.operation, outcome, self._space)
+        status = outcome.status if outcome.status in (*TURNED_AWAY, 412) else 200
+        self.recorder.attempt(due.class_number, step, sent_ns, 0, (status, Bound.NONE, outcome.latency_ns))
+        late_ns = max(0, sent_ns - due.at_ns)
+        self.attempts.append(Attempt(sent_ns, step, due.operation, outcome.status, outcome.latency_ns, late_ns))
         self._look_at(outcome)
-        flight.answered_ns = max(flight.answered_ns, answered_ns)
-        if turned_away:
-            delay_ns = self._policy.delay_ns(job.tried, job.number, job.place, outcome.status)
-            if delay_ns is not None:
-                heapq.heappush(self._due, (answered_ns + delay_ns, job.number, job.place, job.tried + 1))
-                return
-            flight.lost = True
-        else:
-            flight.answers[job.place - flight.first] = outcome
-        flight.pending -= 1
-        if not flight.pending:
-            self._stage_ended(flight)
+        self.requests.answered(due, outcome, answered_ns, answered_ns)
 
     def check(self) -> None:
-        """Whatever came is served, lost, or under way."""
-        for class_number, counts in enumerate(self.recorder.counts):
-            under_way = sum(flight.class_number == class_number for flight in self._flights.values())
-            assert counts.requests == counts.served + counts.lost + under_way, "a request is somewhere"
+        """Every request is somewhere, and the answers are what they may be."""
+        self.requests.check()
         if self._auditor is not None:
             self._auditor.check()
 
@@ -262,35 +209,6 @@ class _Books:
             self.in_a_row = 0
         if outcome.status in (401, 403):
             self.refused = outcome.code or f"HTTP {outcome.status}"
-
-    def _stage_ended(self, flight: _Flight) -> None:
-        flight.latency_ns += flight.answered_ns - flight.due_ns
-        if flight.lost:
-            flight.program.close()
-            del self._flights[flight.number]
-            self.recorder.counts[flight.class_number].lost += 1
-            return
-        answers = tuple(outcome for outcome in flight.answers if outcome is not None)
-        assert len(answers) == len(flight.operations), "every step of a stage that ended was answered"
-        flight.stage += 1
-        flight.first += len(answers)
-        self._advance(flight, answers, flight.answered_ns)
-
-    def _advance(self, flight: _Flight, answers: tuple[Outcome, ...] | None, at_ns: int) -> None:
-        try:
-            operations = next(flight.program) if answers is None else flight.program.send(answers)
-        except StopIteration:
-            del self._flights[flight.number]
-            if answers is None:
-                self.recorder.counts[flight.class_number].served += 1
-            else:
-                self.recorder.served(flight.class_number, flight.number, flight.latency_ns)
-            return
-        assert operations, "a stage has steps"
-        flight.operations, flight.answers = operations, [None] * len(operations)
-        flight.due_ns, flight.pending, flight.answered_ns = at_ns, len(operations), at_ns
-        for place in range(len(operations)):
-            heapq.heappush(self._due, (at_ns, flight.number, flight.first + place, 1))
 
 
 def run_real(
@@ -315,7 +233,7 @@ def run_real(
     threads = _Threads(store, concurrency)
     stopped, sent = "", 0
     try:
-        stopped = _drive(books, threads, _arrivals(load), operations_max)
+        stopped = _drive(books, threads, arrivals_of(load), operations_max)
     except KeyboardInterrupt:
         stopped = INTERRUPTED
     finally:
@@ -340,15 +258,17 @@ def _drive(books: _Books, threads: _Threads, arrivals: Iterator[tuple[int, int, 
         while not stopped:
             now = monotonic_ns() - origin
             while arrival is not None and arrival[1] <= now:
-                books.arrive(*arrival)
+                books.requests.arrive(*arrival)
                 arrival = next(arrivals, None)
-            while books.due_ns is not None and books.due_ns <= now and not stopped:
+            while books.requests.due_ns is not None and books.requests.due_ns <= now and not stopped:
                 if sent >= operations_max:
                     stopped = MOST
                 else:
                     threads.send(books.take())
                     sent += 1
-            waiting = [at for at in (arrival[1] if arrival is not None else None, books.due_ns) if at is not None]
+            waiting = [
+                at for at in (arrival[1] if arrival is not None else None, books.requests.due_ns) if at is not None
+            ]
             if not waiting and not threads.under_way:
                 return stopped
             wait_s = min(_POLL_S, max(0, min(waiting) - now) / SECOND) if waiting else _POLL_S
@@ -375,11 +295,3 @@ def _noted(books: _Books, found: _Answer, origin: int) -> str:
     if books.refused:
         return REFUSED
     return GONE if books.in_a_row >= UNANSWERED_MOST else ""
-
-
-def _arrivals(load: Load) -> Iterator[tuple[int, int, int, int]]:
-    """Number, moment, class and parameters of each request."""
-    for batch in load.batches():
-        columns = (batch.at_ns.tolist(), batch.classes.tolist(), batch.instances.tolist())
-        for place, (at_ns, class_number, instance) in enumerate(zip(*columns, strict=True)):
-            yield batch.first + place, at_ns, class_number, instance

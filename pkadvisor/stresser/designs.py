@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+from pkadvisor.stresser.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.progress import Progress
     from pkadvisor.stresser.request import StressRequest
-
-CURRENT, RECOMMENDED = "current", "recommended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +96,6 @@ def _of_judged(
     else:
         schemes.append((RECOMMENDED, advice.recommended.scheme))
     return _priced(section, dataset, limits, distinct(schemes), judged.bench)
-
-
-def distinct(schemes: list[tuple[str, KeyScheme]]) -> list[tuple[str, KeyScheme]]:
-    """Each scheme once, with all of its labels: keys that are kept are both current and recommended."""
-    found: dict[str, tuple[str, KeyScheme]] = {}
-    for label, scheme in schemes:
-        before = found.get(scheme.text)
-        found[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
-    return list(found.values())
 
 
 def _priced(

@@ -93,30 +93,34 @@ def retries_of(policy: RetryPolicy) -> int:
 def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:
     """Where the retries of the load against a PartitionKey settle, from what its requests send one after another.
 
-    Pages over several PartitionKeys count toward their range: with a PartitionKey that is alone in its range they meet
-    its target. None where it is not and they matter: then ranges and servers bind, of which the law says nothing.
+    Pages over several PartitionKeys count toward their range: of one that has a range for itself they meet the target.
+    Where it has not, and they matter, nothing is turned away as long as all of the range is below its target; None
+    above: which of range and server binds, and when, the law does not say.
+
+    The law takes it that somebody always asks. Where few requests are under way at a time, clients that wait leave some
+    of the target unused, and more is turned away than it says.
     """
-    limits, alone = stand.limits, _alone(stand, rank)
-    if _meets_scans(stand, rank) and not alone:
-        return None
+    limits, (low, high) = stand.limits, _range_at(stand, rank)
+    own, wide = _asked(stand)
     target = limits.partition_entities_per_s
-    if _meets_scans(stand, rank):
-        target = min(target, limits.range_entities_per_s)
-    return chained_equilibrium(chains_at(stand, rank, wide=alone), target, retries)
+    if not _meets_scans(stand, rank):
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    if high - low == 1:
+        return chained_equilibrium(chains_at(stand, rank, wide=True), min(target, limits.range_entities_per_s), retries)
+    if float((own + wide)[low:high].sum()) <= limits.range_entities_per_s and own[rank] <= target:
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    return None
 
 
-def _alone(stand: Stand, rank: int) -> bool:
-    """Whether the warmed-up map has a range for one PartitionKey."""
-    return any((each.low, each.high) == (rank, rank + 1) for each in stand.warm)
+def _range_at(stand: Stand, rank: int) -> tuple[int, int]:
+    """The range of the warmed-up map in which a PartitionKey lies."""
+    return next((each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
 
 
 def _meets_scans(stand: Stand, rank: int) -> bool:
-    """Whether pages over several PartitionKeys are a part of the load of the range of one that matters."""
-    own, wide = _asked(stand)
-    if not _alone(stand, rank):
-        there = next(slice(each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
-        return float(wide[there].sum()) > LITTLE * float(own[rank])
-    return float(wide[rank]) > LITTLE * float(own[rank])
+    """Whether pages over several PartitionKeys are a part of the load of the range of one that matters to it."""
+    (low, high), (own, wide) = _range_at(stand, rank), _asked(stand)
+    return float(wide[low:high].sum()) > LITTLE * float(own[rank])
 
 
 def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[float, float]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.report.stored import RESULT, load_stored, scheme_text
+from pkadvisor.stresser.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from pkadvisor.advisor import AnalyzeRequest
@@ -53,7 +54,6 @@ def _of_section(
     document: dict[str, Any], path: str, number: int | None, section: Section
 ) -> list[tuple[str, KeyScheme]]:
     from pkadvisor.design.candidate_file import parse_candidate
-    from pkadvisor.stresser.designs import CURRENT, RECOMMENDED, distinct
 
     assert section.data is not None
     table = next(

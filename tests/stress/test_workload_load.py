@@ -12,8 +12,9 @@ from pkadvisor.design.estimates import Bench
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Rate
-from pkadvisor.stress.arrivals import SECOND_NS, Constant, Poisson, Steps
-from pkadvisor.stress.cluster_stats import cluster_named, clusters, key_value_load, synthetic_load, zipf_weights
+from pkadvisor.stress.arrivals import SECOND_NS, Constant, Steps
+from pkadvisor.stress.cluster_load import synthetic_load, zipf_weights
+from pkadvisor.stress.cluster_stats import cluster_named, clusters
 from pkadvisor.stress.load import WorkloadLoad
 from pkadvisor.stress.loads import load_of
 from pkadvisor.stress.shapes import MINUTE_NS, diurnal
@@ -181,13 +182,6 @@ def test_what_no_class_stands_for_is_left_out_and_said() -> None:
     assert any("no class stands for its set (50 %" in note for note in load.notes)
     with pytest.raises(UsageError, match="no class of Table can stand for"):
         synthetic_load(small_bench(READS), shape="cluster15", duration_ns=HOUR)
-
-
-def test_a_cluster_by_itself() -> None:
-    load = key_value_load(cluster_named("cluster19"), 1000, duration_ns=HOUR, factor=0.5)
-    assert rates(load) == pytest.approx({"get": 0.75 * 1655, "set": 0.25 * 1655})
-    assert load.parts[0].process == Poisson()
-    assert load.parts[0].weights.max() == pytest.approx(1 / sum(rank**-0.735 for rank in range(1, 1001)))
 
 
 def test_the_order_of_popularity_is_drawn_by_the_seed_and_leaves_out_what_nobody_asks_for() -> None:

@@ -27,7 +27,13 @@ _UNHEARD = (-1, None)
 
 
 class Term:
-    """One leadership: it ends with the lease, or when the map cannot be written."""
+    """One leadership: it ends with the lease, or when the map cannot be written.
+
+    a range:  free ──claimed, by mending or by an action──► busy ──the task that claimed it ends──► free
+              nobody changes its entry                      its entry is that task's alone
+
+    Claimed in the same instant as it is decided, with no wait between: what a task knows of its ranges stays true.
+    """
 
     def __init__(
         self,
@@ -126,14 +132,38 @@ class Term:
 
     async def _mend(self) -> None:
         """Gives every range that nobody serves, or will, to a server, under a new epoch."""
-        if not self._alive:
-            return
-        served = {(name, s.number): s for name, (_, report) in self._reports.items() for s in report.served}
         pending = {number: change for change in self.store.routes.map.pending for number in change.old}
-        orphans: list[RangeEntry] = []
+        groups = self._orphans(pending)
+        for numbers in groups:
+            self._claim(numbers)  # before the first wait: no split, merge or move of them begins meanwhile
+        counts = dict.fromkeys(self._alive, 0)
         for entry in self.store.routes.map.entries:
-            if entry.number in self._busy:
+            if entry.server in counts:
+                counts[entry.server] += 1
+        put: list[RangeEntry] = []
+        for numbers in groups:
+            first, change = numbers[0], pending.get(numbers[0])
+            entries = [self.store.routes.by_number[number] for number in numbers]
+            owner = entries[0]  # a merge is begun on one server only
+            server = owner.server
+            if server not in counts or self._shunned.pop(first, None) == server:
+                others = [name for name in counts if name != server] or [server]
+                server = min(others, key=lambda name: (counts[name], name))
+            if server != owner.server and not await self._surely_gone(entries, change):
+                self._free(numbers)
                 continue
+            counts[server] += len(entries)
+            put += [replace(e, server=server, session=self._alive[server]) for e in entries]
+        if put:
+            await self._assign_and_load(put, pending)
+
+    def _orphans(self, pending: dict[int, Pending]) -> list[tuple[int, ...]]:
+        """The ranges that nobody serves, or will; those of a split or merge that was begun lie together."""
+        if not self._alive:
+            return []
+        served = {(name, s.number): s for name, (_, report) in self._reports.items() for s in report.served}
+        groups: dict[tuple[int, ...], None] = {}
+        for entry in self.store.routes.map.entries:
             alive = entry.session != 0 and self._alive.get(entry.server) == entry.session
             if alive and self._reports.get(entry.server, _UNHEARD)[0] < self._freed.get(entry.number, 0):
                 continue  # not heard since: it may serve, and its lease says that nobody else may
@@ -142,32 +172,8 @@ class Term:
                 continue
             if found is not None and not found.ready:
                 continue
-            orphans.append(entry)
-        groups: dict[int, Pending | None] = {}
-        for entry in orphans:
-            change = pending.get(entry.number)
-            groups.setdefault(change.old[0] if change else entry.number, change)
-        counts = dict.fromkeys(self._alive, 0)
-        for entry in self.store.routes.map.entries:
-            if entry.server in counts:
-                counts[entry.server] += 1
-        put: list[RangeEntry] = []
-        for first, change in groups.items():
-            numbers = change.old if change else (first,)
-            if any(number in self._busy for number in numbers):
-                continue
-            entries = [self.store.routes.by_number[number] for number in numbers]
-            owner = entries[0]  # a merge is begun on one server only
-            server = owner.server
-            if server not in counts or self._shunned.pop(first, None) == server:
-                others = [name for name in counts if name != server] or [server]
-                server = min(others, key=lambda name: (counts[name], name))
-            if server != owner.server and not await self._surely_gone(entries, change):
-                continue
-            counts[server] += len(entries)
-            put += [replace(e, server=server, session=self._alive[server]) for e in entries]
-        if put:
-            await self._assign_and_load(put, pending)
+            groups[pending[entry.number].old if entry.number in pending else (entry.number,)] = None
+        return [numbers for numbers in groups if not any(number in self._busy for number in numbers)]
 
     async def _surely_gone(self, entries: Sequence[RangeEntry], change: Pending | None) -> bool:
         """Before a range goes elsewhere: no load that is still on its way may bring it back to its last owner.
@@ -188,13 +194,10 @@ class Term:
         return True
 
     async def _assign_and_load(self, put: list[RangeEntry], pending: dict[int, Pending]) -> None:
-        numbers = tuple(entry.number for entry in put)
-        for number in numbers:
-            self._busy[number] = None
         try:
             given = await self._assign(put)
         except EngineError:
-            self._free(numbers)
+            self._free([entry.number for entry in put])
             raise
         begun: dict[int, None] = {}
         for entry in given:
@@ -286,8 +289,7 @@ class Term:
             return False
         if any(number in change.old for change in routes.map.pending for number in numbers):
             return False
-        for number in numbers:
-            self._busy[number] = None
+        self._claim(numbers)
         try:
             match action:
                 case Split():
@@ -376,10 +378,15 @@ class Term:
         except EngineError as error:
             self._world.event("manager's task failed", type(error).__name__)
 
+    def _claim(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            assert number not in self._busy, f"range {number} is in two hands"
+            self._busy[number] = None
+
     def _free(self, numbers: Sequence[int]) -> None:
         self._moment += 1
         for number in numbers:
-            self._busy.pop(number, None)
+            del self._busy[number]
             if number in self.store.routes.by_number:
                 self._freed[number] = self._moment
             else:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
@@ -142,6 +142,44 @@ def test_a_server_that_could_not_load_a_range_and_then_did_is_shunned_no_longer(
         world.run(stamp.until_settled(), limit_ns=30 * SECOND)
         assert [found.server for found in stamp.map().entries] == [other, other]  # type: ignore[union-attr]
         assert lost == ["load", "split"]
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_no_merge_begins_with_a_range_that_is_being_given_to_another_server(
+    lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """P4: mending has decided to take it away, and waits for its last owner; that may fail, and is tried again."""
+    order = Term._order
+    asked: list[bool] = []
+
+    async def ordered(self: Term, server: str, method: str, *arguments: Any) -> Any:
+        if method == "load" and not failed:
+            failed.append(server)
+            raise DiskError("not now")
+        answer = await order(self, server, method, *arguments)
+        if method == "offload" and failed and not asked:  # by mending
+            asked.append(await self.act(Merge(left.number, right.number)))
+            if lost:
+                raise Unreachable("the answer is lost")
+        return answer
+
+    with simulated(7) as world:
+        stamp = built(world, servers=2, boundaries=(key_of(50)[:-2],))
+        for number in range(0, 100, 10):
+            world.run(put(stamp, number, number))
+        left, right = stamp.map().entries  # type: ignore[union-attr]
+        assert left.server != right.server
+        failed: list[str] = []
+        monkeypatch.setattr(Term, "_order", ordered)
+        with pytest.raises(DiskError):
+            world.run(stamp.leader().order(Merge(left.number, right.number)))  # type: ignore[union-attr]
+        while not asked or not stamp.settled():
+            assert world.now_ns() < 60 * SECOND
+            world.run_until(world.now_ns() + MS)
+            stamp.check()
+        assert (asked, failed) == ([False], [left.server])
+        assert world.counts["split or merge undone"] == 0, "none was begun"
+        assert [world.run(get(stamp, number)) for number in range(0, 100, 10)] == list(range(0, 100, 10))
 
 
 def test_commands_for_an_earlier_life_or_from_a_deposed_leader_are_refused() -> None:
