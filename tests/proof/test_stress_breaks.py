@@ -100,7 +100,7 @@ def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are
     assert current["scheme"]["hot_partition"]["verdict"] == "hot-partition" and said > 0.05
     (throttled,) = (m for m in current["prediction"]["load"] if m["name"] == "throttled there")
     assert throttled["predicted"] > 0.05 and abs(throttled["error"]) <= 0.05
-    assert throttled["measured"] == pytest.approx(said, rel=0.1), "the partition that was first is not the hottest"
+    assert throttled["measured"] == pytest.approx(said, rel=0.05), "what was said before anything was run"
 
     warm, cold = recommended["runs"]
     assert (warm["state"], cold["state"]) == ("warmed up", "cold start")
