@@ -167,7 +167,8 @@ class HotPartition:
 
     ``verdict``: ``hot-entity`` (one entity alone: no key helps), ``hot-partition`` (one PartitionKey: no split helps),
     or empty below the head-room line; ``helps`` says what does. ``basis`` is counted where a log says which classes
-    peak together, declared where a design file does, else assumed: all at once. ``template``: of its key.
+    peak together, declared where a design file does, else assumed: all at once. ``template``: of its key; ``row``
+    lies in it, None where no row at hand does.
     """
 
     partition_key: str
@@ -180,6 +181,7 @@ class HotPartition:
     second_per_s: float = 0.0
     basis: Basis = Basis.ASSUMED
     template: tuple[Part, ...] = ()
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,7 @@ def hot_partition(loads: LoadMap, bench: Bench) -> HotPartition | None:
         load.second_per_s,
         loads.basis,
         parts,
+        load.row,
     )
 
 

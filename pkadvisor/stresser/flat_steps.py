@@ -73,14 +73,21 @@ class FlatSteps:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
         import numpy as np
 
+        sent, place = self._sent(rates_per_s, weights), self.members[2]
+        found: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
+        return found
+
+    def _sent(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
+        """How often each stage of each script is sent per second."""
+        import numpy as np
+
         class_, instance, place = self.members
-        sent = np.zeros(len(place))
+        sent: Floats = np.zeros(len(place))
         for number, (rate, of_class) in enumerate(zip(rates_per_s, weights, strict=True)):
             mine, total = class_ == number, float(of_class.sum())
             if rate and total:
                 sent[mine] = rate / total * of_class[instance[mine]]
-        found: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
-        return found
+        return sent
 
     @property
     def _stages(self) -> int:
@@ -108,12 +115,42 @@ class FlatSteps:
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
         ).astype(np.float64)
 
-    def wide_loads(self, rates: Floats) -> Floats:
-        """Entities/s by rank that pages over several PartitionKeys read there, in proportion to its rows."""
+    def wide_loads(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
+        """Entities/s by rank that pages over several PartitionKeys read there, in proportion to its rows.
+
+        Pages of one request that follow one another are one scan: each begins in the PartitionKey where one ended.
+        """
         import numpy as np
 
         wide = self.partition == SEVERAL
-        low, high, each = self.low[wide], self.high[wide], (rates * self.entities)[wide]
+        if not wide.any():
+            return np.zeros(len(self.space.keys))
+        sent = self._sent(rates_per_s, weights)
+        single = np.bincount(self.stage, minlength=self._stages) == 1
+        scans = np.zeros(self._stages, dtype=bool)
+        scans[self.stage[wide & single[self.stage]]] = True
+        of_stage = np.zeros(self._stages, dtype=np.int64)
+        of_stage[self.stage] = np.arange(len(self.stage))
+        class_, instance, place = self.members
+        mine = np.flatnonzero(scans[place] & (sent > 0))
+        _, firsts, scan = np.unique(class_[mine] << 40 | instance[mine], return_index=True, return_inverse=True)
+        steps = of_stage[place[mine]]
+        low, high = np.full(len(firsts), len(self.space.keys)), np.zeros(len(firsts), dtype=np.int64)
+        np.minimum.at(low, scan, self.low[steps])
+        np.maximum.at(high, scan, self.high[steps])
+        each = np.bincount(scan, self.entities[steps] * sent[mine], minlength=len(firsts))
+        rest = wide & ~scans[self.stage]
+        others = np.bincount(place, sent, minlength=self._stages)[self.stage[rest]] * self.entities[rest]
+        return self._laid(
+            np.concatenate([low, self.low[rest]]),
+            np.concatenate([high, self.high[rest]]),
+            np.concatenate([each, others]),
+        )
+
+    def _laid(self, low: Ints, high: Ints, each: Floats) -> Floats:
+        """What is read between ranks, on their rows."""
+        import numpy as np
+
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         slopes = np.zeros(len(self.space.keys) + 1)
         per_row = each / np.maximum(1, sums[high] - sums[low])

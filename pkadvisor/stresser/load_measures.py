@@ -33,7 +33,7 @@ def load_measures(
     estimate is about; ``warm`` is the run as the document has it."""
     hot, target = stand.design.estimate.hot, stand.limits.partition_entities_per_s
     predicted = None if hot is None else times * hot.entities_per_s
-    found = [load_measure("hottest partition", "entities/s", predicted, _hottest_asked(stand))]
+    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand))]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
@@ -60,22 +60,26 @@ def load_measures(
     return found
 
 
-def _hottest_asked(stand: Stand) -> float:
-    """What the scripts ask of the PartitionKey that takes most, pages over several of them in proportion to its
-    rows."""
-    return float((stand.steps.partition_loads(_rates(stand)) + stand.steps.wide_loads(_rates(stand))).max(initial=0.0))
-
-
-def _rates(stand: Stand) -> Floats:
-    """How often each step of the warmed-up load is sent per second."""
+def _asked(stand: Stand) -> tuple[Floats, Floats]:
+    """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
     import numpy as np
 
-    weights = []
-    for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
-        each = np.zeros(count)
-        each[list(mix)] = list(mix.values())
-        weights.append(each)
-    return stand.steps.rates(stand.rates_per_s, weights)
+    if "asked" not in stand.kept:
+        weights = []
+        for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
+            each = np.zeros(count)
+            each[list(mix)] = list(mix.values())
+            weights.append(each)
+        own = np.array(stand.partition_loads, dtype=np.float64)
+        stand.kept["asked"] = (own, stand.steps.wide_loads(stand.rates_per_s, weights))
+    found: tuple[Floats, Floats] = stand.kept["asked"]
+    return found
+
+
+def _hottest(stand: Stand) -> float:
+    """Entities/s of the PartitionKey that is asked for most."""
+    own, wide = _asked(stand)
+    return float((own + wide).max(initial=0.0))
 
 
 def retries_of(policy: RetryPolicy) -> int:
@@ -89,31 +93,34 @@ def retries_of(policy: RetryPolicy) -> int:
 def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:
     """Where the retries of the load against a PartitionKey settle, from what its requests send one after another.
 
-    Pages over several PartitionKeys count toward their range: with a PartitionKey that is alone in its range they meet
-    its target. None where it is not and they matter: then ranges and servers bind, of which the law says nothing.
+    Pages over several PartitionKeys count toward their range: of one that has a range for itself they meet the target.
+    Where it has not, and they matter, nothing is turned away as long as all of the range is below its target; None
+    above: which of range and server binds, and when, the law does not say.
+
+    The law takes it that somebody always asks. Where few requests are under way at a time, clients that wait leave some
+    of the target unused, and more is turned away than it says.
     """
-    limits, alone = stand.limits, _alone(stand, rank)
-    if _meets_scans(stand, rank) and not alone:
-        return None
+    limits, (low, high) = stand.limits, _range_at(stand, rank)
+    own, wide = _asked(stand)
     target = limits.partition_entities_per_s
-    if _meets_scans(stand, rank):
-        target = min(target, limits.range_entities_per_s)
-    return chained_equilibrium(chains_at(stand, rank, wide=alone), target, retries)
+    if not _meets_scans(stand, rank):
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    if high - low == 1:
+        return chained_equilibrium(chains_at(stand, rank, wide=True), min(target, limits.range_entities_per_s), retries)
+    if float((own + wide)[low:high].sum()) <= limits.range_entities_per_s and own[rank] <= target:
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    return None
 
 
-def _alone(stand: Stand, rank: int) -> bool:
-    """Whether the warmed-up map has a range for one PartitionKey."""
-    return any((each.low, each.high) == (rank, rank + 1) for each in stand.warm)
+def _range_at(stand: Stand, rank: int) -> tuple[int, int]:
+    """The range of the warmed-up map in which a PartitionKey lies."""
+    return next((each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
 
 
 def _meets_scans(stand: Stand, rank: int) -> bool:
-    """Whether pages over several PartitionKeys are a part of the load of the range of one that matters."""
-    rates = _rates(stand)
-    own, wide = stand.steps.partition_loads(rates), stand.steps.wide_loads(rates)
-    if not _alone(stand, rank):
-        there = next(slice(each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
-        return float(wide[there].sum()) > LITTLE * float(own[rank])
-    return float(wide[rank]) > LITTLE * float(own[rank])
+    """Whether pages over several PartitionKeys are a part of the load of the range of one that matters to it."""
+    (low, high), (own, wide) = _range_at(stand, rank), _asked(stand)
+    return float(wide[low:high].sum()) > LITTLE * float(own[rank])
 
 
 def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[float, float]]:

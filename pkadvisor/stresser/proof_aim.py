@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from pkadvisor.stresser.flat_steps import FlatSteps
     from pkadvisor.stresser.stand import Stand
 
+LITTLE = 0.01
+"""Part of a PartitionKey's own load up to which pages over several of them do not matter to its proof."""
 TRIED = 64
 """Requests of a class that are tried on an idle store, the largest first."""
 ROUNDS = 3
@@ -120,7 +122,7 @@ def _hottest(stand: Stand, load_at: Callable[..., Load]) -> Aim:
         weigh = dict(zip(stand.programs.classes, by_class.tolist(), strict=True))
     single, wide = float(steps.partition_loads(rates)[rank]), steps.spread_at(rates, rank)
     predicted = hot.entities_per_s if hot is not None else single
-    spread = abs(single + wide - predicted) < abs(single - predicted)
+    spread = wide > LITTLE * single and abs(single + wide - predicted) < abs(single - predicted)
     kept = steps.touching(rank, count)
     there = steps.at(rank) if spread else steps.entities * (steps.partition == rank)
     asked = [each for each, _ in steps.chains(there, count)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.at_hand import diluted, diluted_notes, parts_at_hand
@@ -60,7 +60,7 @@ class Stand:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[str, ...]
-    kept: dict[str, FlatSteps] = field(default_factory=dict, compare=False, repr=False)
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def steps(self) -> FlatSteps:
@@ -69,7 +69,8 @@ class Stand:
 
         if "steps" not in self.kept:
             self.kept["steps"] = FlatSteps.of(self.scripts.space, self.scripts.epochs[0], self.limits)
-        return self.kept["steps"]
+        found: FlatSteps = self.kept["steps"]
+        return found
 
     @property
     def starts_alike(self) -> bool:
