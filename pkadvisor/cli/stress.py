@@ -68,8 +68,9 @@ def stress(
         option("--growth", metavar="MONTHS", help="Grow the load as declared for so many months, e.g. 12m."),
     ] = None,
     duration: Annotated[
-        str, option("--duration", metavar="TIME", help="Length of a run in its own time.", show_default=True)
-    ] = "10m",
+        str | None,
+        option("--duration", metavar="TIME", help="Length of a run in its own time; else as its figures need."),
+    ] = None,
     retry: Annotated[
         str, option("--retry", metavar="POLICY", help="none, fixed, exponential, current or sdk.", show_default=True)
     ] = "current",
@@ -204,7 +205,9 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
         scheme=given["scheme"],
         load=given["load"],
         growth_months=parse_months(given["growth"]),
-        duration_s=parse_seconds(given["duration"], "--duration", DURATION_MOST_S),
+        duration_s=None
+        if given["duration"] is None
+        else parse_seconds(given["duration"], "--duration", DURATION_MOST_S),
         retry=given["retry"],
         enforcement=Enforcement(given["enforce"]),
         servers=given["servers"],

@@ -227,7 +227,7 @@ def _names(demand: Demand, name: str) -> bool:
 def _asked(rate_per_s: float, entities: float, demand: Demand, cost: ClassCost) -> BucketReads:
     """A read of every bucket; where a plan asks several already, its first n are those of all of them."""
     assert cost.plan is not None
-    each = demand.query.top is not None and cost.plan.order_served
+    each = cost.plan.top is not None
     return BucketReads(rate_per_s, entities / max(1, cost.plan.buckets) if each else entities, each)
 
 
@@ -241,7 +241,8 @@ def _partition_demand(
     key, row = list(scheme.each_key())[via]
     atoms = atoms_of(without_hash(key.partition, name))
     ids, size = population.groups(atoms)
-    writes: list[tuple[Ints, Floats]] = []
+    rest = population.without_arrival(atoms)
+    writes: list[tuple[Ints, Ints, Floats]] = []  # rows: of the values that are written, and of the partition
     reads: list[_Lookup] = []
     per_group = np.zeros(size)
     for demand, cost in zip(bench.demands, costs, strict=True):
@@ -251,18 +252,20 @@ def _partition_demand(
         weights = demand.weights * cost.peak_per_s
         if _inserts(demand):
             there = has_row(key, row, population)[demand.instances]
-            writes.append((demand.instances, weights * query.entities_per_request * there))
+            own = demand.instances
+            places = own if rest == atoms else population.newest_rows(rest)[own]
+            writes.append((own, places, weights * query.entities_per_request * there))
             continue
         if query.operation is not Operation.QUERY and _writes(demand, row):
-            writes.append((demand.instances, weights * np.maximum(demand.returned, 1.0)))
+            writes.append((demand.instances, demand.instances, weights * np.maximum(demand.returned, 1.0)))
         if cost.plan is not None and cost.plan.via == via and cost.entities_read:
             reads.append(_lookup(demand, cost, scheme, bench))
             per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)
-    for instances, load in writes:
-        per_group += np.bincount(ids[instances], weights=load, minlength=size)
+    for _, places, load in writes:
+        per_group += np.bincount(ids[places], weights=load, minlength=size)
     hot = int(np.argmax(per_group)) if size else 0
     factor = population.share_factor(atoms) * horizon
-    direct = [(i[ids[i] == hot], load[ids[i] == hot]) for i, load in writes]
+    direct = [(own[ids[at] == hot], load[ids[at] == hot]) for own, at, load in writes]
     asked = []
     for one in reads:
         here = ids[one.places] == hot

@@ -156,8 +156,9 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
         scanned = np.maximum(scanned, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    if found.top is not None:
+        scanned = _stop_early(scanned, returned, found.top, fan_out, unserved=bool(found.unserved))
     if demand.query.top is not None:
-        scanned = _stop_early(scanned, returned, demand.query.top, found, fan_out)
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
@@ -210,14 +211,13 @@ def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> F
     return kept
 
 
-def _stop_early(scanned: Floats, returned: Floats, top: int, found: AccessPlan, fan_out: Floats) -> Floats:
-    """Entities scanned when ``$top`` may stop a scan: only rows in the wanted order let it stop."""
+def _stop_early(scanned: Floats, returned: Floats, top: int, fan_out: Floats, *, unserved: bool) -> Floats:
+    """Entities scanned where each request names ``$top``: its rows come in the wanted order, and the client drops none
+    of them."""
     import numpy as np
 
-    if not found.order_served:
-        return scanned
     density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
-    needed = top / np.maximum(density, 1e-9) if found.unserved else np.full(len(scanned), float(top))
+    needed = top / np.maximum(density, 1e-9) if unserved else np.full(len(scanned), float(top))
     stopped: Floats = np.minimum(scanned, needed * np.maximum(fan_out, 1))
     return stopped
 
@@ -258,7 +258,7 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
     single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     # What a scan reads grows with the rows of a key, unless $top stops it.
-    stops = demand.query.top is not None and plan_.order_served and not plan_.unserved
+    stops = plan_.top is not None and not plan_.unserved
     grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
         kept = kept_share(demand, population)
@@ -340,7 +340,7 @@ def _insert_cost(
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
-        loads.at_instances(key.partition, demand.instances, load, kept=kept)
+        loads.at_inserts(key.partition, demand.instances, load, kept=kept)
         if query.operation is Operation.UPSERT:
             loads.at_entities(key, demand.instances, load, kept=kept)
         share = 1.0 if row is None else demand.mean(there)

@@ -14,6 +14,7 @@ from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
+    from pkadvisor.design.transforms import Part
     from pkadvisor.limits import Limits
 
 
@@ -166,8 +167,8 @@ class HotPartition:
 
     ``verdict``: ``hot-entity`` (one entity alone: no key helps), ``hot-partition`` (one PartitionKey: no split helps),
     or empty below the head-room line; ``helps`` says what does. ``basis`` is counted where a log says which classes
-    peak together, declared where a design file does, else assumed: all at once. ``at_hand`` is the part of what it
-    would take if the keys at hand were all of the table.
+    peak together, declared where a design file does, else assumed: all at once. ``template``: of its key; ``row``
+    lies in it, None where no row at hand does.
     """
 
     partition_key: str
@@ -179,7 +180,8 @@ class HotPartition:
     mean_per_s: float = 0.0
     second_per_s: float = 0.0
     basis: Basis = Basis.ASSUMED
-    at_hand: float = 1.0
+    template: tuple[Part, ...] = ()
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

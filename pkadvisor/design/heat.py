@@ -119,6 +119,26 @@ class LoadMap:
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         vector += self._factor(instances, atoms, kept) * np.bincount(ids[instances], weights=load, minlength=size)
 
+    def at_inserts(
+        self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, kept: float | None = None
+    ) -> None:
+        """Load of new entities like those of the instances, which fall on the period that runs.
+
+        As ``at_instances``, but periods of the arrival in the key are the newest there is under the rest of the key:
+        at any moment nothing is inserted into those that are over.
+        """
+        import numpy as np
+
+        atoms = atoms_of(parts)
+        rest = self._population.without_arrival(atoms)
+        if rest == atoms:
+            self.at_instances(parts, instances, load, kept=kept)
+            return
+        ids, size = self._population.groups(atoms)
+        newest = self._population.newest_rows(rest)
+        vector = self._vector(self._loads.setdefault(parts, {}), size, False)
+        vector += self._factor(instances, rest, kept) * np.bincount(ids[newest[instances]], load, minlength=size)
+
     def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> float:
         if kept is not None:
             return kept

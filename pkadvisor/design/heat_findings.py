@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
 from pkadvisor.design.estimates import Bench, Break, HotPartition, Remark, Violation
 from pkadvisor.design.keyfacts import encode_row
-from pkadvisor.design.population import atoms_of
 from pkadvisor.design.template import format_template
 from pkadvisor.observe.workload import GrowthOf
 
@@ -55,7 +54,8 @@ def hot_partition(loads: LoadMap, bench: Bench) -> HotPartition | None:
         load.mean_per_s,
         load.second_per_s,
         loads.basis,
-        bench.population.share_factor(atoms_of(parts)),
+        parts,
+        load.row,
     )
 
 

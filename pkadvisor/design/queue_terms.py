@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import Bench, CostEstimate, Term
+from pkadvisor.design.class_cost import kept_share, read
+from pkadvisor.design.demand import Demand
+from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, Term
 from pkadvisor.design.latency import SERVICE_CS2
 from pkadvisor.design.lognormal import LogNormal, expected_maximum
+from pkadvisor.design.plan import Access
+from pkadvisor.design.population import atoms_of
 from pkadvisor.design.queueing import chained_equilibrium, waiting_mean
 from pkadvisor.design.scaling import rate_max
 from pkadvisor.observe.workload import Basis
@@ -33,24 +37,54 @@ def waiting(found: CostEstimate, bench: Bench) -> Term | None:
 def throttled(found: CostEstimate, bench: Bench) -> Term:
     """Attempts on the hottest partition that are turned away at the peak, under the client's retries."""
     limits = bench.limits
-    settled = chained_equilibrium(_pages(found), limits.partition_entities_per_s, limits.retry_attempts)
+    settled = chained_equilibrium(_pages(found, bench), limits.partition_entities_per_s, limits.retry_attempts)
     source = f"equilibrium of {limits.retry_attempts} retries at the hottest partition; each operation is tried "
     source += f"{settled.amplification:.3g} times, {100 * settled.lost_share:.3g} % are lost"
     return Term("throttled at peak", settled.rejected_share, "share of attempts", Basis.DERIVED, source)
 
 
-def _pages(found: CostEstimate) -> list[tuple[float, float]]:
-    """The load of the hottest partition by class, and how many pages each of its requests asks for one after another.
+def _pages(found: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
+    """The load of the hottest partition, by how many pages its requests ask for there one after another.
 
-    Its classes are taken to share it as they share the whole load.
+    Below the target it does not matter. What is not of requests with further pages is of one page.
     """
-    live = [c for c in found.classes if not c.analytic]
-    loads = [c.peak_per_s * (c.entities_read + c.entities_written) for c in live]
-    total = sum(loads)
-    if not total:
-        return [(_load(found), 1.0)]
-    chains = (c.requests / max(1.0, c.requests - c.continuations) for c in live)
-    return [(_load(found) * load / total, max(1.0, chain)) for load, chain in zip(loads, chains, strict=True)]
+    load = _load(found)
+    paged = [c for c in found.classes if c.continuations > 0 and c.plan is not None and not c.analytic]
+    if found.hot is None or found.hot.row is None or load <= bench.limits.partition_entities_per_s or not paged:
+        return [(load, 1.0)]
+    demands = {demand.query.name: demand for demand in bench.demands}
+    parts = [part for cost in paged for part in _chains(cost, demands[cost.name], found, bench)]
+    total = sum(each for each, _ in parts)
+    if total > load:  # not all of them are at their peak in the minute that is the worst
+        parts = [(each * load / total, pages) for each, pages in parts]
+    return [(max(0.0, load - total), 1.0), *parts]
+
+
+def _chains(cost: ClassCost, demand: Demand, found: CostEstimate, bench: Bench) -> list[tuple[float, float]]:
+    """The load of one class at the hottest partition, by pages."""
+    import numpy as np
+
+    hot, plan, population = found.hot, cost.plan, bench.population
+    assert hot is not None and plan is not None
+    key = list(found.scheme.each_key())[plan.via][0]
+    if key.partition != hot.template:
+        return []
+    atoms = atoms_of(hot.template)
+    ids, _ = population.groups(atoms)
+    one = read(plan, demand, found.scheme, bench)
+    pages = np.maximum(1.0, one.requests_each / max(1.0, one.fan_out))
+    load = demand.weights * cost.peak_per_s * one.counted
+    if plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN):
+        # Each scan comes by, and asks there for a part of its pages.
+        here = float((ids[: population.rows] == ids[hot.row]).mean())
+        return [(float(load.sum()) * here, max(1.0, demand.mean(pages) * here))]
+    logged = bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
+    kept = kept_share(demand, population)
+    share = kept if kept is not None else 1.0 if logged else population.share_factor(atoms)
+    mine = ids[demand.instances] == ids[hot.row]
+    lengths, which = np.unique(np.round(pages[mine]), return_inverse=True)
+    sums = np.bincount(which, load[mine] * share, minlength=len(lengths))
+    return list(zip(sums.tolist(), lengths.tolist(), strict=True))
 
 
 def fan_out_latency(found: CostEstimate, bench: Bench) -> Term | None:

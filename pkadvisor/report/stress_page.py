@@ -38,7 +38,7 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     what = "1 query or write" if len(sent) == 1 else f"{len(sent)} queries and writes"
     grown = f" after {settings['growth_months']:g} months of growth" if settings["growth_months"] else ""
     page.wrapped(
-        f"{lasting(settings['duration_s'])} of {settings['load_words']}{grown}: "
+        f"{_length(settings, table)} of {settings['load_words']}{grown}: "
         f"{rate(table['offered_requests_per_s'])} of {what}, clients retry '{settings['retry']}', "
         f"targets {settings['enforcement']}, {plural(settings['servers'], 'server')}, seed {settings['seed']}"
     )
@@ -61,6 +61,15 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     for sentence in table["verdict"]["sentences"]:
         page.wrapped(sentence, "", "  ", table["verdict"]["style"])
     page.line()
+
+
+def _length(settings: dict[str, Any], table: dict[str, Any]) -> str:
+    """How long the runs last: as asked for, or the shortest and the longest of them."""
+    if settings["duration_s"] is not None:
+        return lasting(settings["duration_s"])
+    lengths = [run["duration_s"] for design in table["designs"] for run in design["runs"]]
+    least, most = lasting(min(lengths)), lasting(max(lengths))
+    return least if least == most else f"{least} to {most}"
 
 
 def _of_clients(clients: dict[str, Any] | None) -> str:

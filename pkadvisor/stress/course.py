@@ -36,7 +36,8 @@ class Flight:
     """A request under way.
 
     ``pending`` steps of its stage have not ended; ``ready_ns`` is when the next stage may be sent, ``answered_ns`` the
-    last answer so far, ``seen`` the version of its entity that it read, ``outdated`` whether that was too old.
+    last answer so far, ``seen`` the version of its entity that it read, ``outdated`` whether that was too old. The
+    steps of its stage are numbered from ``first``.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Flight:
     lost: bool = False
     seen: int = 0
     outdated: bool = False
+    first: int = 0
 
 
 class Versions(Protocol):
@@ -131,8 +133,7 @@ class Course:
         """Judges the next attempt; the request that ended with it, served or lost."""
         at_ns, number, stage, index, tried = heapq.heappop(self._due)
         flight = self._flights[number]
-        first = sum(len(each) for each in flight.script.stages[:stage])
-        step = flight.script.stages[stage][index - first]
+        step = flight.script.stages[stage][index - flight.first]
         status, latency_ns = self._judge(flight, step, at_ns)
         answered_ns = at_ns + latency_ns
         flight.answered_ns = max(flight.answered_ns, answered_ns)
@@ -168,7 +169,7 @@ class Course:
         self._cut: dict[int, Script] = {}  # scripts under this map, by the identity of those that they come from
 
     def _send(self, flight: Flight, stage: int, at_ns: int) -> None:
-        first = sum(len(each) for each in flight.script.stages[:stage])
+        first = flight.first = flight.first + len(flight.script.stages[stage - 1]) if stage else 0
         steps = flight.script.stages[stage]
         assert steps, "a stage has steps"
         flight.sent_ns, flight.pending, flight.ready_ns, flight.answered_ns = at_ns, len(steps), at_ns, at_ns

@@ -53,6 +53,11 @@ class StoreRun:
         self._capacity, self._begin_ns, self._auditor, self._trace = capacity, begin_ns, auditor, trace
         self._times = capacity.times if capacity is not None else ServiceTimes(limits, EngineOptions())
 
+    @property
+    def read(self) -> int:
+        """Entities that were read so far."""
+        return sum(counts.entities_read for counts in self.recorder.counts)
+
     def attempt(self) -> None:
         """Sends what is due next and looks at the answer."""
         due = self.requests.take()
@@ -99,9 +104,12 @@ def run_store(
     begin_ns: int = 0,
     auditor: Auditor | None = None,
     requests_max: int | None = None,
+    read_max: int | None = None,
     trace: list[Traced] | None = None,
 ) -> tuple[RunResult, int]:
     """Runs a load, or its first ``requests_max`` requests, on a store; (what came of it, operations carried out).
+
+    No more requests come once ``read_max`` entities were read (those that scans examined included).
 
     ``capacity`` is the store's own, where it has one: it says what turned an operation away. The run is not complete
     where it was interrupted (Ctrl-C); what is under way then is neither served nor lost.
@@ -112,16 +120,19 @@ def run_store(
     )  # fmt: skip
     complete = True
     try:
-        _drive(run, arrivals_of(load, requests_max))
+        _drive(run, arrivals_of(load, requests_max), read_max)
     except KeyboardInterrupt:
         complete = False
     run.check()
     return run.recorder.result((), complete), run.operations
 
 
-def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]]) -> None:
+def _drive(run: StoreRun, arrivals: Iterator[tuple[int, int, int, int]], read_max: int | None) -> None:
     arrival = next(arrivals, None)
     while arrival is not None or run.requests.due_ns is not None:
+        if read_max is not None and arrival is not None and run.read >= read_max:
+            arrival = None
+            continue
         due_ns = run.requests.due_ns
         if arrival is not None and (due_ns is None or arrival[1] <= due_ns):
             run.requests.arrive(*arrival)

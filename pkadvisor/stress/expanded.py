@@ -54,16 +54,25 @@ def parts(step: Step, sums: Sequence[int], lows: Sequence[int]) -> tuple[Step, .
     )
 
 
-def expanded(script: Script, sums: Sequence[int], lows: Sequence[int]) -> Script:
-    """A script under a map: every page cut where ranges end (see the top of this file)."""
+def expanded(
+    script: Script, sums: Sequence[int], lows: Sequence[int], kept: dict[int, tuple[Stage, ...]] | None = None
+) -> Script:
+    """A script under a map: every page cut where ranges end (see the top of this file).
+
+    ``kept`` holds what stages became under this map, by their ``id``; scripts share stages.
+    """
     stages: list[Stage] = []
     for stage in script.stages:
-        cut = [parts(step, sums, lows) for step in stage]
-        deepest = max(map(len, cut), default=0)
-        if deepest <= 1:
-            stages.append(stage)
-        else:
-            stages += [tuple(each[depth] for each in cut if depth < len(each)) for depth in range(deepest)]
+        made = None if kept is None else kept.get(id(stage))
+        if made is None:
+            cut = [parts(step, sums, lows) for step in stage]
+            deepest = max(map(len, cut), default=0)
+            made = (stage,)
+            if deepest > 1:
+                made = tuple(tuple(each[depth] for each in cut if depth < len(each)) for depth in range(deepest))
+            if kept is not None:
+                kept[id(stage)] = made
+        stages += made
     return Script(tuple(stages)) if len(stages) != len(script.stages) else script
 
 

@@ -45,6 +45,12 @@ if TYPE_CHECKING:
 MANY_REQUESTS = 1_000_000
 """From so many on, numba is worth its start, where it is installed."""
 
+WASTED = 3
+"""Planned attempts for each one that is sent, from which on windows are made shorter."""
+LITTLE = 500
+"""Attempts that take no longer than the work that every window makes."""
+SHORTEST_NS = 1_000_000
+
 
 def run_fluid(
     load: Load,
@@ -89,6 +95,7 @@ class _Run:
         self._load, self._scripts, self._capacity, self._map = load, scripts, capacity, stamp_map
         self._policy, self._trace = policy, trace
         self._arrivals, self._reach_ns, self._now_ns = Arrivals(load.batches()), WINDOW_NS, 0
+        self._span_ns = WINDOW_NS
         size = len(scripts.space.keys)
         self._table = Table(scripts, capacity, range_lows(stamp_map.ranges))
         self._state = State(capacity, size)
@@ -171,6 +178,9 @@ class _Run:
         No retry falls into a window of one slot. A longer one is tried where the last ones had no failure, or none for
         a while, and judged again, shorter, where a failure could be followed by its retry.
         """
+        import numpy as np
+
+        latest = min(latest, start + self._span_ns)
         sure = min(latest, self._calendar.slot_end(start))
         end = min(latest, max(sure, start + self._reach_ns))
         while True:
@@ -186,6 +196,7 @@ class _Run:
             self._calendar.put(*taken)
             sure = end = max(sure, again)
         self._reach_ns = end - start if again is not None else 2 * (end - start)
+        self._span(len(code), int(np.count_nonzero(code != NOT_SENT)), end - start)
         self._counts.arrive(arrived[2])
         self._counts.serve_at_once(at_once)
         if self._trace is not None:
@@ -193,6 +204,13 @@ class _Run:
         self._account(plan, start, code, latency)
         self._go_on(plan, code, latency)
         return end
+
+    def _span(self, planned: int, sent: int, took_ns: int) -> None:
+        """How long the next window may be: what follows a failure is planned in vain."""
+        if planned > WASTED * (sent + LITTLE):
+            self._span_ns = max(SHORTEST_NS, took_ns // 2)
+        elif 2 * planned < WASTED * (sent + LITTLE):
+            self._span_ns = min(WINDOW_NS, 2 * self._span_ns)
 
     def _planned(self, arrived: Requests, taken: tuple[Ints, Ints], epoch: int, end: int) -> tuple[Plan, Ints]:
         """What could be sent before a moment, and the classes of requests that have nothing to send."""
@@ -257,7 +275,7 @@ class _Run:
                 continue
             row, owner = plan.row[i], plan.owner[i]
             step = row - table.first[plan.script[owner]]
-            stage, answer = table.rows[row, column.STAGE], status.get(int(code[i]), 503)
+            stage, answer = table.columns[column.STAGE, row], status.get(int(code[i]), 503)
             note = (plan.at[i], plan.request[owner], stage, step, plan.tries[i], answer, latency[i])
             self._trace.append(tuple(map(int, note)))  # type: ignore[arg-type]
 

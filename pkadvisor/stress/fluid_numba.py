@@ -10,7 +10,7 @@ import numpy as np
 from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress.fluid_numpy import NEVER, Window, draw_indices
 from pkadvisor.stress.fluid_pass import sequential
-from pkadvisor.stress.fluid_table import WIDTH
+from pkadvisor.stress.fluid_table import JUDGED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     count = len(window.at)
     code, latency = np.empty(count, np.int64), np.empty(count, np.int64)
     kernel()(
-        window.at, window.row, window.owner, table.rows.reshape(-1), WIDTH, state.range_of, state.server_of,
+        window.at, window.row, window.owner, table.judged.reshape(-1), JUDGED, state.range_of, state.server_of,
         draw_indices(window.seed, window.ticket, count), table.trips.reshape(-1), DRAWS,
         np.array(state.figures, np.int64), state.partitions.reshape(-1), state.ranges.reshape(-1),
         state.bandwidths.reshape(-1), state.servers.reshape(-1), state.accounts.reshape(-1), state.range_free,

@@ -23,6 +23,7 @@ import numpy as np
 from pkadvisor.engine.capacity.buckets import UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress import fluid_table as column
+from pkadvisor.stress.fluid_lists import by_lists
 from pkadvisor.stress.fluid_pass import (
     ACCEPTED,
     ELASTIC,
@@ -46,6 +47,8 @@ SAFE = 1 << 61
 NEVER = 1 << 60
 FEW = 96
 """Fewer attempts are judged sooner one by one."""
+CROWDED = 0.25
+"""Share of a window's attempts that were not let through, or are in doubt, from which on one by one is sooner."""
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -152,8 +155,18 @@ class _Family:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    found = _by_scans(window, table, state) if len(window.at) >= FEW else None
-    return found if found is not None else one_by_one(window, table, state)
+    if state.figures[ELASTIC]:
+        found = _by_scans(window, table, state) if len(window.at) >= FEW else None
+        return found if found is not None else one_by_one(window, table, state)
+    if len(window.at) >= FEW and state.refused <= CROWDED:
+        found = _by_scans(window, table, state)
+    else:
+        found = None
+    if found is None:
+        found = by_lists(window, table, state, draw_indices(window.seed, window.ticket, len(window.at)))
+    code = found[0]
+    state.refused = 1 - np.count_nonzero(code == ACCEPTED) / max(1, len(code))
+    return found
 
 
 def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
@@ -191,6 +204,9 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         if soft and lacking.any():
             return None
         doubts.append(family.among(lacking) if lacking.any() else None)
+    doubtful = sum(int(np.count_nonzero(each >= 0)) for each in doubts if each is not None)
+    if not elastic and doubtful > CROWDED * len(at):
+        return None
     code = np.zeros(len(at), np.int64)
     passed: Bools | None = None
     if any(each is not None for each in doubts):
@@ -374,7 +390,7 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """The same by ``sequential`` over lists: exact whatever happens in the window."""
     count = len(window.at)
     draws = draw_indices(window.seed, window.ticket, count).tolist()
-    rows = table.rows[window.row, : column.JUDGED].ravel().tolist()
+    rows = table.judged[window.row].ravel().tolist()
     ranks = [rank for rank in np.unique(table.columns[column.PARTITION][window.row]).tolist() if rank >= 0]
     places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
     partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))

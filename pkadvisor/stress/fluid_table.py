@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.capacity import KIB
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.scripts import Script, Scripts
+    from pkadvisor.stress.scripts import Script, Scripts, Stage
 
     Ints = NDArray[np.int64]
 
@@ -29,6 +29,9 @@ NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS = range(13, 21)
 JUDGED = NOMINAL
 WIDTH = 21
 """``TRIP`` is the row of ``trips``; ``STARTS`` is when the stage is sent after the request arrived, unhindered."""
+
+KEPT = 100_000
+"""Rows that are kept as tuples, at most."""
 
 
 class Table:
@@ -51,37 +54,71 @@ class Table:
         """Scripts as they were recorded; number i of them is what ``current[i]`` stands for under the map."""
         self._base: list[Ints] = []
         classes: list[int] = []
+        places: list[int] = []
+        known: dict[tuple[int, int], int] = {}
         for epoch in scripts.epochs:
             base = []
             for number, of_class in enumerate(epoch):
-                base.append(len(self._plain))
-                self._plain += of_class
-                classes += [number] * len(of_class)
+                base.append(len(places))
+                for script in of_class:
+                    key = number, id(script)  # what many parameters have in common is made once
+                    place = known.get(key)
+                    if place is None:
+                        place = known[key] = len(self._plain)
+                        self._plain.append(script)
+                        classes.append(number)
+                    places.append(place)
             self._base.append(np.array(base, np.int64))
+        self._place = np.array(places, np.int64)
+        """By epoch, class and parameters which of ``_plain``."""
         self._class = np.array(classes, np.int64)
         self._lows = tuple(lows)
-        self.rows: Ints = np.empty((0, WIDTH), np.int64)
         self.columns: Ints = np.empty((WIDTH, 0), np.int64)
-        """The same, column by column; ``some`` says which of them are not all 0."""
+        """Rows column by column; ``some`` says which columns are not all 0."""
+        self._judged: Ints | None = None
+        self.tuples: dict[int, tuple[int, ...]] = {}
+        """Rows that were asked for by ``as_tuple``."""
         self.first: Ints = np.empty(0, np.int64)
         self.end, self.stages, self.of_class = self.first, self.first, self.first
         made = list(self._plain)
         self._spanning: list[tuple[int, tuple[tuple[int, int], ...]]] = []
-        raw, counts, _ = _flat(made)
+        flat = _flat(made)
+        raw = flat.raw
         cut = (raw[:, 1] == SEVERAL) & (raw[:, 0] == Kind.PAGE) & (raw[:, 3] > raw[:, 2] + 1)
-        for i in np.unique(np.repeat(np.arange(len(made)), counts)[cut]).tolist():
-            self._spanning.append((i, spanning(made[i])))
-            made[i] = expanded(made[i], self._sums, self._lows)
+        if cut.any():
+            hit = np.unique(np.repeat(np.arange(len(made)), flat.counts)[cut[flat.which]]).tolist()
+            kept: dict[int, tuple[Stage, ...]] = {}
+            for i in hit:
+                self._spanning.append((i, spanning(made[i])))
+                made[i] = expanded(made[i], self._sums, self._lows, kept)
+            flat = _flat(made)
         self.next_stage: Ints = np.empty(0, np.int64)
         """For each row where the next stage of its script begins, or the script ends."""
         self.current: Ints = np.arange(len(made), dtype=np.int64)
         self.largest: tuple[int, ...] = (0, 0, 0)
         """The most that a step counts toward partitions, ranges and servers; of a range's bandwidth; of the account."""
-        self._append(made, self._class)
+        self._append(flat, self._class)
+
+    @property
+    def judged(self) -> Ints:
+        """The columns that say how a step is judged, row by row."""
+        import numpy as np
+
+        if self._judged is None:
+            self._judged = np.ascontiguousarray(self.columns[:JUDGED].T)
+        return self._judged
+
+    def as_tuple(self, row: int) -> tuple[int, ...]:
+        """How the step of a row is judged."""
+        if len(self.tuples) >= KEPT:
+            self.tuples.clear()
+        found: tuple[int, ...] = tuple(self.columns[:JUDGED, row].tolist())
+        self.tuples[row] = found
+        return found
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
         """The scripts of requests that arrive now."""
-        found: Ints = self.current[self._base[epoch][classes] + instances]
+        found: Ints = self.current[self._place[self._base[epoch][classes] + instances]]
         return found
 
     def follow(self, lows: Sequence[int]) -> None:
@@ -96,60 +133,64 @@ class Table:
         if not hit:
             return
         start = len(self.first)
-        self._append([expanded(self._plain[i], self._sums, self._lows) for i in hit], self._class[hit])
+        kept: dict[int, tuple[Stage, ...]] = {}
+        made = [expanded(self._plain[i], self._sums, self._lows, kept) for i in hit]
+        self._append(_flat(made), self._class[hit])
         self.current[hit] = np.arange(start, start + len(hit), dtype=np.int64)
 
-    def _append(self, scripts: Sequence[Script], classes: Ints) -> None:
+    def _append(self, flat: _Flat, classes: Ints) -> None:
         import numpy as np
 
-        raw, counts, stages = _flat(scripts)
-        made = self._rows(raw)
-        counted = (made[:, COST] + made[:, MORE], made[:, MOVED], made[:, ACCOUNT_COST] + made[:, ACCOUNT_MORE])
+        counts = flat.counts
+        distinct = self._columns(flat.raw)
+        made = np.take(distinct, flat.which, axis=1)
+        made[STAGE] = flat.stage
+        counted = (distinct[COST] + distinct[MORE], distinct[MOVED], distinct[ACCOUNT_COST] + distinct[ACCOUNT_MORE])
         most = [int(each.max(initial=0)) for each in counted]
         self.largest = tuple(map(max, self.largest, most))
         ends = counts.cumsum()
-        start = len(self.rows)
+        start = self.columns.shape[1]
         following = self._starts(made, ends - counts, ends)
         self.next_stage = np.concatenate([self.next_stage, start + following])
-        self.rows = np.concatenate([self.rows, made])
-        self.columns = np.ascontiguousarray(self.rows.T)
-        self.some: list[bool] = (self.rows != 0).any(axis=0).tolist()
+        self.columns = np.concatenate([self.columns, made], axis=1) if start else made
+        self._judged = None
+        self.some: list[bool] = [bool(each.any()) for each in self.columns]
         self.first = np.concatenate([self.first, start + ends - counts])
         self.end = np.concatenate([self.end, start + ends])
-        self.stages = np.concatenate([self.stages, stages])
+        self.stages = np.concatenate([self.stages, flat.stages])
         self.of_class = np.concatenate([self.of_class, classes])
         self.alone = bool((self.end - self.first == 1).all())
         self.empty = bool((self.end == self.first).any())
 
-    def _rows(self, raw: Ints) -> Ints:
-        """The columns, out of (kind, partition, low, high, entities, examined, bytes, continued, stage)."""
+    def _columns(self, raw: Ints) -> Ints:
+        """The columns of steps, out of (kind, partition, low, high, entities, examined, bytes, continued)."""
         import numpy as np
 
         times, limits = self._capacity.times, self._capacity.limits
         kind, entities, examined = raw[:, 0], raw[:, 4], raw[:, 5]
         write, page = kind == Kind.WRITE, kind == Kind.PAGE
-        out = np.empty((len(raw), WIDTH), np.int64)
-        out[:, STAGE], out[:, PARTITION], out[:, LOW] = raw[:, 8], raw[:, 1], raw[:, 2]
+        out = np.empty((WIDTH, len(raw)), np.int64)
+        out[STAGE], out[PARTITION], out[LOW] = 0, raw[:, 1], raw[:, 2]
         cost = np.where(write, MILLI * entities, MILLI)
         counted = np.where(page, np.maximum(MILLI, milli(limits.scan_weight) * examined), cost)
-        out[:, COST], out[:, MORE], out[:, OFFERED] = cost, counted - cost, counted
-        out[:, MOVED] = -(-raw[:, 6] * MILLI // KIB)
+        out[COST], out[MORE], out[OFFERED] = cost, counted - cost, counted
+        out[MOVED] = -(-raw[:, 6] * MILLI // KIB)
         by_entities = bool(limits.account_counts_entities)
-        out[:, ACCOUNT_COST] = cost if by_entities else MILLI
-        out[:, ACCOUNT_MORE] = out[:, MORE] if by_entities else 0
+        out[ACCOUNT_COST] = cost if by_entities else MILLI
+        out[ACCOUNT_MORE] = out[MORE] if by_entities else 0
         sizes, place = np.unique(entities, return_inverse=True)
         of_size = np.array([times.work_milli(Kind.WRITE, int(size), 0) for size in sizes], np.int64)
         read = np.where(page, np.maximum(MILLI, times.scan_work * examined), MILLI)
         effort = np.where(write, of_size[place] if len(sizes) else 0, read)
-        out[:, ON_SERVER], out[:, ON_RANGE] = effort * times.server_ns // MILLI, effort * times.range_ns // MILLI
-        out[:, TRIP] = np.where(write, 1, np.where(raw[:, 7] > 0, 2, 0))
-        out[:, EFFORT] = np.where(write, effort, MILLI)
-        out[:, SCAN] = np.where(write, 0, times.scan_ns * examined)
+        out[ON_SERVER], out[ON_RANGE] = effort * times.server_ns // MILLI, effort * times.range_ns // MILLI
+        out[TRIP] = np.where(write, 1, np.where(raw[:, 7] > 0, 2, 0))
+        out[EFFORT] = np.where(write, effort, MILLI)
+        out[SCAN] = np.where(write, 0, times.scan_ns * examined)
         middle = self.trips[:, self.trips.shape[1] // 2]
-        out[:, NOMINAL] = middle[out[:, TRIP]] * out[:, EFFORT] // MILLI + out[:, SCAN]
-        out[:, EXAMINED], out[:, BYTES] = np.where(write, entities, examined), raw[:, 6]
-        out[:, READ] = np.where(page, examined, np.where(write, 0, 1))
-        out[:, WRITTEN], out[:, PAGES], out[:, STARTS] = np.where(write, entities, 0), page, 0
+        out[NOMINAL] = middle[out[TRIP]] * out[EFFORT] // MILLI + out[SCAN]
+        out[EXAMINED], out[BYTES] = np.where(write, entities, examined), raw[:, 6]
+        out[READ] = np.where(page, examined, np.where(write, 0, 1))
+        out[WRITTEN], out[PAGES], out[STARTS] = np.where(write, entities, 0), page, 0
         return out
 
     @staticmethod
@@ -157,30 +198,47 @@ class Table:
         """Writes when each stage is sent unhindered, the sum of the longest nominal times before; where stages end."""
         import numpy as np
 
-        if not len(made):
+        if not made.shape[1]:
             return np.empty(0, np.int64)
         script = np.repeat(np.arange(len(first)), end - first)
-        stage = made[:, STAGE]
+        stage = made[STAGE]
         begins = np.flatnonzero(np.r_[True, (script[1:] != script[:-1]) | (stage[1:] != stage[:-1])])
-        longest = np.maximum.reduceat(made[:, NOMINAL], begins)
+        longest = np.maximum.reduceat(made[NOMINAL], begins)
         before = longest.cumsum() - longest
         of_first = np.searchsorted(begins, first[script[begins]])
-        ends = np.r_[begins[1:], len(made)]
-        made[:, STARTS] = np.repeat(before - before[of_first], ends - begins)
+        ends = np.r_[begins[1:], made.shape[1]]
+        made[STARTS] = np.repeat(before - before[of_first], ends - begins)
         return np.repeat(ends, ends - begins)
 
 
-def _flat(scripts: Sequence[Script]) -> tuple[Ints, Ints, Ints]:
-    """The steps of scripts as rows of their fields and their stage; how many steps, and stages, each script has."""
+class _Flat(NamedTuple):
+    """Scripts as rows. ``raw`` are the fields of the steps of distinct stages; row i is ``raw[which[i]]``, of stage
+    ``stage[i]`` of its script. A script has ``counts`` rows and ``stages`` stages."""
+
+    raw: Ints
+    which: Ints
+    stage: Ints
+    counts: Ints
+    stages: Ints
+
+
+def _flat(scripts: Sequence[Script]) -> _Flat:
+    """The steps of scripts; a stage that several scripts share is taken apart once."""
     import numpy as np
 
     stages = np.array([len(script.stages) for script in scripts], np.int64)
-    lengths = np.array([len(stage) for script in scripts for stage in script.stages], np.int64)
-    steps = [step for script in scripts for stage in script.stages for step in stage]
-    raw = np.empty((len(steps), 9), np.int64)
-    raw[:, :8] = np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
+    all_stages = list(chain.from_iterable(script.stages for script in scripts))
+    distinct = {id(stage): stage for stage in all_stages}
+    place = dict(zip(distinct, range(len(distinct)), strict=True))
+    which = np.fromiter(map(place.__getitem__, map(id, all_stages)), np.int64, len(all_stages))
+    sizes = np.fromiter(map(len, distinct.values()), np.int64, len(distinct))
+    begins = sizes.cumsum() - sizes
+    steps = list(chain.from_iterable(distinct.values()))
+    raw = np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
+    lengths = sizes[which]
     ends = stages.cumsum()
     number = np.arange(len(lengths)) - np.repeat(ends - stages, stages)
-    raw[:, 8] = np.repeat(number, lengths)
+    before = lengths.cumsum() - lengths
+    index = np.arange(int(lengths.sum())) + np.repeat(begins[which] - before, lengths)
     sums = np.r_[0, lengths.cumsum()]
-    return raw, sums[ends] - sums[ends - stages], stages
+    return _Flat(raw, index, np.repeat(number, lengths), sums[ends] - sums[ends - stages], stages)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most; a larger table is proved on its first entities alone."""
+READ_MAX = 40_000
+"""Entities that are read, from which on no more requests are sent: scans of whole tables are proved by a few."""
 GROUP = 100
 
 
@@ -48,6 +50,7 @@ def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
             begin_ns=round(store.now_ms() * 1e6) + SECOND,
             auditor=auditor,
             requests_max=request.audited_requests,
+            read_max=READ_MAX,
         )
         store.check()
     counts = result.classes.values()

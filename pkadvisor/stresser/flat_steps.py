@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import KeySpace, Script
+    from pkadvisor.stress.scripts import KeySpace, Script, Stage
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -24,15 +25,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlatSteps:
-    """One entry for each step of each script of one epoch. ``entities`` are those that count toward targets.
+    """One entry for each step of each stage of the scripts of one epoch; stages that scripts of a class have in common
+    come once. ``entities`` are those that count toward targets.
 
-    ``class_`` and ``instance`` say whose it is, ``partition`` is a rank or ``SEVERAL``; ``low`` and ``high``
-    (exclusive) are ranks.
+    ``class_`` says whose it is, ``stage`` of which stage, ``partition`` is a rank or ``SEVERAL``; ``low`` and ``high``
+    (exclusive) are ranks. ``members``: for each stage of each script (class, parameters, number of the stage).
     """
 
     space: KeySpace
+    members: tuple[Ints, Ints, Ints]
     class_: Ints
-    instance: Ints
+    stage: Ints
     partition: Ints
     low: Ints
     high: Ints
@@ -43,26 +46,64 @@ class FlatSteps:
         """Of the scripts of one epoch, by class and parameters."""
         import numpy as np
 
+        stages: list[tuple[int, Stage]] = []
+        counts, places = [], list[int]()
+        for number, of_class in enumerate(scripts):
+            known: dict[int, int] = {}
+            for instance, script in enumerate(of_class):
+                ids = list(map(id, script.stages))
+                if any(map(operator.not_, map(known.__contains__, ids))):
+                    for stage in script.stages:
+                        if id(stage) not in known:
+                            known[id(stage)] = len(stages)
+                            stages.append((number, stage))
+                places += map(known.__getitem__, ids)
+                counts.append((number, instance, len(ids)))
         rows = [
-            (number, instance, step.partition, step.low, step.high, offered_milli(step, limits))
-            for number, of_class in enumerate(scripts)
-            for instance, script in enumerate(of_class)
-            for stage in script.stages
+            (number, place, step.partition, step.low, step.high, offered_milli(step, limits))
+            for place, (number, stage) in enumerate(stages)
             for step in stage
         ]
-        table = np.array(rows, dtype=np.int64).reshape(-1, 6)
-        class_, instance, partition, low, high, milli = table.T
-        return FlatSteps(space, class_, instance, partition, low, high, milli / MILLI)
+        class_, stage_, partition, low, high, milli = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+        of_script, instances, lengths = np.array(counts, dtype=np.int64).reshape(-1, 3).T
+        whose = (np.repeat(of_script, lengths), np.repeat(instances, lengths), np.array(places, dtype=np.int64))
+        return FlatSteps(space, whose, class_, stage_, partition, low, high, milli / MILLI)
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
         import numpy as np
 
-        found: Floats = np.zeros(len(self.class_))
+        sent, place = self._sent(rates_per_s, weights), self.members[2]
+        found: Floats = np.bincount(place, sent, minlength=self._stages).astype(np.float64)[self.stage]
+        return found
+
+    def _sent(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
+        """How often each stage of each script is sent per second."""
+        import numpy as np
+
+        class_, instance, place = self.members
+        sent: Floats = np.zeros(len(place))
         for number, (rate, of_class) in enumerate(zip(rates_per_s, weights, strict=True)):
-            mine, total = self.class_ == number, float(of_class.sum())
+            mine, total = class_ == number, float(of_class.sum())
             if rate and total:
-                found[mine] = rate / total * of_class[self.instance[mine]]
+                sent[mine] = rate / total * of_class[instance[mine]]
+        return sent
+
+    @property
+    def _stages(self) -> int:
+        return max(int(self.stage.max(initial=-1)), int(self.members[2].max(initial=-1))) + 1
+
+    def chains(self, values: Floats, classes: int) -> list[tuple[Floats, Ints]]:
+        """By class and parameters (what the steps of one request come to, in how many stages one after another)."""
+        import numpy as np
+
+        class_, instance, place = self.members
+        each = np.bincount(self.stage, values, minlength=self._stages)[place]
+        found = []
+        for number in range(classes):
+            there = (class_ == number) & (each > 0)
+            sums = np.bincount(instance[there], each[there]).astype(np.float64)
+            found.append((sums, np.bincount(instance[there])))
         return found
 
     def partition_loads(self, rates: Floats) -> Floats:
@@ -74,19 +115,71 @@ class FlatSteps:
             self.partition[single], (rates * self.entities)[single], minlength=len(self.space.keys)
         ).astype(np.float64)
 
+    def wide_loads(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
+        """Entities/s by rank that pages over several PartitionKeys read there, in proportion to its rows.
+
+        Pages of one request that follow one another are one scan: each begins in the PartitionKey where one ended.
+        """
+        import numpy as np
+
+        wide = self.partition == SEVERAL
+        if not wide.any():
+            return np.zeros(len(self.space.keys))
+        sent = self._sent(rates_per_s, weights)
+        single = np.bincount(self.stage, minlength=self._stages) == 1
+        scans = np.zeros(self._stages, dtype=bool)
+        scans[self.stage[wide & single[self.stage]]] = True
+        of_stage = np.zeros(self._stages, dtype=np.int64)
+        of_stage[self.stage] = np.arange(len(self.stage))
+        class_, instance, place = self.members
+        mine = np.flatnonzero(scans[place] & (sent > 0))
+        _, firsts, scan = np.unique(class_[mine] << 40 | instance[mine], return_index=True, return_inverse=True)
+        steps = of_stage[place[mine]]
+        low, high = np.full(len(firsts), len(self.space.keys)), np.zeros(len(firsts), dtype=np.int64)
+        np.minimum.at(low, scan, self.low[steps])
+        np.maximum.at(high, scan, self.high[steps])
+        each = np.bincount(scan, self.entities[steps] * sent[mine], minlength=len(firsts))
+        rest = wide & ~scans[self.stage]
+        others = np.bincount(place, sent, minlength=self._stages)[self.stage[rest]] * self.entities[rest]
+        return self._laid(
+            np.concatenate([low, self.low[rest]]),
+            np.concatenate([high, self.high[rest]]),
+            np.concatenate([each, others]),
+        )
+
+    def _laid(self, low: Ints, high: Ints, each: Floats) -> Floats:
+        """What is read between ranks, on their rows."""
+        import numpy as np
+
+        sums = np.concatenate([[0], np.cumsum(self.space.rows)])
+        slopes = np.zeros(len(self.space.keys) + 1)
+        per_row = each / np.maximum(1, sums[high] - sums[low])
+        np.add.at(slopes, low, per_row)
+        np.subtract.at(slopes, high, per_row)
+        found: Floats = np.maximum(0.0, np.cumsum(slopes[:-1])) * self.space.rows
+        return found
+
     def spread_at(self, rates: Floats, rank: int) -> float:
         """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
+        wide = self.partition == SEVERAL
+        return float((rates[wide] * self.at(rank)[wide]).sum())
+
+    def at(self, rank: int) -> Floats:
+        """Entities that each step reads or writes at one PartitionKey: of pages over several those of its rows."""
         import numpy as np
 
         wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
-        rows = np.maximum(1, sums[self.high[wide]] - sums[self.low[wide]])
-        return float((rates * self.entities)[wide] @ (self.space.rows[rank] / rows))
+        rows = np.maximum(1, sums[self.high] - sums[self.low])
+        found: Floats = self.entities * np.where(wide, self.space.rows[rank] / rows, self.partition == rank)
+        return found
 
     def touching(self, rank: int, classes: int) -> list[Ints]:
         """By class the parameters whose requests load a PartitionKey."""
         import numpy as np
 
         wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
-        there = (self.partition == rank) | wide
-        return [np.unique(self.instance[there & (self.class_ == number)]) for number in range(classes)]
+        there = np.zeros(self._stages, dtype=bool)
+        there[self.stage[(self.partition == rank) | wide]] = True
+        class_, instance, place = self.members
+        return [np.unique(instance[there[place] & (class_ == number)]) for number in range(classes)]

@@ -35,7 +35,7 @@ def limit_of(
 
     def run_at(factor: float) -> dict[str, Any]:
         seconds = min(SECONDS, REQUESTS_MAX / max(1e-9, factor * stand.offered_per_s))
-        found = run_on_own_map(stand, request, policy, load_at(stand, factor, seconds), stand.scripts)
+        found = run_on_own_map(stand, request, policy, stand.own_part(load_at(stand, factor, seconds)), stand.scripts)
         return run_json(found, stand.scripts.space, stand.limits, Shown(False))
 
     good, bad, failed = 0.0, 1.0, run_at(1.0)
@@ -43,7 +43,7 @@ def limit_of(
         good, bad = bad, bad * 2
         failed = run_at(bad)
     if all_met(goals, failed):
-        return {"factor": number(bad), "requests_per_s": number(bad * stand.offered_per_s), "binds": ""}
+        return {"factor": number(bad), "requests_per_s": number(bad * stand.whole_per_s), "binds": ""}
     while bad - good > PRECISION * bad:
         middle = (good + bad) / 2
         found = run_at(middle)
@@ -66,6 +66,6 @@ def limit_of(
     }
     return {
         "factor": number(good),
-        "requests_per_s": number(good * stand.offered_per_s),
+        "requests_per_s": number(good * stand.whole_per_s),
         "binds": words[binds] if binds else f"{missed} of the service itself",
     }

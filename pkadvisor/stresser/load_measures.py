@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.stress.retry import TRIES_MAX
-from pkadvisor.stress.scripts import SEVERAL
 from pkadvisor.stresser.predictions import load_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pkadvisor.stress.retry import RetryPolicy
     from pkadvisor.stress.run_result import RunResult
     from pkadvisor.stresser.stand import Stand
 
+    Floats = NDArray[np.float64]
+
+LITTLE = 0.05
+"""Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""
 SETTLED = 10
 """Seconds at the beginning that are left out: the burst is used up, the first retries have come."""
 
@@ -27,14 +33,15 @@ def load_measures(
     estimate is about; ``warm`` is the run as the document has it."""
     hot, target = stand.design.estimate.hot, stand.limits.partition_entities_per_s
     predicted = None if hot is None else times * hot.entities_per_s
-    found = [load_measure("hottest partition", "entities/s", predicted, max(stand.partition_loads, default=0.0))]
+    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand))]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
-        found.append(load_measure("throttled there", "share of attempts", settled.rejected_share, share))
-        quiet = settled.rejected_share == 0
-        if not quiet:
+        rejected = None if settled is None else settled.rejected_share
+        found.append(load_measure("throttled there", "share of attempts", rejected, share))
+        quiet = settled is not None and settled.rejected_share == 0
+        if settled is not None and not quiet and not _meets_scans(stand, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
@@ -53,6 +60,28 @@ def load_measures(
     return found
 
 
+def _asked(stand: Stand) -> tuple[Floats, Floats]:
+    """(entities/s that the warmed-up load asks of each PartitionKey alone, those of pages over several of them)."""
+    import numpy as np
+
+    if "asked" not in stand.kept:
+        weights = []
+        for count, mix in zip(stand.programs.instances, stand.mix, strict=True):
+            each = np.zeros(count)
+            each[list(mix)] = list(mix.values())
+            weights.append(each)
+        own = np.array(stand.partition_loads, dtype=np.float64)
+        stand.kept["asked"] = (own, stand.steps.wide_loads(stand.rates_per_s, weights))
+    found: tuple[Floats, Floats] = stand.kept["asked"]
+    return found
+
+
+def _hottest(stand: Stand) -> float:
+    """Entities/s of the PartitionKey that is asked for most."""
+    own, wide = _asked(stand)
+    return float((own + wide).max(initial=0.0))
+
+
 def retries_of(policy: RetryPolicy) -> int:
     """How often clients try again after 503."""
     tried = 0
@@ -61,27 +90,51 @@ def retries_of(policy: RetryPolicy) -> int:
     return tried
 
 
-def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium:
-    """Where the retries of the load against a PartitionKey settle, from what its requests send one after another."""
-    return chained_equilibrium(chains_at(stand, rank), stand.limits.partition_entities_per_s, retries)
+def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:
+    """Where the retries of the load against a PartitionKey settle, from what its requests send one after another.
+
+    Pages over several PartitionKeys count toward their range: of one that has a range for itself they meet the target.
+    Where it has not, and they matter, nothing is turned away as long as all of the range is below its target; None
+    above: which of range and server binds, and when, the law does not say.
+
+    The law takes it that somebody always asks. Where few requests are under way at a time, clients that wait leave some
+    of the target unused, and more is turned away than it says.
+    """
+    limits, (low, high) = stand.limits, _range_at(stand, rank)
+    own, wide = _asked(stand)
+    target = limits.partition_entities_per_s
+    if not _meets_scans(stand, rank):
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    if high - low == 1:
+        return chained_equilibrium(chains_at(stand, rank, wide=True), min(target, limits.range_entities_per_s), retries)
+    if float((own + wide)[low:high].sum()) <= limits.range_entities_per_s and own[rank] <= target:
+        return chained_equilibrium(chains_at(stand, rank), target, retries)
+    return None
 
 
-def chains_at(stand: Stand, rank: int) -> Sequence[tuple[float, float]]:
-    """(entities per second, pages one after another) at a PartitionKey, for each kind of request that comes there."""
+def _range_at(stand: Stand, rank: int) -> tuple[int, int]:
+    """The range of the warmed-up map in which a PartitionKey lies."""
+    return next((each.low, each.high) for each in stand.warm if each.low <= rank < each.high)
+
+
+def _meets_scans(stand: Stand, rank: int) -> bool:
+    """Whether pages over several PartitionKeys are a part of the load of the range of one that matters to it."""
+    (low, high), (own, wide) = _range_at(stand, rank), _asked(stand)
+    return float(wide[low:high].sum()) > LITTLE * float(own[rank])
+
+
+def chains_at(stand: Stand, rank: int, *, wide: bool = False) -> Sequence[tuple[float, float]]:
+    """(entities per second, pages one after another) at a PartitionKey, for each kind of request that comes there; with
+    ``wide`` those of pages over several PartitionKeys too."""
     from collections import defaultdict
 
-    from pkadvisor.stresser.expected import counted
-
+    assert rank >= 0, "pages over several partitions have no rank"
+    steps, count = stand.steps, len(stand.programs.classes)
+    there = steps.at(rank) if wide else steps.entities * (steps.partition == rank)
     found: dict[float, float] = defaultdict(float)
-    for of_class, rate, weights in zip(stand.scripts.epochs[0], stand.rates_per_s, stand.mix, strict=True):
+    for (sums, stages), rate, weights in zip(steps.chains(there, count), stand.rates_per_s, stand.mix, strict=True):
         total = sum(weights.values())
         for instance, weight in weights.items():
-            stages = [
-                sum(counted(step, stand.limits) for step in stage if step.partition == rank)
-                for stage in of_class[instance].stages
-            ]
-            there = [entities for entities in stages if entities]
-            if there:
-                found[float(len(there))] += rate * weight / total * sum(there)
-    assert SEVERAL < 0 <= rank, "pages over several partitions have no rank"
+            if instance < len(sums) and stages[instance]:
+                found[float(stages[instance])] += rate * weight / total * float(sums[instance])
     return [(load, pages) for pages, load in sorted(found.items())]

@@ -146,7 +146,7 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
     one_range = FixedMap((MapRange(1, 0, len(scripts.space.keys), stand.servers[0]),))
     capacity = Capacity(limits, stand.options, Enforcement.STRICT, request.seed)
     run = run_fluid(
-        part_of(stand.load, scripts),
+        part_of(stand.own_part(stand.load), scripts),
         scripts,
         capacity,
         one_range,

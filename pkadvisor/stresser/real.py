@@ -127,7 +127,7 @@ def errand_of(table: Table, design: Design, request: StressRequest, limits: Limi
     name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
     programs = Programs(table.bench, design.scheme, entities_of(table.bench.population), table=name, seed=request.seed)
     if load is None:
-        load, _ = load_of_design(table, programs, request, round(request.duration_s * SECOND))
+        load, _ = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     scripts = script_table(programs, limits, used_instances(load), load.duration_ns, examined_scale=False)
     rows = tuple(programs.stored())
     return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))
@@ -171,7 +171,7 @@ def measured_of(
     from pkadvisor.stress.own_table import AROUND, OwnTable
     from pkadvisor.stress.real_driver import run_real
 
-    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.load)
+    errand = errand_of(stand.table, stand.design, request, stand.limits, stand.own_part(stand.load))
     for_run = session.left - len(errand.groups) - AROUND
     if for_run < 1:
         what = (

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pkadvisor.stress.faults import ServerDown
 
 DURATION_S = 600.0
-"""How long the default run lasts in its own time: a table that was one range has been split by then."""
+"""How long a run lasts in its own time where its figures do not say (``lengths.py``): a table that was one range has
+been split by then."""
 DURATION_MOST_S = 86_400.0
 REQUESTS_MOST = 200_000_000
 """Requests of one run, at most: beyond it a run takes longer than anybody waits."""
@@ -135,10 +136,11 @@ class RealTarget:
 class StressRequest:
     """What the command line asks for. ``load``, ``retry``, ``faults`` as typed; they are read where they are used.
 
-    ``scheme``: the number in the ranking to run beside the current keys, in place of the recommended one. ``result``:
-    a result file that supplies the schemes. ``partition``: a PartitionKey for the single-partition test, or
-    ``hottest``. ``clients``: so many that send their next request ``think_s`` after an answer, on ``vms`` machines that
-    let each a few be under way; None: no closed loop.
+    ``duration_s``: None for as long as the figures of each run need. ``scheme``: the number in the ranking to run
+    beside the current keys, in place of the recommended one. ``result``: a result file that supplies the schemes.
+    ``partition``: a PartitionKey for the single-partition test, or ``hottest``. ``clients``: so many that send their
+    next request ``think_s`` after an answer, on ``vms`` machines that let each a few be under way; None: no closed
+    loop.
     """
 
     reading: AnalyzeRequest
@@ -146,7 +148,7 @@ class StressRequest:
     scheme: int | None = None
     load: str = "x1"
     growth_months: float = 0.0
-    duration_s: float = DURATION_S
+    duration_s: float | None = None
     retry: str = "current"
     enforcement: Enforcement = Enforcement.STRICT
     servers: int = SERVERS
@@ -161,3 +163,8 @@ class StressRequest:
     accelerate: bool | None = None
     seed: int = 0
     real: RealTarget | None = None
+
+    @property
+    def longest_s(self) -> float:
+        """How long a run lasts at the most in its own time."""
+        return DURATION_S if self.duration_s is None else self.duration_s

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
+from pkadvisor.stresser.lengths import cold_load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 WARM, COLD = "warmed up", "cold start"
+LIFTED = 1e9
+"""A target that nothing reaches, per second."""
 FEW_REQUESTS = 30_000
 """Up to so many, one attempt after the other is sooner done than arrays: the integers are the same."""
 
@@ -38,18 +42,26 @@ def run_of(
     *,
     state: str,
     faults: tuple[str, ...] = (),
+    bears: bool = True,
 ) -> RunResult:
-    """The run of the stand's own load, while the manager splits and moves."""
+    """The run of the stand's own load, while the manager splits and moves. ``bears``: whether it does warmed up.
+
+    Where nothing is left to warm up, it is the run of a cold start. Where some keys are at hand, all of the load comes
+    to them then, so that the target of one PartitionKey is lifted.
+    """
     from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.fluid import run_fluid
     from pkadvisor.stress.living_map import LivingMap
 
-    capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
-    ranges = stand.warm if state == WARM else ()
+    warm = state == WARM and not stand.starts_alike
+    lifted = not warm and not stand.all_at_hand
+    limits = replace(stand.limits, partition_entities_per_s=LIFTED) if lifted else stand.limits
+    capacity = Capacity(limits, stand.options, request.enforcement, request.seed)
+    ranges = stand.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
     stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
-    return run_fluid(
-        stand.load,
+    found = run_fluid(
+        stand.warm_load if warm else cold_load(stand.load, stand.warm_load, bears),
         stand.scripts,
         capacity,
         stamp_map,
@@ -57,6 +69,7 @@ def run_of(
         seed=request.seed,
         accelerate=request.accelerate,
     )
+    return replace(found, hottest=-1) if lifted else found  # no partition takes so much in truth
 
 
 def run_on_own_map(
@@ -106,7 +119,7 @@ def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) ->
     if not any(each.stages for epoch in stand.scripts.epochs for of_class in epoch for each in of_class):
         return None
     think_ns = round(request.think_s * SECOND)
-    seconds = min(request.duration_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
+    seconds = min(request.longest_s, CLIENT_REQUESTS * (request.think_s + ANSWER_S) / request.clients)
     failing = [parse_fault(text) for text in request.faults]
     return run_clients(
         Clients(request.clients, think_ns, vms=request.vms),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND, EngineOptions
+from pkadvisor.stresser.at_hand import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stresser.expected import partition_loads
+from pkadvisor.stresser.lengths import lengths_of
+from pkadvisor.stresser.picked import overdone, picked
 from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
@@ -21,22 +24,22 @@ if TYPE_CHECKING:
     from pkadvisor.stress.scripts import Scripts
     from pkadvisor.stress.stamp_map import MapRange
     from pkadvisor.stresser.designs import Design, Table
+    from pkadvisor.stresser.flat_steps import FlatSteps
     from pkadvisor.stresser.request import StressRequest
 
     Floats = NDArray[np.float64]
 
-INSTANCES_MAX = 4_000
-"""Parameters of a class that are sent and held against the model, at most: spread evenly over their weights."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """One design on its stand. ``load`` is the same for every design of the table.
+    """One design on its stand. ``load`` is the same for every design of the table; ``warm_load`` is what a warmed-up
+    table is run with: its beginning, of a table of which some keys are at hand the part that they take (``parts``, by
+    class).
 
     ``scripts`` are those of the whole table, ``unscaled`` those of the data as it is, for parameters with ``weights``
     by class (all of them where ``compared_all``). ``mix`` are the weights of the parameters of the load,
-    ``rates_per_s`` its mean rates, ``partition_loads`` its entities per second by rank of the PartitionKey. ``warm`` is
-    the map that the load converges to.
+    ``rates_per_s`` the mean rates of ``warm_load``, ``partition_loads`` its entities per second by rank of the
+    PartitionKey. ``warm`` is the map that it converges to.
     """
 
     table: Table
@@ -45,6 +48,8 @@ class Stand:
     options: EngineOptions
     programs: Programs
     load: Load
+    warm_load: Load
+    parts: tuple[float, ...]
     scripts: Scripts
     unscaled: Scripts
     weights: tuple[Mapping[int, float], ...]
@@ -55,11 +60,45 @@ class Stand:
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
     notes: tuple[str, ...]
+    kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def steps(self) -> FlatSteps:
+        """The steps of the scripts as the load begins, as columns; made when they are first asked for."""
+        from pkadvisor.stresser.flat_steps import FlatSteps
+
+        if "steps" not in self.kept:
+            self.kept["steps"] = FlatSteps.of(self.scripts.space, self.scripts.epochs[0], self.limits)
+        found: FlatSteps = self.kept["steps"]
+        return found
+
+    @property
+    def starts_alike(self) -> bool:
+        """Whether the warmed-up table is what a new one is: one range on the first server."""
+        return self.all_at_hand and len(self.warm) == 1 and self.warm[0].server == min(self.servers)
+
+    @property
+    def all_at_hand(self) -> bool:
+        """Whether the keys at hand take all of the load."""
+        return all(part == 1 for part in self.parts)
+
+    def own_part(self, load: Load) -> Load:
+        """The part of a load that the keys at hand take in the whole table."""
+        return diluted(load, self.parts)
 
     @property
     def offered_per_s(self) -> float:
-        """Requests per second of the load in the mean."""
+        """Requests per second of the warmed-up run in the mean."""
         return sum(self.rates_per_s)
+
+    @property
+    def whole_per_s(self) -> float:
+        """Requests per second of all of the load in the mean."""
+        from pkadvisor.stress.load import WorkloadLoad
+
+        if self.all_at_hand or not isinstance(self.load, WorkloadLoad):
+            return self.offered_per_s
+        return self.load.expected() * SECOND / self.load.duration_ns
 
 
 def options_of(limits: Limits) -> EngineOptions:
@@ -79,6 +118,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
+    from pkadvisor.stress.load import WorkloadLoad
     from pkadvisor.stress.programs import Programs, entities_of
     from pkadvisor.stress.script_table import script_tables
     from pkadvisor.stress.warm import counted_load, warm_map
@@ -91,14 +131,18 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = load_of_design(table, programs, request, round(request.duration_s * SECOND))
-    mix, rates = mix_of(load, programs)
+    load, notes = load_of_design(table, programs, request, round(request.longest_s * SECOND))
+    parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
+    lengths = lengths_of(load, diluted(load, parts), request, limits)
+    load, notes = lengths.cold, (*notes, *lengths.notes, *diluted_notes(table, design, load, parts))
+    mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
-    weights, spread = _compared(programs)
+    weights, spread = _compared(programs, table)
     everyone = [np.array(sorted(of_class), dtype=np.int64) for of_class in weights]
-    scripts, unscaled = script_tables(programs, limits, used, load.duration_ns, everyone)
+    longest_ns = max(load.duration_ns, lengths.warm.duration_ns)
+    scripts, unscaled = script_tables(programs, limits, used, longest_ns, everyone)
     servers = server_names(request.servers)
-    warm = warm_map(counted_load(load, scripts, limits), limits, servers, options)
+    warm = warm_map(counted_load(lengths.warm, scripts, limits), limits, servers, options)
     return Stand(
         table=table,
         design=design,
@@ -106,6 +150,8 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         options=options,
         programs=programs,
         load=load,
+        warm_load=lengths.warm,
+        parts=parts if isinstance(load, WorkloadLoad) else (1.0,) * len(programs.classes),
         scripts=scripts,
         unscaled=unscaled,
         weights=weights,
@@ -135,7 +181,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
         shape="constant",
         weigh=weigh,
     )
-    return _thinned(_in_order(found, stand.programs))[0]
+    return _thinned(_in_order(found, stand.programs), stand.table, stand.programs)[0]
 
 
 def load_of_design(
@@ -156,10 +202,10 @@ def load_of_design(
     )
     notes = list(getattr(found, "notes", ()))
     if isinstance(found, WorkloadLoad):
-        check_size(found.expected(), request.duration_s)
-        thin, more = _thinned(_in_order(found, programs))
+        check_size(found.expected(), request.longest_s)
+        thin, more = _thinned(_in_order(found, programs), table, programs)
         return thin, (*notes, *more)
-    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.duration_s)
+    check_size(sum(len(part.at_ns) * part.stands_for for part in found.parts), request.longest_s)
     assert found.classes == programs.classes, "loads and programs number their classes alike"
     return found, tuple(notes)
 
@@ -179,32 +225,24 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     return replace(load, parts=tuple(parts.get(name, missing[name]) for name in programs.classes))
 
 
-def _thinned(load: WorkloadLoad) -> tuple[WorkloadLoad, list[str]]:
-    """The load with at most ``INSTANCES_MAX`` parameters for each class, that every partition keep its share.
-
-    They are taken at even distances of the cumulated weight, so a share is off by 1 in ``INSTANCES_MAX`` at most.
-    """
+def _thinned(load: WorkloadLoad, table: Table, programs: Programs) -> tuple[WorkloadLoad, list[str]]:
+    """The load with some parameters of each class in place of all (``picked``), that every hot partition keep its
+    share."""
     import numpy as np
 
-    parts, cut = [], []
-    for part in load.parts:
-        there = np.count_nonzero(part.weights > 0)
-        if there > INSTANCES_MAX:
-            cut.append(f"{part.name} ({there:,})")
-            part = replace(part, weights=_spread(part.weights))
+    parts, cut, more = [], [], []
+    for part, demand in zip(load.parts, programs.demands, strict=True):
+        kept = picked(part.weights, demand, table)
+        if kept is not None:
+            cut.append(f"{part.name} ({np.count_nonzero(part.weights > 0):,})")
+            if overdone(part.weights, kept, demand, table):
+                more.append(
+                    f"{part.name}: its requests fall on fewer partitions than in truth, each of which takes more"
+                )
+            part = replace(part, weights=kept)
         parts.append(part)
-    notes = [f"{INSTANCES_MAX:,} parameters of each are sent, by their weight: {', '.join(cut)}"] if cut else []
-    return replace(load, parts=tuple(parts)), notes
-
-
-def _spread(weights: Floats) -> Floats:
-    """``INSTANCES_MAX`` parameters at even distances of the cumulated weight: how often each of them was taken."""
-    import numpy as np
-
-    marks = (np.arange(INSTANCES_MAX) + 0.5) / INSTANCES_MAX
-    heap = np.cumsum(weights)
-    picked = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
-    return np.bincount(picked, minlength=len(heap)).astype(np.float64)
+    notes = [f"some parameters of each are sent for all, by their weight: {', '.join(cut)}"] if cut else []
+    return replace(load, parts=tuple(parts)), [*notes, *more]
 
 
 def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...], tuple[float, ...]]:
@@ -232,17 +270,25 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     return tuple({int(i): float(c[i]) for i in np.flatnonzero(c)} for c in counts), rates
 
 
-def _compared(programs: Programs) -> tuple[tuple[dict[int, float], ...], bool]:
+def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float], ...], bool]:
     """The parameters that predictions are held against, with their weights: all of them, or some by their weight.
 
-    They are those that a load by the declared weights sends, so that their scripts are written down once.
+    They are those that a load by the declared weights sends, so that their scripts are written down once; but they
+    weigh what they weigh in the data as it is, which is what is predicted: where keys of the whole table are missing
+    from a sample, what is drawn per key weighs otherwise there.
     """
     import numpy as np
 
+    own = {demand.query.name: demand for demand in table.sample.demands}
     found, some = [], False
     for demand in programs.demands:
         weights = np.asarray(demand.weights, dtype=np.float64)
-        if np.count_nonzero(weights > 0) > INSTANCES_MAX:
-            some, weights = True, _spread(weights)
+        there = weights > 0
+        as_it_is = own[demand.query.name].weights
+        assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
+        ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
+        kept = picked(weights, demand, table)
+        some = some or kept is not None
+        weights = (weights if kept is None else kept) * ratio
         found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
     return tuple(found), some

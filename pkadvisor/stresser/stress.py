@@ -21,7 +21,7 @@ from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
-from pkadvisor.stresser.verdict import verdict_of
+from pkadvisor.stresser.verdict import bears_load, verdict_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -49,7 +49,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
-    check_faults([parse_fault(text) for text in request.faults], request.servers, request.duration_s)
+    check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
     judged = tables_of(request, limits, progress)
     tables, complete = [], True
     try:
@@ -81,7 +81,7 @@ def _settings(request: StressRequest, words: str) -> dict[str, Any]:
         "load": request.load,
         "load_words": words,
         "growth_months": number(request.growth_months),
-        "duration_s": number(request.duration_s),
+        "duration_s": None if request.duration_s is None else number(request.duration_s),
         "retry": request.retry,
         "enforcement": str(request.enforcement),
         "servers": request.servers,
@@ -179,13 +179,20 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         if not run.complete:
             raise KeyboardInterrupt
 
-    results = []
+    results: list[RunResult] = []
     for state in (WARM, COLD):
-        results.append(run_of(stand, request, policy, state=state, faults=request.faults))
+        bears = not found.runs or bears_load(found.runs[0])
+        if results and stand.starts_alike:
+            results.append(results[0])
+        else:
+            results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
         keep(state, results[-1])
+    if not bears and results[1].duration_ns < stand.load.duration_ns:
+        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is not run for longer"
+        found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        if run.duration_ns < round(request.duration_s * SECOND):
+        if run.duration_ns < round(request.longest_s * SECOND):
             found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
     found.classes = class_predictions(stand)
     found.load = load_measures(stand, results[0], found.runs[0], policy, _times(stand))
@@ -223,4 +230,4 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
 
 def _times(stand: Stand) -> float:
     """The load over the worst minute that the estimate is about."""
-    return stand.offered_per_s / sum(mix_of(load_at(stand, 1.0, 60.0), stand.programs)[1])
+    return stand.offered_per_s / sum(mix_of(stand.own_part(load_at(stand, 1.0, 60.0)), stand.programs)[1])

@@ -1,12 +1,18 @@
-"""Every break factor that is printed for a bundled sample, proved by traffic: quiet at 0.9 of it, throttled at 1.1.
+"""What is printed for the bundled samples, proved by traffic.
 
-The table of pairs is printed: ``pytest -s tests/proof/test_stress_breaks.py``.
+- ``advisor stress`` on four of them: the keys in use, which the advisor rejects as hot, are throttled at the rate that
+  was predicted; the recommended ones, warmed up, are not, and their cold start is shown.
+- Every break factor that is printed: quiet at 0.9 of it, throttled at 1.1. Those of a few designs are proved each time;
+  those of ``RANKED`` designs of the ranking of each sample where ``PKADVISOR_PROOFS=all`` (``.ci/full``) asks for it:
+  some 3 minutes. ``-s`` prints the table of pairs.
 """
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,30 +24,20 @@ from pkadvisor.design.cost import estimate
 from pkadvisor.design.judge import judge, prepared
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stresser.designs import Design, Table, distinct
+from pkadvisor.stresser.designs import Design, Table
+from pkadvisor.stresser.labels import distinct
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.stand import load_at, stand_of
+from pkadvisor.stresser.stress import stress
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
+HOT = ("bank", "footrace", "microblog", "orders")
+"""Samples whose keys in use are hot under a load that many clients bring at a time."""
 RANKED = 8
 """Of the ranking of each table so many designs are proved, with the keys in use and the recommended ones."""
 BAR = 0.9
-
-
-@cache
-def proofs(sample: str) -> tuple[tuple[str, str, dict[str, Any] | None], ...]:
-    """(label, keys, proof) of every design of a sample that is proved."""
-    request = request_of(sample)
-    return tuple(
-        (
-            design.label,
-            design.scheme.text,
-            proof_of(stand_of(table, design, request, default_limits()), request, load_at),
-        )
-        for table in tables(sample)
-        for design in table.designs
-    )
+ALL = os.environ.get("PKADVISOR_PROOFS") == "all"
 
 
 def request_of(sample: str) -> StressRequest:
@@ -49,7 +45,7 @@ def request_of(sample: str) -> StressRequest:
     return StressRequest(AnalyzeRequest(data=given.data, logs=given.logs, design=given.design), duration_s=30.0)
 
 
-def tables(sample: str) -> Iterator[Table]:
+def tables(sample: str, ranked: int = RANKED) -> Iterator[Table]:
     """The tables of a sample, with the designs that are proved."""
     limits = default_limits()
     for section, dataset in read_sections(request_of(sample).reading, SilentProgress()):
@@ -58,7 +54,7 @@ def tables(sample: str) -> Iterator[Table]:
             continue
         schemes = [] if judged.advice.current is None else [("current", judged.advice.current.scheme)]
         schemes.append(("recommended", judged.advice.recommended.scheme))
-        schemes += [(f"#{n}", found.scheme) for n, found in enumerate(judged.ranking()[:RANKED], 1)]
+        schemes += [(f"#{n}", found.scheme) for n, found in enumerate(judged.ranking()[:ranked], 1)]
         hand, _ = prepared(section, limits, dataset)
         designs = [
             Design(label, scheme, estimate(scheme, judged.bench), estimate(scheme, hand))
@@ -67,23 +63,75 @@ def tables(sample: str) -> Iterator[Table]:
         yield Table(section, judged.bench, hand, tuple(designs))
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_what_is_proved_is_what_was_printed(sample: str) -> None:
-    """Each pair of a sample: a proof that says how it was made, and never a printed factor that fails it silently."""
-    for label, keys, proof in proofs(sample):
-        print(f"{sample:10} {label:18} {keys}\n           {proof and proof['sentence']}")
-        assert proof is not None, "some limit is always passed if the rates grow"
-        if proof["holds"] is None:
-            assert proof["cause"] in (breaks.ENTITY, breaks.SCANS) or "too many requests" in proof["sentence"]
-        elif proof["holds"]:
-            assert proof["by"] in ("attempts", "entities")
-            assert ("DOES NOT" in proof["sentence"]) is False
-            quiet, loud = (proof["below"], proof["above"]) if proof["by"] == "attempts" else (0.0, 1 - proof["above"])
-            assert quiet <= 0.002 < loud
+def proofs(sample: str, ranked: int = RANKED) -> Iterator[dict[str, Any]]:
+    """The proof of each design of a sample, as it is told to whoever asked for the table of them."""
+    request = request_of(sample)
+    for table in tables(sample, ranked):
+        for design in table.designs:
+            began = time.process_time()
+            proof = proof_of(stand_of(table, design, request, default_limits()), request, load_at)
+            took = time.process_time() - began
+            print(f"{sample:10} {design.label:18} {took:5.1f} s  {design.scheme.text}\n{proof and proof['sentence']}")
+            assert proof is not None, "some limit is always passed if the rates grow"
+            yield proof
 
 
+def check(proof: dict[str, Any]) -> None:
+    """A proof says how it was made, and what it says is what was measured."""
+    if proof["holds"] is None:
+        assert proof["cause"] in (breaks.ENTITY, breaks.SCANS) or "too many requests" in proof["sentence"]
+        return
+    assert proof["by"] in ("attempts", "entities")
+    assert ("DOES NOT" in proof["sentence"]) is not proof["holds"]
+    if proof["holds"]:
+        quiet, loud = (proof["below"], proof["above"]) if proof["by"] == "attempts" else (0.0, 1 - proof["above"])
+        assert quiet <= 0.002 < loud
+        assert proof["load"] is None or proof["load"] == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("sample", HOT)
+def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(sample: str) -> None:
+    document = stress(replace(request_of(sample), duration_s=60.0, audited_requests=0), SilentProgress())
+    (table,) = document["tables"]
+    current, recommended = table["designs"]
+    assert (current["label"].split(", ")[0], recommended["label"]) == ("current", "recommended")
+
+    (said,) = (term["value"] for term in current["scheme"]["terms"] if term["name"] == "throttled at peak")
+    assert current["scheme"]["hot_partition"]["verdict"] == "hot-partition" and said > 0.05
+    (throttled,) = (m for m in current["prediction"]["load"] if m["name"] == "throttled there")
+    assert throttled["predicted"] > 0.05 and abs(throttled["error"]) <= 0.05
+    assert throttled["measured"] == pytest.approx(said, rel=0.05), "what was said before anything was run"
+
+    warm, cold = recommended["runs"]
+    assert (warm["state"], cold["state"]) == ("warmed up", "cold start")
+    assert warm["throttled_share"] <= 0.002 and table["verdict"]["bears"]
+    assert current["runs"][0]["throttled_share"] > 0.05
+    assert cold["attempts"] >= cold["requests"] > 0 and cold["timeline"]["throttled_per_s"]
+    if cold["throttled_share"] > 0.05:
+        assert "as a new table it loses" in table["verdict"]["sentences"][1]
+
+    for design in (current, recommended):
+        for proof in design["prediction"]["breaks"]:
+            print(f"{sample:10} {design['label']:12} {proof['sentence']}")
+            check(proof)
+            assert proof["holds"] is not False
+
+
+@pytest.mark.skipif(ALL, reason="is among all of them")
+def test_limits_that_are_proved_on_a_part_of_the_keys() -> None:
+    """320 of 87,000 documents: one design is bound by a partition, the others by the account."""
+    found = list(proofs("documents", ranked=0))
+    for proof in found:
+        check(proof)
+    assert {proof["cause"] for proof in found} == {breaks.PARTITION, breaks.ACCOUNT}
+    assert all(proof["holds"] for proof in found)
+
+
+@pytest.mark.skipif(not ALL, reason="PKADVISOR_PROOFS=all asks for it: it takes minutes")
 def test_nine_of_ten_printed_factors_are_proved() -> None:
-    found = [proof for sample in SAMPLES for _, _, proof in proofs(sample)]
-    held = sum(bool(proof and proof["holds"]) for proof in found)
+    found = [proof for sample in SAMPLES for proof in proofs(sample)]
+    for proof in found:
+        check(proof)
+    held = sum(bool(proof["holds"]) for proof in found)
     print(f"{held} of {len(found)} pairs")
-    assert held >= BAR * len(found)
+    assert len(found) >= 50 and held >= BAR * len(found)

@@ -1,0 +1,229 @@
+"""A window of attempts judged in one loop over lists, of which those that are turned away cost next to nothing.
+
+Between two attempts that are let through, levels only rise and queues only shorten. So each bucket has one moment from
+which on it holds what one entity needs, and an attempt before that moment is turned away by a comparison; levels are
+worked out where something is let through. What ``sequential`` decides, in the same integers, for strict targets.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pkadvisor.engine.capacity.buckets import MILLI, UNITS
+from pkadvisor.engine.capacity.service_times import DRAWS
+from pkadvisor.stress import fluid_table as column
+from pkadvisor.stress.fluid_pass import (
+    ACCOUNT,
+    BANDWIDTH,
+    NOT_SENT,
+    PARTITION,
+    QUEUE,
+    QUEUE_WAIT,
+    RANGE,
+    REJECTION,
+    SERVER,
+    TIME_OUT,
+    TIMED_OUT,
+)
+from pkadvisor.stress.fluid_table import (
+    ACCOUNT_COST,
+    ACCOUNT_MORE,
+    COST,
+    EFFORT,
+    MORE,
+    MOVED,
+    ON_RANGE,
+    ON_SERVER,
+    SCAN,
+    TRIP,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from pkadvisor.stress.fluid_numpy import Window
+    from pkadvisor.stress.fluid_state import State
+    from pkadvisor.stress.fluid_table import Table
+
+    Ints = NDArray[np.int64]
+
+ONE = MILLI * UNITS
+"""What an attempt needs of a bucket, but for writes of several entities."""
+
+
+class _Bucket:
+    """A level at a moment. Before ``ready`` it lacks what most attempts need of it."""
+
+    __slots__ = ("at", "burst", "level", "need", "rate", "ready")
+
+    def __init__(self, levels: Sequence[int], rate: int, burst: int, need: int) -> None:
+        self.level, self.at = levels
+        self.rate, self.burst, self.need = rate, burst, min(need, burst)
+        self.ready = 0
+        self.charge(self.at, 0)
+
+    def charge(self, now: int, amount: int) -> None:
+        """Comes to a moment, and gives."""
+        level = self.level + self.rate * (now - self.at) if now > self.at else self.level
+        self.level = level = min(level, self.burst) - amount
+        self.at = now
+        self.ready = now - (level - self.need) // self.rate if level < self.need else 0
+
+    def lacks(self, now: int, need: int) -> bool:
+        """Whether it holds less than is needed."""
+        level = self.level + self.rate * max(0, now - self.at)
+        return min(level, self.burst) < min(need, self.burst)
+
+
+class _Buckets:
+    """The buckets of a window: of ranges (entities, bytes), servers, the account, and of partitions that are used."""
+
+    def __init__(self, state: State) -> None:
+        figures = self._figures = state.figures
+        self.ranges = [_Bucket(levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
+        self.bandwidths = [_Bucket(levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
+        self.servers = [_Bucket(levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
+        self.account = _Bucket(state.accounts[0].tolist(), figures[12], figures[13], ONE)
+        self.partitions: dict[int, _Bucket] = {}
+        self._before = state.partitions
+
+    def of_partition(self, rank: int) -> _Bucket:
+        """The bucket of a partition that something is let through to."""
+        levels = self._before[rank].tolist()
+        found = self.partitions[rank] = _Bucket(levels, self._figures[0], self._figures[1], ONE)
+        return found
+
+    def give(self, state: State) -> None:
+        """Writes all of them back."""
+        for levels, those in (
+            (state.ranges, self.ranges),
+            (state.bandwidths, self.bandwidths),
+            (state.servers, self.servers),
+            (state.accounts, [self.account]),
+        ):
+            levels[:] = [(each.level, each.at) for each in those]
+        if self.partitions:
+            state.partitions[list(self.partitions)] = [(each.level, each.at) for each in self.partitions.values()]
+
+
+def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
+    """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window.
+
+    ``draws`` are the ``draw_indices`` of the window. Targets must be strict, and 64 bits must hold every level.
+    """
+    row, at, columns = window.row, window.at, table.columns
+    partition, cost = columns[column.PARTITION][row], columns[column.COST][row]
+    attempts = (
+        at.tolist(),
+        state.range_of[columns[column.LOW][row]].tolist(),
+        partition.tolist(),
+        _lacking(state, partition, cost, at).tolist(),
+        (cost != MILLI).tolist(),
+        row.tolist(),
+        window.owner.tolist(),
+        columns[column.STAGE][row].tolist(),
+    )
+    code, admitted, latencies = _walk(attempts, table, state, draws.tolist())
+    codes = np.array(code, np.int64)
+    latency = np.full(len(at), state.figures[REJECTION], np.int64)
+    latency[codes == NOT_SENT] = 0
+    latency[admitted] = latencies
+    return codes, latency
+
+
+def _lacking(state: State, partition: Ints, cost: Ints, at: Ints) -> NDArray[np.bool_]:
+    """Which attempts their partition would turn away even if nothing were let through in this window."""
+    rate, burst, full = state.figures[0:3]
+    there = partition >= 0
+    levels = state.partitions[np.where(there, partition, 0)]
+    gone = np.clip(at - levels[:, 1], 0, full)
+    level = np.minimum(burst, levels[:, 0] + rate * gone)
+    found: NDArray[np.bool_] = there & (level < np.minimum(cost * UNITS, burst))
+    return found
+
+
+def _walk(
+    attempts: tuple[Sequence[int], ...], table: Table, state: State, draws: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """The code of each attempt, and which of them were let through, with their latency (or that of a time-out)."""
+    figures, buckets = state.figures, _Buckets(state)
+    queue_wait, time_out = figures[QUEUE_WAIT], figures[TIME_OUT]
+    range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
+    server_of: list[int] = state.server_of.tolist()
+    ranges, bandwidths, servers, account = buckets.ranges, buckets.bandwidths, buckets.servers, buckets.account
+    used, trips, several, kept = buckets.partitions, table.flat_trips, not table.alone, table.tuples
+    code, admitted, latencies = [0] * len(attempts[0]), list[int](), list[int]()
+    failed: dict[int, int] = {}
+    sent = 0
+    for i, (now, r, p, lacks, large, step, owner, stage) in enumerate(zip(*attempts, strict=True)):
+        if several and owner in failed and failed[owner] < stage:
+            code[i] = NOT_SENT
+            continue
+        draw = draws[sent]
+        sent += 1
+        if large:
+            its = kept.get(step) or table.as_tuple(step)
+            bound = PARTITION if lacks else _bound_of(buckets, now, r, server_of[r], p, its)
+        elif lacks or (p in used and now < used[p].ready):
+            bound = PARTITION
+        elif now < ranges[r].ready:
+            bound = RANGE
+        elif now < bandwidths[r].ready:
+            bound = BANDWIDTH
+        elif now < servers[server_of[r]].ready:
+            bound = SERVER
+        elif now < account.ready:
+            bound = ACCOUNT
+        else:
+            bound = 0
+        if not bound:
+            s = server_of[r]
+            on_server_from, on_range_from = server_free[s], range_free[r]
+            if on_server_from - now > queue_wait or on_range_from - now > queue_wait:
+                bound = QUEUE
+        if bound:
+            code[i] = bound
+            if several:
+                failed.setdefault(owner, stage)
+            continue
+        its = kept.get(step) or table.as_tuple(step)
+        whole = (its[COST] + its[MORE]) * UNITS
+        ranges[r].charge(now, whole)
+        bandwidths[r].charge(now, its[MOVED] * UNITS)
+        servers[s].charge(now, whole)
+        account.charge(now, (its[ACCOUNT_COST] + its[ACCOUNT_MORE]) * UNITS)
+        if p >= 0:
+            (used.get(p) or buckets.of_partition(p)).charge(now, whole)
+        on_server, on_range = its[ON_SERVER], its[ON_RANGE]
+        departed = (now if now > on_server_from else on_server_from) + on_server
+        server_free[s] = departed
+        ready = departed if departed > on_range_from else on_range_from
+        range_free[r] = ready + on_range
+        took = ready - now - on_server + trips[DRAWS * its[TRIP] + draw] * its[EFFORT] // 1000 + its[SCAN]
+        if took > time_out:
+            code[i], took = TIMED_OUT, time_out
+            if several:
+                failed.setdefault(owner, stage)
+        admitted.append(i)
+        latencies.append(took)
+    buckets.give(state)
+    state.range_free[:], state.server_free[:] = range_free, server_free
+    return code, admitted, latencies
+
+
+def _bound_of(buckets: _Buckets, now: int, r: int, s: int, p: int, its: Sequence[int]) -> int:
+    """What turns a write of several entities away, but for the queues; 0: nothing."""
+    cost = its[COST] * UNITS
+    if p in buckets.partitions and buckets.partitions[p].lacks(now, cost):
+        return PARTITION
+    if buckets.ranges[r].lacks(now, cost):
+        return RANGE
+    if now < buckets.bandwidths[r].ready:
+        return BANDWIDTH
+    if buckets.servers[s].lacks(now, cost):
+        return SERVER
+    return ACCOUNT if buckets.account.lacks(now, its[ACCOUNT_COST] * UNITS) else 0

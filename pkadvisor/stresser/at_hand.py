@@ -1,0 +1,95 @@
+"""Tables of which only some keys are at hand: which part of a class's load the keys at hand take in the whole table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.class_cost import kept_share, touched
+from pkadvisor.design.population import atoms_of
+from pkadvisor.observe.workload import Operation
+from pkadvisor.report.page import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pkadvisor.design.demand import Demand
+    from pkadvisor.design.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.population import Population
+    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.transforms import Part
+    from pkadvisor.stress.load import Load
+    from pkadvisor.stresser.designs import Design, Table
+
+
+def parts_at_hand(demands: Sequence[Demand], found: CostEstimate, population: Population) -> tuple[float, ...]:
+    """By class, of the load the part that the keys at hand would take if all keys of the table were there; 1 of a log.
+
+    Requests load several PartitionKeys, of which different parts may be at hand: what counts is the one that is the
+    hottest of the scheme, and for classes that never touch it the one of which most is at hand.
+    """
+    costs = {cost.name: cost for cost in found.classes}
+    hot = None if found.hot is None else found.hot.template
+    return tuple(_part(demand, costs[demand.query.name], found.scheme, population, hot) for demand in demands)
+
+
+def _part(
+    demand: Demand, cost: ClassCost, scheme: KeyScheme, population: Population, hot: tuple[Part, ...] | None
+) -> float:
+    kept = kept_share(demand, population)
+    if kept is not None:
+        return kept
+    if len(demand.instances) and int(demand.instances[0]) >= population.rows:
+        return 1.0
+    reached = _reached(demand, cost, scheme)
+    inserts = cost.plan is None
+    atoms = [atoms_of(hot)] if hot is not None and hot in reached else [atoms_of(each) for each in reached]
+    rest = [population.without_arrival(each) if inserts else each for each in atoms]
+    return max((population.share_factor(each) for each in rest), default=1.0)
+
+
+def _reached(demand: Demand, cost: ClassCost, scheme: KeyScheme) -> list[tuple[Part, ...]]:
+    """The PartitionKeys that requests of a class load."""
+    keys = [key.partition for key, _ in scheme.each_key()]
+    if cost.plan is None:
+        return keys
+    vias = {cost.plan.via} | ({0} if cost.plan.pointer else set())
+    if demand.query.operation is not Operation.QUERY:
+        vias |= {0, *touched(scheme, demand)}
+    return [keys[via] for via in sorted(vias)]
+
+
+def diluted(load: Load, parts: Sequence[float]) -> Load:
+    """Of each class of a load drawn from the data a part of its requests; any other load, and a whole one, as it is."""
+    from dataclasses import replace
+
+    from pkadvisor.stress.arrivals import Steps
+    from pkadvisor.stress.load import WorkloadLoad
+
+    if not isinstance(load, WorkloadLoad) or all(part == 1 for part in parts):
+        return load
+    thin = (replace(each, rate=each.rate.times(Steps.flat(part))) for each, part in zip(load.parts, parts, strict=True))
+    return replace(load, parts=tuple(thin))
+
+
+def diluted_notes(table: Table, design: Design, load: Load, parts: Sequence[float]) -> tuple[str, ...]:
+    """What is to be said of runs that send a part of a load."""
+    from pkadvisor.stress.load import WorkloadLoad
+
+    part = diluted(load, parts)
+    if part is load:
+        return ()
+    assert isinstance(load, WorkloadLoad) and isinstance(part, WorkloadLoad)
+    share = percent(part.expected() / load.expected())
+    known = table.bench.population
+    have = f"the data hold {known.rows:,} of {known.total:,} entities"
+    if known.sampling == "random-keys" and known.sampled_by:
+        name = ", ".join(atom[1] for atom in known.sampled_by)
+        have = f"the data hold {known.distinct(known.sampled_by):,} of {round(known.groups_total(known.sampled_by)):,} "
+        have += f"values of {name}"
+    return (
+        f"{design.label}: {have}, so the warmed-up run sends {share} of the load, and each partition takes what it "
+        "takes in the whole table; ranges, servers and the account, which all keys load, are not tested by it (a limit "
+        "of the account is proved by itself)",
+        "a cold start sends all of the load to the keys at hand, with the target of one partition lifted: what "
+        "throttles there are ranges, servers and the account",
+    )

@@ -1,0 +1,100 @@
+"""Some of the parameters of a class in place of all of them, so that the partitions that are hot keep their load."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.population import atoms_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.demand import Demand
+    from pkadvisor.stresser.designs import Table
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+INSTANCES_MAX = 4_000
+"""Parameters of a class that are sent and held against the model, as long as that makes no partition hot."""
+INSTANCES_MOST = 16_000
+"""… and at most, where it would."""
+HARMLESS = 0.1
+"""Part of a partition's target that one parameter may take for being one of a few."""
+ROUNDS = 4
+
+
+def picked(weights: Floats, demand: Demand, table: Table) -> Floats | None:
+    """The weights of the parameters that are sent; None where all of them are.
+
+    They are taken at even distances of the cumulated weight, in the order of the partitions that are hot under one of
+    the designs. A partition that has enough of the load for one of them keeps its share of it exactly; one that has
+    less has that of one of them, or nothing.
+    """
+    import numpy as np
+
+    most = _most(demand, table)
+    if np.count_nonzero(weights > 0) <= most:
+        return None
+    groups = _hot_groups(demand, table)
+    order = np.lexsort(groups[::-1]) if groups else np.arange(len(weights))
+    heap = np.cumsum(weights[order])
+    marks = (np.arange(most) + 0.5) / most
+    places = np.minimum(np.searchsorted(heap, marks * heap[-1], side="left"), len(heap) - 1)
+    found = np.bincount(order[places], minlength=len(weights)).astype(np.float64)
+    for _ in range(ROUNDS if len(groups) > 1 else 1):
+        for ids in groups:
+            found = _raked(found, weights * (most / heap[-1]), ids)
+    return found
+
+
+def overdone(weights: Floats, kept: Floats, demand: Demand, table: Table) -> bool:
+    """Whether a partition is more than harmlessly loaded only because few parameters stand for all."""
+    import numpy as np
+
+    each = _entities_per_s(demand, table)
+    shares, before = kept / kept.sum(), weights / weights.sum()
+    for ids in _hot_groups(demand, table):
+        more = np.bincount(ids, shares) - np.bincount(ids, before)
+        if float(more.max(initial=0.0)) * each > HARMLESS * table.bench.limits.partition_entities_per_s:
+            return True
+    return False
+
+
+def _most(demand: Demand, table: Table) -> int:
+    """How many parameters are sent: so many that one of them loads no partition much, within bounds."""
+    least = HARMLESS * table.bench.limits.partition_entities_per_s
+    return min(INSTANCES_MOST, max(INSTANCES_MAX, math.ceil(_entities_per_s(demand, table) / least)))
+
+
+def _entities_per_s(demand: Demand, table: Table) -> float:
+    """What a class reads and writes at its peak, under the design that makes it do most."""
+    costs = [c for design in table.designs for c in design.estimate.classes if c.name == demand.query.name]
+    return max((c.peak_per_s * (c.entities_read + c.entities_written) for c in costs), default=0.0)
+
+
+def _hot_groups(demand: Demand, table: Table) -> list[Ints]:
+    """For each design, the number of the partition of its hottest template that each parameter falls in."""
+    population = table.bench.population
+    templates = dict.fromkeys(
+        atoms_of(design.estimate.hot.template) for design in table.designs if design.estimate.hot is not None
+    )
+    return [population.groups(atoms)[0][demand.instances] for atoms in templates if atoms]
+
+
+def _raked(found: Floats, wanted: Floats, ids: Ints) -> Floats:
+    """The weights found, so that each partition has what is wanted of it if that is as much as one of them; the others
+    share the rest as they did."""
+    import numpy as np
+
+    size = int(ids.max(initial=-1)) + 1
+    have, want = np.bincount(ids, found, minlength=size), np.bincount(ids, wanted, minlength=size)
+    heavy = (want >= 1) & (have > 0)
+    ratio = np.where(heavy, want / np.where(have > 0, have, 1.0), 1.0)
+    rest, left = float(have[~heavy].sum()), float(wanted.sum()) - float(want[heavy].sum())
+    if rest > 0:
+        ratio[~heavy] = max(0.0, left) / rest
+    out: Floats = found * ratio[ids]
+    return out
