@@ -73,8 +73,14 @@ def _steps(scripts: Sequence[Script], weights: Mapping[int, float]) -> Iterator[
     """The steps of parameters with their weights; stages that many scripts have in common come once, with all of it."""
     import numpy as np
 
-    stages, which, lengths = shared_stages([scripts[instance] for instance in weights])
-    each = np.repeat(np.fromiter(weights.values(), np.float64, len(weights)), lengths)
+    heavy: dict[int, float] = {}
+    found: dict[int, Script] = {}
+    for instance, weight in weights.items():
+        key = id(scripts[instance])
+        found[key] = scripts[instance]
+        heavy[key] = heavy.get(key, 0.0) + weight
+    stages, which, lengths = shared_stages(list(found.values()))
+    each = np.repeat(np.fromiter(heavy.values(), np.float64, len(heavy)), lengths)
     for stage, weight in zip(stages, np.bincount(which, each, len(stages)).tolist(), strict=True):
         for step in stage:
             yield step, weight
