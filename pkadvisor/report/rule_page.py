@@ -19,6 +19,7 @@ _NEEDS = {
     "workload": "declared queries and writes",
     "data": "a profile or data",
     "diff": "a design to compare with",
+    "stress": "a result of advisor stress",
 }
 
 

@@ -62,6 +62,11 @@ def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, propo
         if subjects and not able:
             return Evaluation(rule, 0, (), 0, (), "needs a profile (--profile) or data (--data)")
         subjects = able
+    if Need.STRESS in rule.needs:
+        measured = [s for s in subjects if s.table is not None and s.table.stressed is not None]
+        if subjects and not measured:
+            return Evaluation(rule, 0, (), 0, (), "needs a stress result of these keys (--stress)")
+        subjects = measured
     findings, missing, undecided = dict[tuple[str, str], Finding](), dict[str, None](), 0
     for subject in subjects:
         found = _level(rule, subject, book)

@@ -31,6 +31,7 @@ class Need(StrEnum):
     WORKLOAD = "workload"
     DATA = "data"
     DIFF = "diff"
+    STRESS = "stress"
 
 
 PRECISIONS = ("very-high", "high", "medium", "low")
@@ -69,6 +70,8 @@ class Case:
     """Text that the message contains."""
     budget: str = ""
     """A bound of ``--budget``, such as ``cost_month=500``."""
+    stress: str = ""
+    """What a stress test of these keys measured, such as ``throttled_share=0.3, lost_share=0``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ _KEYS = {
     "severity": str,
 }
 _LEVEL_KEYS = ("severity", "when", "message", "fix")
-CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget")
+CASE_KEYS = ("severity", "design", "data", "before", "subject", "says", "budget", "stress")
 _CASE = re.compile(r"^\[\[(?:fail|pass)\]\]", re.MULTILINE)
 _HEADER = re.compile(r"^\s*\[", re.MULTILINE)
 _WORDS = {str: "text", list: "a list", bool: "true or false"}

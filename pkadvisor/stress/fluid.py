@@ -206,7 +206,7 @@ class _Run:
         return end
 
     def _span(self, planned: int, sent: int, took_ns: int) -> None:
-        """How long the next window may be, by how much of a plan was sent: what follows a failure is planned in vain."""
+        """How long the next window may be: what follows a failure is planned in vain."""
         if planned > WASTED * (sent + LITTLE):
             self._span_ns = max(SHORTEST_NS, took_ns // 2)
         elif 2 * planned < WASTED * (sent + LITTLE):

@@ -60,10 +60,11 @@ class _Bucket:
 
     __slots__ = ("at", "burst", "level", "need", "rate", "ready")
 
-    def __init__(self, level: int, at: int, rate: int, burst: int, need: int) -> None:
-        self.level, self.at, self.rate, self.burst, self.need = level, at, rate, burst, min(need, burst)
+    def __init__(self, levels: Sequence[int], rate: int, burst: int, need: int) -> None:
+        self.level, self.at = levels
+        self.rate, self.burst, self.need = rate, burst, min(need, burst)
         self.ready = 0
-        self.charge(at, 0)
+        self.charge(self.at, 0)
 
     def charge(self, now: int, amount: int) -> None:
         """Comes to a moment, and gives."""
@@ -83,17 +84,17 @@ class _Buckets:
 
     def __init__(self, state: State) -> None:
         figures = self._figures = state.figures
-        self.ranges = [_Bucket(*levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
-        self.bandwidths = [_Bucket(*levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
-        self.servers = [_Bucket(*levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
-        self.account = _Bucket(*state.accounts[0].tolist(), figures[12], figures[13], ONE)
+        self.ranges = [_Bucket(levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
+        self.bandwidths = [_Bucket(levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
+        self.servers = [_Bucket(levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
+        self.account = _Bucket(state.accounts[0].tolist(), figures[12], figures[13], ONE)
         self.partitions: dict[int, _Bucket] = {}
         self._before = state.partitions
 
     def of_partition(self, rank: int) -> _Bucket:
         """The bucket of a partition that something is let through to."""
         levels = self._before[rank].tolist()
-        found = self.partitions[rank] = _Bucket(*levels, self._figures[0], self._figures[1], ONE)
+        found = self.partitions[rank] = _Bucket(levels, self._figures[0], self._figures[1], ONE)
         return found
 
     def give(self, state: State) -> None:

@@ -86,7 +86,7 @@ class Table:
         raw = flat.raw
         cut = (raw[:, 1] == SEVERAL) & (raw[:, 0] == Kind.PAGE) & (raw[:, 3] > raw[:, 2] + 1)
         if cut.any():
-            hit = np.unique(np.repeat(np.arange(len(made)), flat.counts)[cut[flat.index]]).tolist()
+            hit = np.unique(np.repeat(np.arange(len(made)), flat.counts)[cut[flat.which]]).tolist()
             kept: dict[int, tuple[Stage, ...]] = {}
             for i in hit:
                 self._spanning.append((i, spanning(made[i])))
@@ -143,7 +143,7 @@ class Table:
 
         counts = flat.counts
         distinct = self._columns(flat.raw)
-        made = np.take(distinct, flat.index, axis=1)
+        made = np.take(distinct, flat.which, axis=1)
         made[STAGE] = flat.stage
         counted = (distinct[COST] + distinct[MORE], distinct[MOVED], distinct[ACCOUNT_COST] + distinct[ACCOUNT_MORE])
         most = [int(each.max(initial=0)) for each in counted]
@@ -212,11 +212,11 @@ class Table:
 
 
 class _Flat(NamedTuple):
-    """Scripts as rows. ``raw`` are the fields of the steps of distinct stages; row i is ``raw[index[i]]``, of stage
+    """Scripts as rows. ``raw`` are the fields of the steps of distinct stages; row i is ``raw[which[i]]``, of stage
     ``stage[i]`` of its script. A script has ``counts`` rows and ``stages`` stages."""
 
     raw: Ints
-    index: Ints
+    which: Ints
     stage: Ints
     counts: Ints
     stages: Ints

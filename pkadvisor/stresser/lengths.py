@@ -1,7 +1,8 @@
 """How long a run lasts where nobody says: as long as its figures need, in its own time.
 
 - *warmed up*: nothing changes any more, so it lasts for the requests that latencies up to p99.9 are told from.
-- *cold start*: the figures are about the minutes before ranges are split, so it lasts until they have been.
+- *cold start*: the figures are about the minutes before ranges are split, so it lasts until they have been. Where the
+  load is too much for the warmed-up table too, no split will help: it lasts as long as the warmed-up run.
 
 Loads that change with time keep one length for both, and so do runs with faults and runs on an endpoint.
 """
@@ -63,3 +64,12 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
     why = f"runs last as long as their figures need: {lasting(round(warm_s))} warmed up"
     why += f", {lasting(round(cold_s))} from a cold start; --duration says otherwise"
     return Lengths(warm, cold, (why,))
+
+
+def cold_load(load: Load, warm_load: Load, bears: bool) -> Load:
+    """What a cold start is run with. ``bears``: whether the warmed-up table bears the load."""
+    from pkadvisor.stress.load import WorkloadLoad
+
+    if bears or not isinstance(load, WorkloadLoad) or load.duration_ns <= warm_load.duration_ns:
+        return load
+    return replace(load, duration_ns=warm_load.duration_ns)

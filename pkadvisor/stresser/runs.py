@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
+from pkadvisor.stresser.lengths import cold_load
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,8 +42,9 @@ def run_of(
     *,
     state: str,
     faults: tuple[str, ...] = (),
+    bears: bool = True,
 ) -> RunResult:
-    """The run of the stand's own load, while the manager splits and moves.
+    """The run of the stand's own load, while the manager splits and moves. ``bears``: whether it does warmed up.
 
     Where nothing is left to warm up, it is the run of a cold start. Where some keys are at hand, all of the load comes
     to them then, so that the target of one PartitionKey is lifted.
@@ -59,7 +61,7 @@ def run_of(
     failing = [parse_fault(text) for text in faults]
     stamp_map = LivingMap(stand.scripts.space, ranges, stand.servers, stand.options, failing)
     found = run_fluid(
-        stand.warm_load if warm else stand.load,
+        stand.warm_load if warm else cold_load(stand.load, stand.warm_load, bears),
         stand.scripts,
         capacity,
         stamp_map,

@@ -21,7 +21,7 @@ from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
-from pkadvisor.stresser.verdict import verdict_of
+from pkadvisor.stresser.verdict import bears_load, verdict_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -181,9 +181,15 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
 
     results: list[RunResult] = []
     for state in (WARM, COLD):
-        alike = bool(results) and stand.starts_alike
-        results.append(results[0] if alike else run_of(stand, request, policy, state=state, faults=request.faults))
+        bears = not found.runs or bears_load(found.runs[0])
+        if results and stand.starts_alike:
+            results.append(results[0])
+        else:
+            results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
         keep(state, results[-1])
+    if not bears and results[1].duration_ns < stand.load.duration_ns:
+        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is not run for longer"
+        found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
         if run.duration_ns < round(request.longest_s * SECOND):

@@ -8,11 +8,14 @@ from typing import Any
 from pkadvisor.design.budgets import parse_budgets
 from pkadvisor.limits import default_limits
 from pkadvisor.report.review_result import build_review
+from pkadvisor.review.evaluate import evaluate
 from pkadvisor.review.findings import Finding
 from pkadvisor.review.gate import Gate
 from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import Case, Rule, load_rules
-from pkadvisor.reviewer import review_text
+from pkadvisor.review.stressed import Stressed, keys_of
+from pkadvisor.review.views import TableView
+from pkadvisor.reviewer import open_design, review_text
 
 NAME = "schema/design.yaml"
 
@@ -25,8 +28,9 @@ def reviewed(
     before: str = "",
     rules: tuple[Rule, ...] | None = None,
     budgets: tuple[str, ...] = (),
+    stress: str = "",
 ) -> DesignReview:
-    """A design text under all rules; ``data`` is the text of a CSV file."""
+    """A design text under all rules; ``data`` is the text of a CSV file, ``stress`` what was measured of its tables."""
     files: list[str] = []
     if data:
         path = folder / "data.csv"
@@ -34,7 +38,21 @@ def reviewed(
         files = [str(path)]
     chosen = load_rules() if rules is None else rules
     bounds = parse_budgets(budgets)
+    if stress:
+        view = open_design(NAME, text, default_limits(), data=files, budgets=bounds)
+        view.stressed = tuple(stressed(table, stress) for table in view.tables if table.scheme is not None)
+        return DesignReview(NAME, view, evaluate(chosen, view))
     return review_text(text, chosen, default_limits(), name=NAME, data=files, before=before, budgets=bounds)
+
+
+def stressed(table: TableView, stress: str) -> Stressed:
+    """What a stress test measured of a table under its keys, as the cases of rules write it."""
+    assert table.scheme is not None
+    told = {name.strip(): float(value) for name, _, value in (pair.partition("=") for pair in stress.split(","))}
+    calm = {"throttled_share": 0.0, "cold_throttled_share": 0.0, "lost_share": 0.0, "hottest_times_target": 0.5}
+    known = {**calm, "latency_ms_p99": 20.0, "break_proved": True, **told}
+    name, kind = table.section.table, table.section.kind
+    return Stressed(table=name, kind=kind, keys=keys_of(table.scheme), **known)  # type: ignore[arg-type]
 
 
 def findings(
@@ -45,9 +63,10 @@ def findings(
     before: str = "",
     rules: tuple[Rule, ...] | None = None,
     budgets: tuple[str, ...] = (),
+    stress: str = "",
 ) -> list[Finding]:
     """What is found in a design text."""
-    made = reviewed(text, folder, data=data, before=before, rules=rules, budgets=budgets)
+    made = reviewed(text, folder, data=data, before=before, rules=rules, budgets=budgets, stress=stress)
     return [f for e in made.evaluations for f in e.findings]
 
 
@@ -60,5 +79,14 @@ def document(text: str, folder: Path, *, data: str = "", gate: Gate | None = Non
 def of_case(rule: Rule, case: Case, folder: Path) -> list[Finding]:
     """What a rule finds in one of its own cases."""
     budgets = (case.budget,) if case.budget else ()
-    found = findings(case.design, folder, data=case.data, before=case.before, rules=(rule,), budgets=budgets)
+    made = reviewed(
+        case.design,
+        folder,
+        data=case.data,
+        before=case.before,
+        rules=(rule,),
+        budgets=budgets,
+        stress=case.stress,
+    )
+    found = [f for e in made.evaluations for f in e.findings]
     return [f for f in found if not case.subject or f.subject == case.subject]

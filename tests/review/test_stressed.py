@@ -19,7 +19,7 @@ from tests.stress.stressed import DESIGN, document
 
 RULE = """
 id = "ACME009"
-name = "throttled-under-stress"
+name = "turned-away-under-stress"
 title = "Throttled under stress"
 scope = "table"
 needs = ["design"]

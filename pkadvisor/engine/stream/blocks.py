@@ -9,7 +9,7 @@ All replicas of an extent hold the same bytes at the same offsets (SOSP 2011, 4.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from struct import Struct
 
 from google_crc32c import extend, implementation, value
@@ -22,6 +22,9 @@ _HEADER = Struct("<II")
 _PLACE = Struct("<QQI")
 _LAST = 0x8000_0000
 
+PIECE_BYTES = 1 << 20
+APPEND_BYTES_MAX = 64 << 20
+"""A longer append that does not match is taken as bad [H]."""
 COPY_BYTES_MAX = 16 << 10
 """From here on a copy costs more than a view [A: measured with CPython 3.11]."""
 
@@ -86,6 +89,20 @@ def scan(extent: int, offset: int, data: bytes) -> tuple[list[tuple[int, int]], 
             open_append.clear()
             whole = position
     return found, whole
+
+
+async def whole_appends(extent: int, position: int, end: int, read: Callable[[int, int], Awaitable[bytes]]) -> bytes:
+    """Whole appends from a position on, about a piece of them; empty where the one there is not whole before the end.
+
+    ``read`` gives the bytes at an offset, so many of them.
+    """
+    piece = PIECE_BYTES
+    while True:
+        data = await read(position, min(piece, end - position))
+        _, whole = scan(extent, position, data)
+        if whole or position + piece >= end or piece >= APPEND_BYTES_MAX:
+            return data[:whole]
+        piece *= 4  # an append that is longer than a piece, or not whole
 
 
 def check_whole(extent: int, offset: int, data: bytes) -> None:

@@ -332,14 +332,13 @@ class Caretaker:
         coding = Coding(extent, planned.attempt, planned.code, planned.piece_bytes, length, planned.nodes)
         coordinator = sources[self._turns % len(sources)]
         budget = self._options.background_bytes
-        if not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
+        position = self._validated.get(planned.attempt, 0)  # what is being validated is not made anew meanwhile
+        if not position and not await self._call(coordinator, "coordinator", "encode", coding, sources, budget):
             return False
-        position = self._validated.get(planned.attempt, 0)
-        turned = (*sources[1:], sources[0])  # what was read first for encoding is read last for comparing
-        position = await self._call(coordinator, "coordinator", "validate", coding, turned, position, budget)
+        position = await self._call(coordinator, "coordinator", "validate", coding, position, budget)
         self._validated[planned.attempt] = position
         self._waited.pop(extent, None)
-        if position < coding.fragment_bytes:
+        if position < coding.validation_bytes:
             return False
         del self._validated[planned.attempt]
         now = self._manager.directory.extents.get(extent)

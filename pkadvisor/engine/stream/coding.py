@@ -1,10 +1,13 @@
 """Coding a sealed extent: an extent node as coordinator encodes, then tries losses, and only then may full copies go.
 
     full copies ──encode: from where the fragments are──► all fragments whole
-                                 │ coordinator stops, crashes        │ validate: decode after each trial loss, compare
-                                 ▼                                   │   with a full copy
+                                 │ coordinator stops, crashes        │ validate: every append whole as they hold it,
+                                 ▼                                   │   and again after each trial loss
                        another one goes on from there                ├─ all the same ──► the manager records it: coded
                                                                      └─ any difference ─► CodingFailed: copies stay
+
+Validation asks no full copy: one that was verified may have turned bad since, and the fragments be made of it. The
+checksums of the appends, made before anything was acknowledged, say what the extent is [H].
 
 A coordinator remembers nothing: how far it has come is the length of the fragments on their nodes (ATC 2012, 3.2).
 Encoding goes through the extent by stripes: the same range of each data fragment.
@@ -14,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
-import google_crc32c
 import msgspec
 
 from pkadvisor.engine.options import MS
+from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.erasure import code_named, fragment_bytes, pieces_of
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
 from pkadvisor.engine.stream.fragments import FragmentKey
@@ -44,13 +47,18 @@ class Coding(msgspec.Struct, frozen=True, array_like=True):
         """How long each fragment is."""
         return fragment_bytes(self.length, code_named(self.code).data_count)
 
+    @property
+    def validation_bytes(self) -> int:
+        """Where a validation ends: it goes through the extent, and then through its fragments."""
+        return self.length + self.fragment_bytes
+
     def key(self, number: int) -> FragmentKey:
         """The name of a fragment."""
         return FragmentKey(self.extent, self.attempt, number, self.piece_bytes)
 
 
 CopyReader = Callable[[str, int, int, int], Awaitable[bytes]]
-"""Reads a full copy: node, extent, offset, length. What it holds was verified before; see ``validate``."""
+"""Reads a full copy: node, extent, offset, length. Unchecked: validation finds what was wrong."""
 
 
 class Coordinator:
@@ -80,26 +88,45 @@ class Coordinator:
             position = end
         return position >= size
 
-    async def validate(self, coding: Coding, sources: Sequence[str], position: int, budget: int) -> int:
-        """Reads the fragments back from ``position`` of each on, and tries losses; the position reached.
+    async def validate(self, coding: Coding, position: int, budget: int) -> int:
+        """Goes on from a position by about ``budget`` bytes; the position reached, in the end ``validation_bytes``.
 
-        CodingFailed: a fragment, or what a loss would give back, is not what the full copy holds.
+        CodingFailed: the data fragments do not hold what was acknowledged, or a loss would not give back what they do.
         """
+        while position < coding.length and budget > 0:
+            whole = await whole_appends(coding.extent, position, coding.length, partial(self._data, coding))
+            if not whole:
+                self._fail(coding, f"what lies at {position} is not whole")
+            budget -= len(whole)
+            position += len(whole)
+        if position < coding.length:
+            return position
+        return coding.length + await self._try_losses(coding, position - coding.length, budget)
+
+    async def _try_losses(self, coding: Coding, position: int, budget: int) -> int:
+        """Reads all fragments from ``position`` of each on, and tries losses; the position reached."""
         code, size = code_named(coding.code), coding.fragment_bytes
         numbers, data_numbers = range(code.total_count), tuple(range(code.data_count))
         while position < size and budget > 0:
             end = min(size, position + coding.piece_bytes)
-            original = [google_crc32c.value(part) for part in await self._stripe(coding, sources, position, end)]
             found = await self._all(coding, [self._fragment(coding, n, "read", position, end) for n in numbers])
-            for lost in ((), *code.trials(coding.extent)):
+            for lost in code.trials(coding.extent):
                 left = {number: found[number] for number in numbers if number not in lost}
                 given_back = code.decode(left, data_numbers)
-                if [google_crc32c.value(given_back[number]) for number in data_numbers] != original:
-                    self._world.event("coding failed", coding.extent)
-                    raise CodingFailed(f"extent {coding.extent} at {position} after the loss of {list(lost)}")
+                if any(given_back[number] != found[number] for number in data_numbers):
+                    self._fail(coding, f"after the loss of {list(lost)} others come back at {position}")
             budget -= (end - position) * code.data_count
             position = end
         return position
+
+    async def _data(self, coding: Coding, offset: int, length: int) -> bytes:
+        """A range of the extent as the data fragments hold it."""
+        pieces = pieces_of(offset, length, coding.fragment_bytes)
+        return b"".join(await self._all(coding, [self._fragment(coding, n, "read", a, b) for n, a, b in pieces]))
+
+    def _fail(self, coding: Coding, why: str) -> NoReturn:
+        self._world.event("coding failed", coding.extent)
+        raise CodingFailed(f"extent {coding.extent}: {why}")
 
     async def restore(self, coding: Coding, number: int, target: str, budget: int) -> bool:
         """Makes a fragment whole on a node that has none, a part of it, or bad pieces; whether it is whole.

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.blocks import scan
+from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.extent_node import ExtentNode
 from pkadvisor.engine.stream.extent_sealing import SERVICE
@@ -25,9 +25,7 @@ from pkadvisor.engine.stream.fragments import FragmentStore
 from pkadvisor.engine.stream.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
 
-PIECE_BYTES = 1 << 20
 PAUSE_NS = 1_000_000  # between pieces: others come first [H]
-APPEND_BYTES_MAX = 64 << 20  # a longer append that does not match is taken as bad [H]
 
 
 class Scrubber:
@@ -98,22 +96,16 @@ class Scrubber:
     async def _first_bad(self, replica: Replica, position: int) -> int | None:
         """Where the first append begins that is not whole; None where all are."""
         length = replica.sealed or 0
-        piece = PIECE_BYTES
         while position < length:
             try:
-                data = await replica.bytes_at(position, min(piece, length - position))
+                whole = await whole_appends(replica.extent, position, length, replica.bytes_at)
             except (NotThere, ReadFailed):
                 return position
-            _, whole = scan(replica.extent, position, data)
-            if whole:
-                position += whole
-                piece = PIECE_BYTES
-                if position < length:
-                    await self._world.sleep(PAUSE_NS)
-            elif position + piece >= length or piece >= APPEND_BYTES_MAX:
+            if not whole:
                 return position
-            else:
-                piece *= 4  # an append that is longer than a piece, or not whole
+            position += len(whole)
+            if position < length:
+                await self._world.sleep(PAUSE_NS)
         return None
 
     async def _good_append(self, extent: int, position: int, length: int, sources: Sequence[str]) -> bytes:
@@ -121,19 +113,16 @@ class Scrubber:
         for source in sources:
             if source == self._node.name:
                 continue
-            piece = PIECE_BYTES
+
+            async def read(offset: int, size: int, source: str = source) -> bytes:
+                arguments = (extent, offset, size, True)
+                found: bytes = await self._world.call(self._node.name, source, SERVICE, "read_bytes", *arguments)
+                return found
+
             try:
-                while True:
-                    size = min(piece, length - position)
-                    data = await self._world.call(
-                        self._node.name, source, SERVICE, "read_bytes", extent, position, size, True
-                    )
-                    _, whole = scan(extent, position, data)
-                    if whole:
-                        return bytes(data[:whole])
-                    if position + piece >= length or piece >= APPEND_BYTES_MAX:
-                        break
-                    piece *= 4
+                whole = await whole_appends(extent, position, length, read)
             except EngineError:
                 continue
+            if whole:
+                return whole
         raise DataCorrupt(f"extent {extent}: no replica has what lies at {position}")

@@ -21,17 +21,17 @@ def _of(value: Callable[[Stressed], float | bool | None]) -> Callable[[Subject],
 
 FACTS = (
     Fact(
-        "table.stress_throttled_share", FactType.NUMBER, "of attempts",
+        "table.stress_throttled_share", FactType.NUMBER, "share",
         "What advisor stress saw turned away (503) under these keys, warmed up (--stress).",
         _of(lambda run: run.throttled_share), Basis.MEASURED,
     ),
     Fact(
-        "table.stress_cold_throttled_share", FactType.NUMBER, "of attempts",
+        "table.stress_cold_throttled_share", FactType.NUMBER, "share",
         "The same as a new table, which is one range.",
         _of(lambda run: run.cold_throttled_share), Basis.MEASURED,
     ),
     Fact(
-        "table.stress_lost_share", FactType.NUMBER, "of requests",
+        "table.stress_lost_share", FactType.NUMBER, "share",
         "Requests that their clients gave up in advisor stress, warmed up.",
         _of(lambda run: run.lost_share), Basis.MEASURED,
     ),

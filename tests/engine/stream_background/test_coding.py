@@ -7,7 +7,10 @@ from random import Random
 import pytest
 
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.engine.stream import blocks as blocks_module
 from pkadvisor.engine.stream import coding as coding_module
+from pkadvisor.engine.stream.blocks import HEADER_BYTES as BLOCK_HEADER_BYTES
+from pkadvisor.engine.stream.blocks import encode
 from pkadvisor.engine.stream.coding import CodedReader, Coding, Coordinator
 from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.erasure import code_named
@@ -19,12 +22,23 @@ from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 PIECE = 16
 
 
+def appends(extent: int, length: int) -> bytes:
+    """What an extent of that length holds."""
+    chance, data = Random(length), b""
+    while (left := length - len(data)) > 0:
+        size = chance.randrange(BLOCK_HEADER_BYTES, 120)
+        if left - size < BLOCK_HEADER_BYTES:
+            size = left
+        data += encode(extent, len(data), [chance.randbytes(size - BLOCK_HEADER_BYTES)])[0]
+    return data
+
+
 class Stamp:
     """Nodes that hold fragments and coordinate, and full copies that a test may spoil."""
 
     def __init__(self, length: int = 1000, code: str = "lrc-12-2-2") -> None:
         self.world = Simulator(7)
-        self.extent = Random(length).randbytes(length)
+        self.extent = appends(9, length)
         count = code_named(code).total_count
         self.nodes = [f"en{number}" for number in range(count + 2)]
         self.coding = Coding(9, 1, code, PIECE, length, tuple(self.nodes[:count]))
@@ -54,8 +68,8 @@ class Stamp:
     def encode(self, budget: int = 1 << 20, node: str = "en0", sources: tuple[str, ...] = ("en0", "en1")) -> bool:
         return self.world.run(self.coordinator(node).encode(self.coding, sources, budget), node)
 
-    def validate(self, position: int = 0, budget: int = 1 << 20, source: str = "en2") -> int:
-        return self.world.run(self.coordinator().validate(self.coding, (source,), position, budget), "en0")
+    def validate(self, position: int = 0, budget: int = 1 << 20) -> int:
+        return self.world.run(self.coordinator().validate(self.coding, position, budget), "en0")
 
     def read(self, offset: int, length: int) -> bytes:
         return self.world.run(CodedReader(self.world, "client", 10 * MS).read(self.coding, offset, length), "client")
@@ -72,11 +86,11 @@ class Stamp:
 
 
 @pytest.mark.parametrize("code", ["rs-3-2", "lrc-12-2-2", "rs-6-3"])
-@pytest.mark.parametrize("length", [1, 11, 192, 1000])
+@pytest.mark.parametrize("length", [8, 11, 192, 1000])
 def test_s8_an_extent_is_coded_validated_and_read(code: str, length: int) -> None:
     stamp = Stamp(length, code)
     assert stamp.encode()
-    assert stamp.validate() == stamp.coding.fragment_bytes
+    assert stamp.validate() == stamp.coding.validation_bytes == length + stamp.coding.fragment_bytes
     assert stamp.read(0, length) == stamp.extent
     chance = Random(length)
     for _ in range(20):
@@ -100,7 +114,7 @@ def test_coding_goes_on_from_where_another_coordinator_stopped() -> None:
     assert stamp.reads == 12 * 6 - 1, "nothing is read twice; the end of the last fragment is zeros"
     assert stamp.encode(), "an encoded extent is encoded"
     assert stamp.reads == 12 * 6 - 1
-    assert stamp.validate() == 84
+    assert stamp.validate() == 1084
 
 
 def test_two_coordinators_at_once_write_the_same() -> None:
@@ -109,7 +123,7 @@ def test_two_coordinators_at_once_write_the_same() -> None:
     second = stamp.world.spawn(stamp.coordinator("en1").encode(stamp.coding, ("en1",), 1 << 20), "en1")
     stamp.world.run_until(MS)
     assert first.result() and second.result()
-    assert stamp.validate() == 84
+    assert stamp.validate() == 1084
 
 
 def test_a_lost_node_stops_coding_and_it_goes_on_when_the_node_is_back() -> None:
@@ -120,24 +134,26 @@ def test_a_lost_node_stops_coding_and_it_goes_on_when_the_node_is_back() -> None
         stamp.encode()
     stamp.start("en7")
     assert stamp.encode()
-    assert stamp.validate() == 84
+    assert stamp.validate() == 1084
 
 
 def test_a_source_that_fails_is_replaced_by_another() -> None:
     stamp = Stamp()
     del stamp.copies["en0"]
     assert stamp.encode()
+    stamp.copies.clear()
+    assert stamp.validate() == 1084, "no copy is asked what is right"
     with pytest.raises(Unreachable):
-        stamp.validate(source="en0")
+        Stamp().encode(sources=("en7",))
 
 
 @pytest.mark.parametrize("spoiled", [0, 499, 999])
-def test_s8_validation_finds_a_copy_that_differs(spoiled: int) -> None:
-    """The copy that was coded differs silently from the others: the full copies must stay."""
+def test_s8_validation_finds_that_a_copy_was_bad(spoiled: int) -> None:
+    """The copy that was coded had turned bad: the full copies must stay, whichever of them answer now."""
     stamp = Stamp()
     wrong = bytearray(stamp.extent)
     wrong[spoiled] ^= 1
-    stamp.copies["en0"] = bytes(wrong)
+    stamp.copies = dict.fromkeys(stamp.copies, bytes(wrong))
     assert stamp.encode()
     with pytest.raises(CodingFailed):
         stamp.validate()
@@ -163,12 +179,17 @@ def test_s8_validation_finds_a_wrong_parity(parity: int, monkeypatch: pytest.Mon
         stamp.validate()
 
 
-def test_validation_goes_on_by_budget() -> None:
+def test_validation_goes_on_by_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks_module, "PIECE_BYTES", 200)
     stamp = Stamp()
     stamp.encode()
-    assert stamp.validate(0, 1) == PIECE
-    assert stamp.validate(PIECE, 12 * PIECE * 2) == 3 * PIECE
-    assert stamp.validate(3 * PIECE) == 84
+    first = stamp.validate(0, 1)
+    assert 0 < first <= 200
+    assert first < stamp.validate(first, 1) <= first + 200
+    assert stamp.validate(first, 1000 - first) == 1000
+    assert stamp.validate(1000, 1) == 1000 + PIECE
+    assert stamp.validate(1000 + PIECE, 12 * PIECE * 2) == 1000 + 3 * PIECE
+    assert stamp.validate(1000 + 3 * PIECE) == 1084
 
 
 def test_s7_a_flipped_bit_of_a_fragment_is_never_returned() -> None:
@@ -245,7 +266,7 @@ def test_s7_bad_pieces_are_mended_in_place() -> None:
     assert all(stamp.world.run(stamp.stores[f"en{n}"].verify(stamp.coding.key(n))) for n in range(16))
     assert stamp.world.run(spoiled.damaged()) == ()
     stamp.start("en14")
-    assert stamp.validate() == 84
+    assert stamp.validate() == 1084
 
 
 def test_s8_a_piece_that_cannot_be_read_is_mended_in_place() -> None:
