@@ -11,6 +11,7 @@ from pkadvisor.engine.capacity.capacity import KIB
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.expanded import expanded, row_sums, spanning
 from pkadvisor.stress.scripts import SEVERAL
+from pkadvisor.stress.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np
@@ -226,14 +227,10 @@ def _flat(scripts: Sequence[Script]) -> _Flat:
     """The steps of scripts; a stage that several scripts share is taken apart once."""
     import numpy as np
 
-    stages = np.array([len(script.stages) for script in scripts], np.int64)
-    all_stages = list(chain.from_iterable(script.stages for script in scripts))
-    distinct = {id(stage): stage for stage in all_stages}
-    place = dict(zip(distinct, range(len(distinct)), strict=True))
-    which = np.fromiter(map(place.__getitem__, map(id, all_stages)), np.int64, len(all_stages))
-    sizes = np.fromiter(map(len, distinct.values()), np.int64, len(distinct))
+    distinct, which, stages = shared_stages(scripts)
+    sizes = np.fromiter(map(len, distinct), np.int64, len(distinct))
     begins = sizes.cumsum() - sizes
-    steps = list(chain.from_iterable(distinct.values()))
+    steps = list(chain.from_iterable(distinct))
     raw = np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
     lengths = sizes[which]
     ends = stages.cumsum()

@@ -22,6 +22,7 @@ from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.stress.expanded import row_sums
 from pkadvisor.stress.measures import offered_milli
 from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts
+from pkadvisor.stress.shared_stages import shared_stages
 from pkadvisor.stress.stamp_map import MapRange
 
 if TYPE_CHECKING:
@@ -82,16 +83,19 @@ class _Spread:
         import numpy as np
 
         limits, flat = self._limits, [script for of_class in of_epoch for script in of_class]
+        chosen = np.flatnonzero(asked.any(axis=0))
+        stages, which, lengths = shared_stages([flat[number] for number in chosen.tolist()])
+        of_script = np.repeat(chosen, lengths)
+        times = [np.bincount(which, window[of_script], len(stages)).astype(np.int64) for window in asked]
         columns = [
             (number, step.low, step.high, step.partition == SEVERAL, offered_milli(step, limits))
-            for number in np.flatnonzero(asked.any(axis=0)).tolist()
-            for stage in flat[number].stages
+            for number, stage in enumerate(stages)
             for step in stage
         ]
         if not columns:
             return
         numbers, lows, highs, several, each = np.array(columns, dtype=np.int64).T
-        weights = asked[:, numbers].T * each[:, None]
+        weights = np.stack(times)[:, numbers].T * each[:, None]
         rows = self._sums[highs] - self._sums[lows]
         wide = (several == 1) & (rows > 0)
         np.add.at(self._points, lows[~wide], weights[~wide])

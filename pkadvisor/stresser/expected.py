@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.scripts import SEVERAL
+from pkadvisor.stress.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import Script, Scripts, Stage, Step
+    from pkadvisor.stress.scripts import Script, Scripts, Step
 
     Floats = NDArray[np.float64]
 
@@ -70,11 +71,10 @@ def partition_loads(
 
 def _steps(scripts: Sequence[Script], weights: Mapping[int, float]) -> Iterator[tuple[Step, float]]:
     """The steps of parameters with their weights; stages that many scripts have in common come once, with all of it."""
-    shared: dict[int, tuple[Stage, float]] = {}
-    for instance, weight in weights.items():
-        for stage in scripts[instance].stages:
-            known = shared.get(id(stage))
-            shared[id(stage)] = (stage, weight if known is None else known[1] + weight)
-    for stage, weight in shared.values():
+    import numpy as np
+
+    stages, which, lengths = shared_stages([scripts[instance] for instance in weights])
+    each = np.repeat(np.fromiter(weights.values(), np.float64, len(weights)), lengths)
+    for stage, weight in zip(stages, np.bincount(which, each, len(stages)).tolist(), strict=True):
         for step in stage:
             yield step, weight

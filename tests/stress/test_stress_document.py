@@ -13,6 +13,7 @@ from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.retry import policy_of
+from pkadvisor.stresser import audit
 from pkadvisor.stresser.request import REQUESTS_MOST, check_faults, check_size
 from pkadvisor.stresser.stress import stress
 from tests.cli.support import checked
@@ -167,3 +168,19 @@ def test_faults_need_a_server_and_a_run_that_lasts() -> None:
         check_faults([parse_fault("server-down:server-8@4m")], 8, 600)
     with pytest.raises(UsageError, match="the run is over after 600 s"):
         check_faults([parse_fault("server-down@10m")], 8, 600)
+
+
+def test_an_audit_ends_when_scans_have_read_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = audits(tmp_path / "whole")
+    monkeypatch.setattr(audit, "READ_MAX", 20)
+    cut = audits(tmp_path / "cut")
+    for before, after in zip(whole, cut, strict=True):
+        assert before["requests"] == 50 and before["entities_read"] > 40
+        assert 0 < after["requests"] < 50 and 20 <= after["entities_read"] < before["entities_read"]
+        assert after["violations"] == 0
+
+
+def audits(folder: Path) -> list[dict[str, Any]]:
+    folder.mkdir()
+    [table] = stress(request_of(folder), SilentProgress())["tables"]
+    return [design["prediction"]["audit"] for design in table["designs"] if design["prediction"]["audit"]][:1]
