@@ -192,7 +192,8 @@ class _Books:
         late_ns = max(0, sent_ns - due.at_ns)
         self.attempts.append(Attempt(sent_ns, step, due.operation, outcome.status, outcome.latency_ns, late_ns))
         self._look_at(outcome)
-        self.requests.answered(due, outcome, answered_ns, answered_ns)
+        if not self.refused:  # else the run ends: no program is asked what it makes of a closed door
+            self.requests.answered(due, outcome, answered_ns, answered_ns)
 
     def check(self) -> None:
         """Every request is somewhere, and the answers are what they may be."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -286,3 +287,32 @@ def test_a_log_names_each_key_as_often_as_it_comes_however_few_rows_are_at_hand(
     told = from_log.hottest()
     assert told is not None
     assert told[1].entities_per_s == pytest.approx(1.0)
+
+
+# -- inserts under a period ------------------------------------------------------------------------------------------
+
+
+def test_inserts_fall_on_the_period_that_runs() -> None:
+    """Rows of four months: what is inserted is of this month, or of each tenant's last one at hand."""
+    types = {"tenant": EdmType.STRING, "at": EdmType.DATETIME, "n": EdmType.INT64}
+    months = [datetime(2026, 1 + n % 4, 1 + n % 3, n % 24, n % 60, tzinfo=UTC) for n in range(40)]
+    columns = {"tenant": [f"t{n % 2}" for n in range(40)], "at": months, "n": list(range(40))}
+    population = population_of(columns, types, arrival="at")
+    inserts = query("add", None, rate=80.0, operation=Operation.INSERT)
+    bench = bench_of(population, inserts)
+
+    def hottest(partition: str) -> float:
+        return peak(estimate(KeyScheme(parse_key(partition, "{n}")), bench))
+
+    assert hottest("{time(at,'yyyyMM')}") == pytest.approx(80.0)
+    assert hottest("{tenant}_{time(at,'yyyyMM')}") == pytest.approx(40.0)
+    assert hottest("{tenant}") == pytest.approx(40.0)
+    shown = LoadMap(population)
+    parts = parse_template("{tenant}_{time(at,'yyyyMM')}")
+    shown.at_inserts(parts, np.arange(40), np.ones(40))
+    found = shown.hottest()
+    assert found is not None and found[1].row is not None
+    last = max(
+        m for m, tenant in zip(months, columns["tenant"], strict=True) if tenant == columns["tenant"][found[1].row]
+    )
+    assert months[found[1].row].month == last.month, "of the months at hand the last one"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.class_cost import read as _read
 from pkadvisor.design.plan import Access, conditions, plan
-from pkadvisor.design.scheme import Key, KeyScheme
+from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, parse_key
 from pkadvisor.design.transforms import (
     Field,
     Hash,
@@ -158,3 +158,22 @@ def test_filter_texts_select_the_entities_that_the_filter_names(key: Key, text: 
         answer = execute(found, key, wanted, instance, rows, TYPES)
         right = matching(asked.filter, instance, rows, TYPES)
         assert sorted(set(answer.returned)) == right, (found.access, found.filters, str(key), instance)
+
+
+def test_top_stops_a_scan_only_where_it_is_sent() -> None:
+    """Rows of another kind may stand under the same PartitionKey: the client drops them, so it asks for all."""
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT32}
+    population = population_of({"tenant": ["a", "b"] * 40, "n": list(range(80))}, types)
+    newest = query("newest", "tenant eq '{tenant}'", order=["n"], top=5)
+    bench = bench_of(population, newest)
+    (demand,) = bench.demands
+    for label, wanted, sent in (("T:", 40, None), ("N:", 5, 5)):
+        rows = (
+            IndexRow(parse_key("T:{tenant}", "{pad(n,3)}"), "full"),
+            IndexRow(parse_key(f"{label}{{pad(n,3)}}", "{tenant}"), "full"),
+        )
+        scheme = KeyScheme(parse_key("{tenant}_{pad(n,3)}", ""), rows)
+        plans = plan(newest, demand.conditions, scheme, types, population)
+        (found,) = (p for p in plans if p.via == 1)
+        assert found.order_served and (found.top, found.own_kind) == (sent, sent is None)
+        assert set(_read(found, demand, scheme, bench).per_instance.tolist()) == {wanted}

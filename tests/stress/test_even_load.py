@@ -84,7 +84,7 @@ def test_chains_of_pages_settle_where_the_law_says(pages: int, times: float) -> 
     parts = tuple(ClassLoad(f"c{n}", Steps.flat(rate), np.ones(1)) for n, rate in enumerate(rates))
     traffic = WorkloadLoad(parts, 240 * SECOND)
     capacity = Capacity(limits, EngineOptions(), Enforcement.STRICT, 0)
-    found = run_loop(traffic, scripts, capacity, FixedMap((MapRange(1, 0, 3, "s"),)), policy_of("current"))
+    found = run_fluid(traffic, scripts, capacity, FixedMap((MapRange(1, 0, 3, "s"),)), policy_of("current"))
     law = chained_equilibrium([(times * 1600, pages), (times * 400, 1)], limits.partition_entities_per_s, 3)
     assert found.hottest == 1
     assert found.hottest_throttled / found.hottest_attempts == pytest.approx(law.rejected_share, rel=0.05)

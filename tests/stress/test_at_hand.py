@@ -1,0 +1,101 @@
+"""Tables of which some keys are at hand, and classes of which some parameters are sent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from pkadvisor.limits import default_limits
+from pkadvisor.stress.load import WorkloadLoad
+from pkadvisor.stress.retry import policy_of
+from pkadvisor.stresser.at_hand import diluted, diluted_notes
+from pkadvisor.stresser.designs import Table
+from pkadvisor.stresser.picked import INSTANCES_MAX, picked
+from pkadvisor.stresser.runs import COLD, WARM, run_of
+from pkadvisor.stresser.stand import Stand, stand_of
+from tests.proof.test_stress_breaks import request_of, tables
+
+
+@cache
+def documents() -> tuple[Stand, ...]:
+    """320 of some 87,000 documents, under the keys in use and those advised."""
+    (table,) = tables("documents", ranked=0)
+    return tuple(stand_of(table, design, request_of("documents"), default_limits()) for design in table.designs)
+
+
+def test_keys_at_hand_take_what_they_take_in_the_whole_table() -> None:
+    """The hottest document takes what was predicted, and the design that is advised throttles nothing."""
+    for stand in documents():
+        assert not stand.all_at_hand and all(0 < part <= 1 for part in stand.parts)
+        hot = stand.design.estimate.hot
+        assert hot is not None and max(stand.partition_loads) == pytest.approx(hot.entities_per_s, rel=0.01)
+        found = run_of(stand, request_of("documents"), policy_of("none"), state=WARM)
+        assert found.throttled.sum() == 0 < found.offered.sum()
+        assert stand.whole_per_s == pytest.approx(1550, rel=0.02)
+        assert stand.offered_per_s < 0.06 * stand.whole_per_s
+
+
+def test_a_cold_start_has_all_of_the_load_against_what_all_keys_share() -> None:
+    current, recommended = (
+        run_of(stand, request_of("documents"), policy_of("none"), state=COLD) for stand in documents()
+    )
+    for found in (current, recommended):
+        assert found.hottest == -1, "no partition takes so much in truth"
+        assert sum(c.requests for c in found.classes.values()) == pytest.approx(30 * 1550, rel=0.05)
+    by = {str(bound) for c in current.classes.values() for bound, count in c.throttled.items() if count}
+    assert "range" in by and "partition" not in by
+    assert recommended.throttled.sum() == 0
+
+
+def test_what_is_sent_is_said_in_plain_words() -> None:
+    first = documents()[0]
+    told = " ".join(diluted_notes(first.table, first.design, first.load, first.parts))
+    assert "320 of 87,0" in told and "values of document" in told and "are not tested by it" in told
+    assert all(note in first.notes for note in diluted_notes(first.table, first.design, first.load, first.parts))
+    assert diluted(first.load, [1.0] * len(first.parts)) is first.load
+    assert diluted_notes(first.table, first.design, first.load, [1.0] * len(first.parts)) == ()
+    half = diluted(first.load, [0.5] * len(first.parts))
+    assert isinstance(half, WorkloadLoad) and isinstance(first.load, WorkloadLoad)
+    assert half.expected() == pytest.approx(first.load.expected() / 2)
+
+
+@cache
+def footrace() -> Table:
+    (table,) = tables("footrace", ranked=0)
+    return table
+
+
+def test_partitions_keep_their_share_of_parameters_that_stand_for_all() -> None:
+    table = footrace()
+    population = table.bench.population
+    for demand in table.bench.demands:
+        kept = picked(demand.weights, demand, table)
+        assert kept is not None, "there are 6,000"
+        assert np.count_nonzero(kept) <= INSTANCES_MAX < np.count_nonzero(demand.weights)
+        ids, size = population.groups([("p", "event"), ("p", "distance")])
+        before = np.bincount(ids[demand.instances], demand.weights, minlength=size)
+        after = np.bincount(ids[demand.instances], kept, minlength=size) / kept.sum()
+        assert after == pytest.approx(before / before.sum(), abs=1e-9)
+
+
+def test_more_parameters_are_sent_where_one_alone_would_load_a_partition() -> None:
+    table = footrace()
+    demand = next(d for d in table.bench.demands if d.query.name == "by-bib")
+    busy = replace(
+        table,
+        designs=tuple(
+            replace(
+                design,
+                estimate=replace(
+                    design.estimate,
+                    classes=tuple(replace(c, peak_per_s=5000 * c.peak_per_s) for c in design.estimate.classes),
+                ),
+            )
+            for design in table.designs
+        ),
+    )
+    assert picked(demand.weights, demand, busy) is None
+    assert picked(demand.weights, demand, table) is not None
