@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 WARM, COLD = "warmed up", "cold start"
 LIFTED = 1e9
 """A target that nothing reaches, per second."""
+AMPLE = 10
+"""Times the target of a server that no PartitionKey of it can reach; levels still fit into 64 bits."""
 FEW_REQUESTS = 30_000
 """Up to so many, one attempt after the other is sooner done than arrays: the integers are the same."""
 
@@ -55,7 +57,8 @@ def run_of(
 
     warm = state == WARM and not stand.starts_alike
     lifted = not warm and not stand.all_at_hand
-    limits = replace(stand.limits, partition_entities_per_s=LIFTED) if lifted else stand.limits
+    ample = AMPLE * stand.limits.server_entities_per_s
+    limits = replace(stand.limits, partition_entities_per_s=ample) if lifted else stand.limits
     capacity = Capacity(limits, stand.options, request.enforcement, request.seed)
     ranges = stand.warm if warm else ()
     failing = [parse_fault(text) for text in faults]
