@@ -88,8 +88,12 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         label, verdict = table["designs"][-1]["label"], table["verdict"]
         missed = [g["name"] for g in table["goals"] for m in g["designs"] if m["label"] == label and not m["met"]]
         bears = "bears the load" if verdict["bears"] else "does not bear the load"
-        joined = "but" if verdict["bears"] else "and"
-        goals = f", {joined} misses {missed[0]}" if missed else ", meets every goal" if table["goals"] else ""
+        if document["settings"]["faults"]:
+            bears += " under these faults"
+        if verdict["bears"] and not verdict["new_table_bears"]:
+            bears += " once it is warmed up, not as a new table"
+        joined, kept = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
+        goals = f", {joined} misses {missed[0]}" if missed else f", {kept} every goal" if table["goals"] else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
@@ -313,7 +317,7 @@ def _goals(page: Page, table: dict[str, Any]) -> None:
         marks = ", ".join(f"{m['label']} {'met' if m['met'] else 'MISSED'}" for m in goal["designs"])
         most = f"{amount(goal['most'])} ms" if goal["unit"] == "ms" else percent(goal["most"])
         of = f" of {goal['query']}" if goal["query"] else ""
-        page.wrapped(f"goal {goal['name']}{of} ≤ {most}: {marks}", "", "  ")
+        page.wrapped(f"goal {goal['name']}{of} ≤ {most}, warmed up: {marks}", "", "  ")
 
 
 __all__ = ["render_stress"]

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.report.stored import RESULT, load_stored, scheme_text
+from pkadvisor.report.stored import RESULT, load_stored
 from pkadvisor.stresser.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from pkadvisor.advisor import AnalyzeRequest
+    from pkadvisor.design.candidate_file import Candidate
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.sections import Section
 
@@ -53,8 +54,6 @@ def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -
 def _of_section(
     document: dict[str, Any], path: str, number: int | None, section: Section
 ) -> list[tuple[str, KeyScheme]]:
-    from pkadvisor.design.candidate_file import parse_candidate
-
     assert section.data is not None
     table = next(
         (t for t in document["tables"] if t["table"] == section.table and t["kind"] == section.kind),
@@ -76,4 +75,12 @@ def _of_section(
     elif table["recommended"] is not None:
         found.append((RECOMMENDED, table["recommended"]))
     types = section.data.types
-    return distinct([(label, parse_candidate(scheme_text(s), f"--result {path}").scheme(types)) for label, s in found])
+    return distinct([(label, _read(scheme, f"--result {path}").scheme(types)) for label, scheme in found])
+
+
+def _read(scheme: dict[str, Any], where: str) -> Candidate:
+    """A scheme of a result with its index rows. UsageError, by ``Candidate.scheme``, where its templates are none."""
+    from pkadvisor.design.candidate_file import Candidate, KeyText
+
+    rows = [(KeyText(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
+    return Candidate(KeyText(scheme["partition_key"], scheme["row_key"], where), tuple(rows))

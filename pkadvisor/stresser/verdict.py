@@ -14,7 +14,7 @@ QUIET_SHARE = 0.001
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
     """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals."""
     if not designs:
-        return {"sentences": [], "style": "warn", "bears": None}
+        return {"sentences": [], "style": "warn", "bears": None, "new_table_bears": None}
     sentences = [_sentence(design) for design in designs]
     proposed = designs[-1]
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
@@ -24,7 +24,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         more = f" and {len(missed) - 1} more" if missed[1:] else ""
         sentences.append(f"{proposed['label']} misses the goal {first['name']}{of}{more}")
     bears = bears_load(proposed["runs"][0])
-    return {"sentences": sentences, "style": "good" if bears and not missed else "bad", "bears": bears}
+    style = "good" if bears and not missed else "bad"
+    new = bears_load(_cold(proposed))
+    return {"sentences": sentences, "style": style, "bears": bears, "new_table_bears": new}
 
 
 def bears_load(run: dict[str, Any]) -> bool:
@@ -34,7 +36,7 @@ def bears_load(run: dict[str, Any]) -> bool:
 
 def _sentence(design: dict[str, Any]) -> str:
     warm = design["runs"][0]
-    cold = next((run for run in design["runs"] if run["state"] == COLD), warm)
+    cold = _cold(design)
     if bears_load(warm):
         text = f"{design['label']} bears the load"
         if warm["hottest"]:
@@ -49,6 +51,12 @@ def _sentence(design: dict[str, Any]) -> str:
     if cold is not warm and not bears_load(cold) and bears_load(warm):
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
+
+
+def _cold(design: dict[str, Any]) -> dict[str, Any]:
+    """The run as a new table; the warmed-up one where it has not come to that."""
+    runs: list[dict[str, Any]] = design["runs"]
+    return next((run for run in runs if run["state"] == COLD), runs[0])
 
 
 def _quiet_from(run: dict[str, Any]) -> str:

@@ -130,12 +130,24 @@ def stored(case: list[str], tmp_path: Path) -> Path:
 
 
 def test_a_result_supplies_the_schemes(capsys: pytest.CaptureFixture[str], case: list[str], stored: Path) -> None:
+    """Whole schemes: an empty RowKey and index rows elsewhere among them."""
     capsys.readouterr()
+    result = json.loads(stored.read_text(encoding="utf-8"))
+    recommended = result["tables"][0]["recommended"]
+    (name,) = {"score", "points"} & set(re.findall(r"\w+", Path(case[1]).read_text("utf-8").splitlines()[0]))
+    elsewhere = {"partition_key": f"by {name}", "row_key": f"{{pad({name},6)}}_{{player}}", "copy": "pointer"}
+    recommended |= {"partition_key": "{team}_{player}", "row_key": "", "index_rows": [elsewhere]}
+    stored.write_text(json.dumps(result), encoding="utf-8")
     assert main([*case, "--result", str(stored), "--format", "json", "-q"]) == 0
     found = checked(capsys.readouterr().out, "stress")
-    result = json.loads(stored.read_text(encoding="utf-8"))
-    texts = [d["scheme"]["partition_key"] for d in found["tables"][0]["designs"]]
-    assert texts == [result["tables"][0][each]["partition_key"] for each in ("current", "recommended")]
+    texts = [keys(d["scheme"]) for d in found["tables"][0]["designs"]]
+    assert texts == [keys(result["tables"][0]["current"]), ("{team}_{player}", "", [tuple(elsewhere.values())])]
+
+
+def keys(scheme: dict[str, Any]) -> tuple[str, str, list[tuple[str, ...]]]:
+    """The templates of a scheme in a document."""
+    rows = [(row["partition_key"], row["row_key"], row["copy"]) for row in scheme["index_rows"]]
+    return scheme["partition_key"], scheme["row_key"], rows
 
 
 def test_a_result_of_other_files_is_refused_by_name(
