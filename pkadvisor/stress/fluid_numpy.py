@@ -47,7 +47,7 @@ SAFE = 1 << 61
 NEVER = 1 << 60
 FEW = 96
 """Fewer attempts are judged sooner one by one."""
-CROWDED = 0.25
+CROWDED = 0.5
 """Share of a window's attempts that were not let through, or are in doubt, from which on one by one is sooner."""
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
