@@ -134,14 +134,14 @@ def test_a_result_supplies_the_schemes(capsys: pytest.CaptureFixture[str], case:
     capsys.readouterr()
     result = json.loads(stored.read_text(encoding="utf-8"))
     recommended = result["tables"][0]["recommended"]
-    (name,) = {"score", "points"} & set(re.findall(r"\w+", Path(case[1]).read_text("utf-8").splitlines()[0]))
-    elsewhere = {"partition_key": f"by {name}", "row_key": f"{{pad({name},6)}}_{{player}}", "copy": "pointer"}
+    keys_there = {"partition_key": "by score", "row_key": "{pad(score,6)}_{player}", "copy": "pointer"}
+    elsewhere = {**keys_there, "consistency": "eventual"}
     recommended |= {"partition_key": "{team}_{player}", "row_key": "", "index_rows": [elsewhere]}
     stored.write_text(json.dumps(result), encoding="utf-8")
     assert main([*case, "--result", str(stored), "--format", "json", "-q"]) == 0
     found = checked(capsys.readouterr().out, "stress")
     texts = [keys(d["scheme"]) for d in found["tables"][0]["designs"]]
-    assert texts == [keys(result["tables"][0]["current"]), ("{team}_{player}", "", [tuple(elsewhere.values())])]
+    assert texts == [keys(result["tables"][0]["current"]), ("{team}_{player}", "", [tuple(keys_there.values())])]
 
 
 def keys(scheme: dict[str, Any]) -> tuple[str, str, list[tuple[str, ...]]]:
