@@ -275,7 +275,8 @@ def _drive(books: _Books, threads: _Threads, arrivals: Iterator[tuple[int, int, 
             wait_s = min(_POLL_S, max(0, min(waiting) - now) / SECOND) if waiting else _POLL_S
             found = threads.answer(wait_s)
             while found is not None:
-                stopped = stopped or _noted(books, found, origin)
+                why = _noted(books, found, origin)  # every answer is booked, also one that comes after the end
+                stopped = stopped or why
                 found = threads.answer(0)
     finally:
         if stopped != MOST:
