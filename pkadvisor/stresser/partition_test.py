@@ -20,6 +20,7 @@ from pkadvisor.report.result import Shown, number
 from pkadvisor.report.stress_result import NS_PER_S
 from pkadvisor.stress.load import Batch
 from pkadvisor.stress.scripts import SEVERAL, Script
+from pkadvisor.stress.shared_stages import shared_stages
 from pkadvisor.stresser.verdict import QUIET_SHARE
 
 if TYPE_CHECKING:
@@ -163,10 +164,8 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
 
 def is_scanned(scripts: Scripts, rank: int) -> bool:
     """Whether pages over several partitions go over one of them."""
-    stages = {
-        id(stage): stage for epoch in scripts.epochs for scripts_ in epoch for each in scripts_ for stage in each.stages
-    }
-    steps = (step for stage in stages.values() for step in stage)
+    every = shared_stages([script for epoch in scripts.epochs for of_class in epoch for script in of_class])
+    steps = (step for stage in every.distinct for step in stage)
     return any(step.partition == SEVERAL and step.low <= rank < step.high for step in steps)
 
 

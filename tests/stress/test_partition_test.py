@@ -12,7 +12,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.load import Batch
 from pkadvisor.stress.run_result import ClassCounts, RunResult
 from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stresser.partition_test import compared, only_at, part_of
+from pkadvisor.stresser.partition_test import compared, is_scanned, only_at, part_of
 
 READ = Step(Kind.READ, 1, 1, 2, 1, 1)
 WRITE = Step(Kind.WRITE, 0, 0, 1, 2)
@@ -41,6 +41,14 @@ class _Load:
 def test_only_steps_at_the_partition_stay() -> None:
     (found,) = only_at(scripts(), 1).epochs
     assert found == ((Script(((READ,),)), Script(()), Script(((READ,),))), (Script(()),))
+
+
+def test_pages_over_several_partitions_that_the_test_leaves_out_are_seen() -> None:
+    short = Step(Kind.PAGE, SEVERAL, 0, 2, 1, 30)
+    space = scripts().space
+    found = [is_scanned(Scripts(space, ("y",), (((Script(((READ,), (short,))),),),)), rank) for rank in range(3)]
+    assert found == [True, True, False]
+    assert not is_scanned(Scripts(space, ("x",), (scripts().epochs[0][:1],)), 1)
 
 
 def test_only_requests_that_touch_the_partition_come_and_when_they_did() -> None:

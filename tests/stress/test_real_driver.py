@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from time import sleep
+from time import monotonic_ns, sleep
 
 import pytest
 
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.errors import AdvisorError, InputError, UsageError
 from pkadvisor.limits import default_limits
+from pkadvisor.stress import real_driver
 from pkadvisor.stress.auditor import Auditor
 from pkadvisor.stress.own_table import OwnTable, groups_of, table_name
 from pkadvisor.stress.real_driver import GONE, INTERRUPTED, MOST, REFUSED, RealRun, run_real
@@ -190,6 +192,38 @@ def test_it_stops_where_it_may_send_no_more() -> None:
     assert (run.stopped, run.operations, len(store.sent)) == (MOST, 37, 37)
     assert not run.result.complete
     assert sum(counts.attempts for counts in run.result.classes.values()) == 37
+
+
+class AtOnce:
+    """In place of threads: each answer is there as soon as its operation is sent."""
+
+    def __init__(self, store: Locked, count: int) -> None:
+        self.under_way, self._store, self._answers = 0, store, deque[real_driver._Answer]()
+
+    def send(self, job: real_driver._Job) -> None:
+        self.under_way += 1
+        sent_ns = monotonic_ns()
+        outcome = self._store.execute(job.due.operation, 0)
+        self._answers.append(real_driver._Answer(job, sent_ns, monotonic_ns(), outcome))
+
+    def answer(self, timeout_s: float) -> real_driver._Answer | None:
+        if not self._answers:
+            return None
+        self.under_way -= 1
+        return self._answers.popleft()
+
+    def recall(self) -> int:
+        return 0
+
+    def close(self, patience_s: float) -> None:
+        assert not self._answers, "nothing that was answered is forgotten"
+
+
+def test_answers_that_are_there_when_the_end_comes_are_booked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(real_driver, "_Threads", AtOnce)
+    load = Listed(tuple((0, 0, i % 3) for i in range(20)), DURATION_NS, Changing.classes)
+    run = ran(Locked(), load, operations_max=7)
+    assert (run.stopped, run.operations, len(run.attempts)) == (MOST, 7, 7)
 
 
 def test_it_stops_where_nobody_answers_or_lets_it_in() -> None:
