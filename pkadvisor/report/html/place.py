@@ -25,6 +25,11 @@ def _points(value: float) -> str:
     return f"{value:.1f}"
 
 
+def _signed(share: float) -> str:
+    """A difference as a share, with its direction."""
+    return f"{'+' if share > 0 else '-' if share < 0 else ''}{percent(abs(share))}"
+
+
 # How a number is written. What comes in is the number of the document, null included.
 FORMS: dict[str, Callable[[Any], str]] = {
     "amount": lambda value: "none" if value is None else amount(value),
@@ -34,6 +39,8 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "ratio": lambda value: "unknown" if value is None else ratio(value),
     "breaks": breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
+    "latency": lambda value: "none" if value is None else milliseconds(value),
+    "signed": lambda value: "unknown" if value is None else _signed(value),
     "rate": rate,
     "time": lambda value: "unknown" if value is None else lasting(value),
 }
@@ -131,7 +138,8 @@ class At:
         return next((item for item in self if item[member].value == value), None)
 
     def _below(self, step: str | int) -> str:
-        return f"{self.path}.{step}" if self.path else str(step)
+        name = str(step).replace("%", "%25").replace(".", "%2E")  # of latency_ms_p99.9
+        return f"{self.path}.{name}" if self.path else name
 
     def _wrong(self, wanted: str) -> InputError:
         what = type(self.value).__name__

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.report.html import advice
+from pkadvisor.report.html import advice, stress_method, stress_pictures, stress_proof, stress_sections
 from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
@@ -37,6 +37,18 @@ class Section:
 SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "verdict", "Verdict", "advice/verdict.html", advice.verdict),
     Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
+    Section(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
+    Section(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
+    Section(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),
+    Section(STRESS, "queries", "Queries and writes", "stress/queries.html", stress_sections.queries),
+    Section(STRESS, "stress", "Over time", "stress/over_time.html", stress_pictures.over_time),
+    Section(STRESS, "events", "Events", "stress/events.html", stress_pictures.events),
+    Section(STRESS, "heatmap", "Where the load falls", "stress/heat.html", stress_pictures.heat),
+    Section(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
+    Section(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
+    Section(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
+    Section(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
+    Section(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
 )
 
 
