@@ -318,7 +318,10 @@ def method(document: At, _: At) -> Context:
         "designs": plural(len(document["designs"]), "design"),
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
         "undecided": table(
-            "Rules that could not be decided", ("Rule", "Name", "Design", "times", "For want of"), undecided, numeric=(3,)
+            "Rules that could not be decided",
+            ("Rule", "Name", "Design", "times", "For want of"),
+            undecided,
+            numeric=(3,),
         ),
         "redacted": document["redacted"].flag,
     }
@@ -339,4 +342,3 @@ def reproduce(document: At, _: At) -> Context:
         "version": f"{tool['name'].text} {tool['version'].text}",
         "schema": document["schema_version"].text,
     }
-

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.report.html import advice, stress_method, stress_pictures, stress_proof, stress_sections
+from pkadvisor.report.html import (
+    advice,
+    comparison_sections,
+    review_changes,
+    review_sections,
+    stress_method,
+    stress_pictures,
+    stress_proof,
+    stress_sections,
+)
 from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
@@ -51,6 +60,30 @@ SECTIONS: tuple[Section, ...] = (
     Section(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
     Section(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
     Section(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
+    Section(
+        REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
+    ),
+    Section(
+        REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
+    ),
+    Section(
+        REVIEW, "changes", "What changed", "review/changes.html", review_changes.changes, each_table=False, after=False
+    ),
+    Section(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
+    Section(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),
+    Section(REVIEW, "reproduce", "Reproduce", "review/reproduce.html", review_sections.reproduce, each_table=False),
+    Section(COMPARISON, "verdict", "Verdict", "comparison/verdict.html", comparison_sections.verdict),
+    Section(COMPARISON, "measures", "Measures", "comparison/measures.html", comparison_sections.measures),
+    Section(COMPARISON, "queries", "Queries and writes", "comparison/queries.html", comparison_sections.queries),
+    Section(COMPARISON, "method", "Method", "comparison/method.html", comparison_sections.method, each_table=False),
+    Section(
+        COMPARISON,
+        "reproduce",
+        "Reproduce",
+        "comparison/reproduce.html",
+        comparison_sections.reproduce,
+        each_table=False,
+    ),
 )
 
 

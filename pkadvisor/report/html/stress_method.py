@@ -8,8 +8,13 @@ from typing import Any
 from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.html.tables import Table, code, figure, table, words
 
-DEFAULTS = {"load": "x1", "retry": "current", "enforcement": "strict", "servers": 8}
-"""What ``advisor stress`` takes where nothing is said; these options are left out of a command."""
+OPTIONS: dict[str, tuple[str, Any]] = {
+    "load": ("--load", "x1"),
+    "retry": ("--retry", "current"),
+    "enforcement": ("--enforce", "strict"),
+    "servers": ("--servers", 8),
+}
+"""Options of ``advisor stress`` and what it takes where nothing is said: such a one is left out of a command."""
 
 
 ENFORCED = {
@@ -114,8 +119,8 @@ def command(document: At, inputs: At | None) -> str:
         parts += [piece for name in of_role["profile"] for piece in ("--profile", name)]
         parts += ["--design", inputs["design"].text] if inputs["design"] else []
         parts += ["--result", inputs["result"].text] if inputs["result"] else []
-    for name, option in (("load", "--load"), ("retry", "--retry"), ("enforcement", "--enforce"), ("servers", "--servers")):
-        if settings[name].value != DEFAULTS[name]:
+    for name, (option, usual) in OPTIONS.items():
+        if settings[name].value != usual:
             parts += [option, str(settings[name].value)]
     if settings["growth_months"].number:
         parts += ["--growth", f"{settings['growth_months'].number:g}m"]
@@ -144,4 +149,3 @@ def _client_options(clients: At) -> list[str]:
     if clients["vms"].value is not None:
         parts += ["--vms", f"{clients['vms'].number:g}"]
     return parts
-

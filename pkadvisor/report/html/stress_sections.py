@@ -278,9 +278,11 @@ def _query(name: str, design: At, entry: At, of_design: list[At | None]) -> list
     last = entry is of_design[-1]
     cost = design["scheme"]["classes"].find("name", name)
     if not entry["requests"].number:
-        return [words(name), words(design["label"].text), _access(cost), words("too rare to come in this run")] + [
-            words("–")
-        ] * 5 + [words("")]
+        return (
+            [words(name), words(design["label"].text), _access(cost), words("too rare to come in this run")]
+            + [words("–")] * 5
+            + [words("")]
+        )
     return [
         words(name),
         words(design["label"].text),
@@ -302,4 +304,3 @@ def _access(cost: At | None) -> Cell:
     access = cost["access"].text if cost["access"] else "one entity by its key"
     via = cost["via"].text
     return words(access if via == "main" else f"{access} via {via}")
-
