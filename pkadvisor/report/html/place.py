@@ -29,6 +29,7 @@ def _points(value: float) -> str:
 FORMS: dict[str, Callable[[Any], str]] = {
     "amount": lambda value: "none" if value is None else amount(value),
     "whole": lambda value: "unknown" if value is None else _whole(value),
+    "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
@@ -151,3 +152,4 @@ class Missing:
 
 
 Context = Mapping[str, Any] | Missing
+"""What a template shows, or why there is nothing; in a document that a section does not fit, a function gives None."""
