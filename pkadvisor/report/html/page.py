@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.place import At, Missing
 from pkadvisor.report.html.reduce import LISTS, sentences, shortened
@@ -225,7 +226,7 @@ def _final(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def style() -> str:
     """The style sheet of every page."""
-    return resource("templates", "report.css").read_text("utf-8")
+    return resource("templates", "report.css").read_text("utf-8") + CHART_CSS
 
 
 @lru_cache(maxsize=1)
