@@ -6,7 +6,7 @@ from typing import Any
 
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.stored import quoted
-from pkadvisor.report.verdicts import HEADLINES, lost, sureness, table_title
+from pkadvisor.report.verdicts import HEADLINES, lost, sureness
 
 FACTS_SHOWN = 4
 
@@ -55,7 +55,6 @@ def verdict(document: At, table: At) -> Context:
         "word": word,
         "mood": mood,
         "why_not": "",
-        "name": table_title(table.value),
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
         "tiles": _tiles(document, before, best),

@@ -14,6 +14,8 @@ from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
 COMPARISON, SCORE = "pkadvisor comparison", "pkadvisor score"
+DOCUMENTS = (RESULT, STRESS, REVIEW, COMPARISON, SCORE)
+"""What there can be a page of."""
 
 
 @dataclass(frozen=True, slots=True)
