@@ -53,6 +53,8 @@ def _word(found: At, worse: list[At], slower: list[At]) -> tuple[str, str]:
         ) == 1 else f"{len(slower)} QUERIES OR WRITES COST MORE", "bad"
     if worse:
         return f"{plural(len(worse), 'measure')} got worse".upper(), "warn"
+    if found["violations"]["added"]:
+        return "NOTHING GOT WORSE, BUT A LIMIT IS BROKEN", "warn"
     if not changed(found) and not len(found["classes"]):
         return "NO DIFFERENCE", "good"
     return "NOTHING GOT WORSE", "good"
@@ -128,7 +130,7 @@ def _measures(caption: str, entries: list[At]) -> Table:
         )
         for entry in entries
     ]
-    heads = ("Measure", "old", "new", "Unit", "difference", "Verdict")
+    heads = ("Measure", "Old", "New", "Unit", "Difference", "Verdict")
     return table(caption, heads, rows, numeric=(1, 2, 4), sorts=True)
 
 
@@ -151,7 +153,7 @@ def queries(_: At, found: At) -> Context:
     rows: list[list[Cell]] = []
     for entry in sorted(found["classes"], key=lambda each: not each["worse"].flag):
         rows += [_served(entry, side) for side in ("old", "new")]
-    heads = ("Query or write", "Keys", "How", "requests", "entities counted", "returned", "p99", "rate", "Verdict")
+    heads = ("Query or write", "Keys", "How", "Requests", "Entities counted", "Returned", "p99", "Rate", "Verdict")
     return {
         "worse": [entry["name"].text for entry in found["classes"] if entry["worse"].flag],
         "count": len(found["classes"]),
@@ -195,7 +197,7 @@ def method(document: At, _: At) -> Context:
         "count": len(differs),
         "differs": table(
             "Queries and writes that the two declare otherwise",
-            ("Query or write", "old", "new"),
+            ("Query or write", "Old", "New"),
             differs,
             numeric=(1, 2),
         ),

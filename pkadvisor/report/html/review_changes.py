@@ -69,7 +69,7 @@ def _metrics(caption: str, metrics: list[At]) -> Table:
         )
         for metric in metrics
     ]
-    heads = ("Number", "Table", "before", "after", "Unit", "change", "Verdict")
+    heads = ("Number", "Table", "Before", "After", "Unit", "Change", "Verdict")
     return table(caption, heads, rows, numeric=(2, 3, 5), sorts=True)
 
 
@@ -88,7 +88,7 @@ def _queries(name: str, moved: list[At]) -> Table:
         )
         for query in sorted(moved, key=lambda query: ORDER.get(query["direction"].text, 1))
     ]
-    return table(f"Queries that are answered otherwise: {name}", ("Query", "Table", "before", "after", "Verdict"), rows)
+    return table(f"Queries that are answered otherwise: {name}", ("Query", "Table", "Before", "After", "Verdict"), rows)
 
 
 def _key(key: At) -> dict[str, Any]:
@@ -99,5 +99,5 @@ def _key(key: At) -> dict[str, Any]:
     return {
         "of": told(review_words.owner, key),
         "lines": told(review_words.key_change, key),
-        "keys": table(f"Keys of {told(review_words.owner, key)}", ("Key", "before", "after"), rows),
+        "keys": table(f"Keys of {told(review_words.owner, key)}", ("Key", "Before", "After"), rows),
     }

@@ -9,7 +9,7 @@ from typing import Any
 from pkadvisor.errors import InputError
 from pkadvisor.report import review_words
 from pkadvisor.report.html.place import At, Context, Missing
-from pkadvisor.report.html.tables import Cell, Row, Table, code, figure, mark, table, together, words
+from pkadvisor.report.html.tables import Cell, Row, Table, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.page import plural
 
 WORDS = {
@@ -69,7 +69,7 @@ def verdict(document: At, _: At) -> Context:
     return {
         "word": word,
         "mood": mood,
-        "sentence": told(review_words.verdict, document),
+        "sentence": str(told(review_words.verdict, document)).partition(": ")[2],
         "compared": told(review_words.compared, document),
         "tiles": [
             {"label": label, "count": count.figure("whole"), "mood": found if count.number else ""}
@@ -179,7 +179,7 @@ def _rule(finding: At) -> Cell:
     status = finding["status"]
     shown = mark(status.text, STATUS.get(status.text, "warn")) if status else words("")
     stops = mark("stops the gate", "bad") if finding["gating"].flag else words("")
-    return together(words(finding["rule"].text), words(finding["name"].text), shown, stops)
+    return below(together(short(finding["rule"].text), words(finding["name"].text)), shown, stops)
 
 
 def _evidence(finding: At) -> Cell:
@@ -188,13 +188,12 @@ def _evidence(finding: At) -> Cell:
     shown = place if len(place) <= EXCERPT_SHOWN else f"{place[:EXCERPT_SHOWN]}…"
     owner = told(review_words.owner, finding)
     subject = finding["subject"]["name"].text
-    return together(
-        words(finding["message"].text + ("" if finding["message"].text.endswith((".", "!", "?")) else ".")),
-        *_numbers(finding),
-        words(f"Of {owner}{': ' if subject and subject != owner else ''}") if owner else words(""),
-        code(subject) if subject and subject != owner else words(""),
-        words("In the design:") if shown else words(""),
-        code(shown) if shown else words(""),
+    whose = (words(f"{owner}:"),) if owner else ()
+    return below(
+        words(finding["message"].text),
+        together(*_numbers(finding)),
+        together(*whose, code(subject)) if subject and subject != owner else words(""),
+        code(shown) if shown and shown != subject else words(""),
     )
 
 
@@ -232,9 +231,9 @@ def form_of(unit: str) -> tuple[str, str]:
 
 def _fix(finding: At) -> Cell:
     proposal = finding["proposal"].text
-    explain = words(f"advisor explain {finding['rule'].text}")
-    instead = (words("Take instead:"), code(proposal)) if proposal else ()
-    return together(words(finding["fix"].text), *instead, explain)
+    explain = code(f"advisor explain {finding['rule'].text}")
+    instead = together(words("Take instead:"), code(proposal)) if proposal else words("")
+    return below(words(finding["fix"].text), instead, explain)
 
 
 def _suppressed(found: list[tuple[str, At]]) -> Table:
@@ -319,7 +318,7 @@ def method(document: At, _: At) -> Context:
         "skipped": [(review_words.skipped_line(reason, ids), ", ".join(ids)) for reason, ids in reasons.items()],
         "undecided": table(
             "Rules that could not be decided",
-            ("Rule", "Name", "Design", "times", "For want of"),
+            ("Rule", "Name", "Design", "Times", "For want of"),
             undecided,
             numeric=(3,),
         ),

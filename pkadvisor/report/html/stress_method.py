@@ -75,7 +75,7 @@ def limits_table(limits: At) -> Table:
         )
         for entry in limits["values"]
     ]
-    return table("Numbers of the store", ("Name", "value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
+    return table("Numbers of the store", ("Name", "Value", "Unit", "Basis"), rows, numeric=(1,), sorts=True)
 
 
 def reproduce(document: At, _: At) -> Context:
@@ -103,7 +103,7 @@ def files_table(files: At) -> Table:
         )
         for entry in files
     ]
-    return table("Files that were read", ("File", "Role", "bytes", "XXH3-128"), rows, numeric=(2,))
+    return table("Files that were read", ("File", "Role", "Bytes", "XXH3-128"), rows, numeric=(2,))
 
 
 def command(document: At, inputs: At | None) -> str:

@@ -12,7 +12,7 @@ from pkadvisor.report.charts.scales import Axis, Kind
 from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_sections import columns
-from pkadvisor.report.html.tables import Cell, Row, code, figure, table, together, words
+from pkadvisor.report.html.tables import Cell, Row, code, figure, short, table, together, words
 from pkadvisor.report.page import percent, plural, ratio
 
 PER_MILLE = 1000
@@ -212,7 +212,7 @@ def _heat_rows(head: str, run: At) -> Any:
         )
         for number, row in enumerate(run["heat"]["rows"], 1)
     ]
-    heads = ("#", "First PartitionKey", "partitions", "at most, times the target")
+    heads = ("#", "First PartitionKey", "Partitions", "At most, times the target")
     return table(f"Rows of the map: {head}", heads, rows, numeric=(2, 3), sorts=True)
 
 
@@ -251,16 +251,16 @@ def _events(head: str, run: At) -> Any:
         (
             words(str(number)),
             figure(event["at_s"].figure("time")),
-            words(event["kind"].text),
+            short(event["kind"].text),
             _between(event),
-            words(event["server"].text or "–"),
+            short(event["server"].text or "–"),
             figure(event["load_share_before"].figure("percent")),
             _shares(event),
-            figure(event["away_s"].figure("time")),
+            figure(event["away_s"].figure("time")) if event["away_s"].number else words("–"),
         )
         for number, event in enumerate(run["events"], 1)
     ]
-    heads = ("#", "at", "What", "Keys", "Server", "load before", "load after", "not served for")
+    heads = ("#", "At", "What", "Keys", "Server", "Load before", "Load after", "Not served for")
     return table(f"Events: {head}", heads, rows, numeric=(1, 5, 6, 7), sorts=True)
 
 

@@ -44,7 +44,7 @@ def _predicted(design: At) -> dict[str, Any]:
         for measure in told["load"]
     ]
     wrong = [e["name"].text for e in told["classes"] if not e["agrees"].flag]
-    heads = ("Query or write", "a request", "predicted", "measured", "may differ by", "Verdict")
+    heads = ("Query or write", "Of one request", "Predicted", "Measured", "May differ by", "Verdict")
     return {
         "label": label,
         "wrong": wrong,
@@ -52,7 +52,7 @@ def _predicted(design: At) -> dict[str, Any]:
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
         "load": table(
             f"Load and latency: {label}",
-            ("Measure", "Unit", "predicted", "measured", "residual"),
+            ("Measure", "Unit", "Predicted", "Measured", "Residual"),
             load,
             numeric=(2, 3, 4),
             sorts=True,
@@ -103,25 +103,19 @@ def _breaks(design: At) -> dict[str, Any]:
             figure(entry["measured"].figure()),
             figure(entry["limit"].figure()),
             words(entry["unit"].text),
-            figure(entry["factor"].figure("breaks")),
-            _when(entry["months"]),
+            figure(entry["factor"].figure("reached")),
+            figure(entry["months"].figure()) if entry["months"].value is not None else words("–"),
         )
         for entry in scheme["breaks"]
     ]
-    heads = ("Limit", "measured", "limit", "Unit", "reached at, times the worst minute", "by declared growth")
+    heads = ("What is reached", "Now", "Limit", "Unit", "At times the worst minute", "Months of declared growth")
     return {
         "label": label,
-        "breaks": table(f"Limits in the order in which they are reached: {label}", heads, rows, numeric=(1, 2, 4)),
+        "breaks": table(f"Limits in the order in which they are reached: {label}", heads, rows, numeric=(1, 2, 4, 5)),
         "proofs": [_proof(proof) for proof in design["prediction"]["breaks"]],
         "limit": _limit(design["limit"]) if design["limit"] else None,
         "partition_test": _partition_test(design["partition_test"]) if design["partition_test"] else None,
     }
-
-
-def _when(months: At) -> Cell:
-    if months.value is None:
-        return words("no growth declared, or never")
-    return together(words("in"), figure(months.figure()), words("months"))
 
 
 def _proof(proof: At) -> tuple[str, str, str]:
@@ -210,7 +204,7 @@ def _residuals(label: str, residuals: At) -> Table:
         )
         for entry in residuals
     ]
-    heads = ("Query or write", "measure", "Unit", "predicted", "measured there")
+    heads = ("Query or write", "Measure", "Unit", "Predicted", "Measured there")
     return table(f"Predicted and measured there: {label}", heads, rows, numeric=(3, 4), sorts=True)
 
 
@@ -226,5 +220,5 @@ def _calibration(label: str, found: At) -> Table:
         )
         for one in found
     ]
-    heads = ("Number of the model", "taken", "measured there", "19 times in 20 within", "Unit", "counted")
+    heads = ("Number of the model", "Taken", "Measured there", "Within, 19 times in 20", "Unit", "Counted")
     return table(f"Numbers of the model, measured there: {label}", heads, rows, numeric=(1, 2, 3))

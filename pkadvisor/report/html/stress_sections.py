@@ -7,7 +7,7 @@ from typing import Any
 
 from pkadvisor.report.html.advice import keys_of, limit_of, term_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.html.tables import Cell, code, figure, mark, table, together, words
+from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.page import plural
 
 LEVELS = {
@@ -46,13 +46,13 @@ def _headline(document: At, found: At) -> tuple[str, str]:
     level = told.maybe("level")
     if level is not None:
         word, mood = LEVELS.get(level.text, LEVELS["fails"])
-    elif not told["bears"]:
+    elif told["bears"].value is not True:
         word, mood = LEVELS["fails"]
     else:
         word, mood = LEVELS["bears"]
     if document["settings"]["faults"]:
         word += " UNDER THESE FAULTS"
-    if mood != "bad" and not told["new_table_bears"]:
+    if mood != "bad" and told["new_table_bears"].value is False:
         word, mood = f"{word} ONCE IT IS WARMED UP", "warn"
     missed = missed_goals(found)
     if missed:
@@ -183,7 +183,7 @@ def _turned(run: At) -> Cell:
     """The targets that turned attempts away, the one with the most first."""
     by = run["throttled_by"]
     names = sorted(by.value or (), key=lambda name: (-by[name].number, name))
-    return together(*(cell for name in names for cell in (words(name), figure(by[name].figure("whole"))))) or words("–")
+    return below(*(together(short(name), figure(by[name].figure("whole"))) for name in names)) or words("–")
 
 
 def _of_hottest(run: At) -> Cell:
@@ -191,7 +191,7 @@ def _of_hottest(run: At) -> Cell:
     if not run["hottest"]:
         return words("none")
     hottest = run["hottest"]
-    return together(figure(hottest["times_target"].figure("ratio")), code(hottest["partition_key"].text))
+    return below(figure(hottest["times_target"].figure("ratio")), code(hottest["partition_key"].text))
 
 
 def _term(design: At, name: str, form: str) -> Cell:
@@ -214,7 +214,7 @@ def goals(document: At, found: At) -> Context:
         "missed": len(missed),
         "count": len(every),
         "label": labels[-1] if labels else "",
-        "goals": table("Goals, warmed up", ("Goal", "at most", *labels), rows, numeric=range(1, len(labels) + 2)),
+        "goals": table("Goals, warmed up", ("Goal", "At most", *labels), rows, numeric=range(1, len(labels) + 2)),
     }
 
 
@@ -251,7 +251,7 @@ def queries(document: At, found: At) -> Context:
             if entry is None:
                 continue
             rows.append(_query(name, design, entry, of_design))
-    heads = ("Query or write", "Keys", "How", "offered/s", "p50", "p99", "p99.9", "throttled", "lost", "Change")
+    heads = ("Query or write", "Keys", "How", "Offered/s", "p50", "p99", "p99.9", "Throttled", "Lost", "Change")
     return {
         "worse": [name for name, of_design in entries if _slower(of_design)],
         "count": len(entries),
@@ -278,11 +278,8 @@ def _query(name: str, design: At, entry: At, of_design: list[At | None]) -> list
     last = entry is of_design[-1]
     cost = design["scheme"]["classes"].find("name", name)
     if not entry["requests"].number:
-        return (
-            [words(name), words(design["label"].text), _access(cost), words("too rare to come in this run")]
-            + [words("–")] * 5
-            + [words("")]
-        )
+        gap = [words("–")] * 6
+        return [words(name), words(design["label"].text), _access(cost), *gap, words("too rare to come in this run")]
     return [
         words(name),
         words(design["label"].text),

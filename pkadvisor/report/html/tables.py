@@ -11,7 +11,8 @@ from pkadvisor.report.html.place import Figure
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One piece of text in a table. ``kind``: text, figure, code (a key or a path: never cut), mark (a word with a
-    mood) or parts (several of them, one after the other)."""
+    mood), short (text that is not folded), parts (several
+    of them, one after the other) or lines (one below the other)."""
 
     kind: str
     text: str | Figure = ""
@@ -73,6 +74,16 @@ class Table:
 
     def __bool__(self) -> bool:
         return bool(self.rows)
+
+
+def short(text: str) -> Cell:
+    """A word or two that stay on one line."""
+    return Cell("short", text)
+
+
+def below(*cells: Cell) -> Cell:
+    """Several pieces in one cell, each on a line of its own; empty ones are left out."""
+    return Cell("lines", parts=tuple(cell for cell in cells if cell))
 
 
 def table(
