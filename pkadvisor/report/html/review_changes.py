@@ -29,7 +29,7 @@ def changes(document: At, _: At) -> Context:
 def _changed(design: At) -> dict[str, Any]:
     diff = design["diff"]
     moved = [query for query in diff["queries"] if query in _moved(diff)]
-    metrics, load = _by_direction(diff["metrics"]), _by_direction(diff["load_metrics"])
+    metrics, load = _by_direction(diff["metrics"]), _by_direction(diff.maybe("load_metrics"))
     name = design["design"].text
     return {
         "name": name,
@@ -51,9 +51,9 @@ def _moved(diff: At) -> list[At]:
     return [query for query in diff["queries"] if any(query.value is other for other in moved)]
 
 
-def _by_direction(metrics: At) -> list[At]:
+def _by_direction(metrics: At | None) -> list[At]:
     """What got worse first; what stayed the same is left out."""
-    found = [metric for metric in metrics if metric["direction"].text != "same"]
+    found = [metric for metric in metrics or () if metric["direction"].text != "same"]
     return sorted(found, key=lambda metric: ORDER.get(metric["direction"].text, 1))
 
 

@@ -9,7 +9,20 @@ from typing import Any
 from pkadvisor.errors import InputError
 from pkadvisor.report import review_words
 from pkadvisor.report.html.place import At, Context, Missing
-from pkadvisor.report.html.tables import Cell, Row, Table, below, code, figure, mark, short, table, together, words
+from pkadvisor.report.html.tables import (
+    Cell,
+    Row,
+    Table,
+    below,
+    code,
+    figure,
+    mark,
+    place,
+    short,
+    table,
+    together,
+    words,
+)
 from pkadvisor.report.page import plural
 
 WORDS = {
@@ -93,8 +106,8 @@ def _headline(name: str, finding: At) -> dict[str, str]:
 
 def place_of(name: str, finding: At) -> str:
     """``design.yaml:12:5``."""
-    place = finding["place"]
-    return f"{name}:{place['line'].number:g}:{place['column'].number:g}"
+    spot = finding["place"]
+    return f"{name}:{spot['line'].number:g}:{spot['column'].number:g}"
 
 
 def _unreadable(design: At) -> dict[str, str]:
@@ -163,7 +176,7 @@ def _findings(caption: str, found: list[tuple[str, At]]) -> Table:
                 mark(finding["severity"].text, MOODS.get(finding["severity"].text, "bad")),
                 _rule(finding),
                 _evidence(finding),
-                code(place_of(name, finding)),
+                place(place_of(name, finding)),
                 _fix(finding),
             ),
             kept=(("severity", finding["severity"].text),),
@@ -184,8 +197,8 @@ def _rule(finding: At) -> Cell:
 
 def _evidence(finding: At) -> Cell:
     """What was found: the sentence, the number beside its limit, whose it is, and the line of the design."""
-    place = finding["place"]["excerpt"].text.strip()
-    shown = place if len(place) <= EXCERPT_SHOWN else f"{place[:EXCERPT_SHOWN]}…"
+    line = finding["place"]["excerpt"].text.strip()
+    shown = line if len(line) <= EXCERPT_SHOWN else f"{line[:EXCERPT_SHOWN]}…"
     owner = told(review_words.owner, finding)
     subject = finding["subject"]["name"].text
     whose = (words(f"{owner}:"),) if owner else ()
@@ -242,7 +255,7 @@ def _suppressed(found: list[tuple[str, At]]) -> Table:
             mark(finding["severity"].text, MOODS.get(finding["severity"].text, "bad")),
             _rule(finding),
             words(finding["message"].text),
-            code(place_of(name, finding)),
+            place(place_of(name, finding)),
             words(finding["suppressed"]["reason"].text),
             words(finding["suppressed"]["until"].text if finding["suppressed"]["until"] else "no end"),
             code(finding["suppressed"]["where"].text),

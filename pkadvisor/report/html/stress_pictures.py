@@ -64,7 +64,7 @@ def _timeline(head: str, run: At, target: float) -> Markup:
     panels = [
         timeline.Panel(
             "Attempts at the store",
-            Axis("attempts", unit="/s", low=0),
+            Axis("attempts", unit="per second", low=0),
             (
                 _series("offered", line["offered_per_s"], step, 3),
                 _series("accepted", line["accepted_per_s"], step, 0),
@@ -96,7 +96,7 @@ def _timeline(head: str, run: At, target: float) -> Markup:
             x=Axis("time in the run", Kind.ELAPSED),
             panels=tuple(panels),
             marks=marks_of(run),
-            caption=f"{head}: {_over_time_finding(run)}",
+            caption=_over_time_finding(run),
         )
     )
 
@@ -168,7 +168,7 @@ def _heat_map(head: str, run: At, target: float) -> Markup:
             source=f"{heat.path}.rows",
             labels_source=f"{heat.path}.rows",
             source_factor=PER_MILLE,
-            caption=f"{head}: {heat_finding(run)}",
+            caption=heat_finding(run),
         )
     )
 

@@ -10,9 +10,8 @@ from pkadvisor.report.html.place import Figure
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One piece of text in a table. ``kind``: text, figure, code (a key or a path: never cut), mark (a word with a
-    mood), short (text that is not folded), parts (several
-    of them, one after the other) or lines (one below the other)."""
+    """What stands in a cell. ``kind``: text, short (text that is not folded), figure, code (a key: never cut), place (a
+    path), mark (a word with a mood), parts (several of them in a line) or lines (one below the other)."""
 
     kind: str
     text: str | Figure = ""
@@ -39,6 +38,11 @@ def code(text: str) -> Cell:
 def figure(found: Figure | None) -> Cell:
     """A number of the document; nothing where there is none."""
     return NONE if found is None else Cell("figure", found)
+
+
+def place(text: str) -> Cell:
+    """A path, with room enough to be read."""
+    return Cell("place", text)
 
 
 def mark(word: str, mood: str) -> Cell:
