@@ -22,7 +22,7 @@ from pkadvisor.report.charts.svg import coordinate, element, joined
 from pkadvisor.report.page import amount, percent
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""From which share of the target a step of the scale begins; below the first is nothing at all."""
+"""From which share of the target a step of the scale begins; below the first there is next to nothing."""
 TARGET_PER_MILLE = 1000
 PALETTE = (NOTHING, *CIVIDIS)
 HEIGHT = 288
@@ -37,11 +37,12 @@ TOTALS_HEIGHT = 44
 class HeatMap:
     """A map, row by row from the lowest keys to the highest.
 
-    ``per_mille``: the load of the busiest partition of a row in a column, in thousandths of ``target``: 0 is no load at
-    all, any load is at least 1. ``row_labels``, ``row_totals`` and ``partitions`` are of rows, ``column_totals`` of
-    columns, in ``unit``; totals may be left out. ``start``: an ISO moment (UTC), or None where only the time since the
-    start is known. ``source`` and ``labels_source``: where the values and the rows stand in the document that the page
-    holds, for the page's script, and ``source_factor`` times such a value is thousandths.
+    ``per_mille``: the load of the busiest partition of a row in a column, in thousandths of ``target``. ``row_labels``,
+    ``row_totals`` and ``partitions`` are of rows, ``column_totals`` of columns, in ``unit``; totals may be left out.
+    ``start``: an ISO moment (UTC), or None where only the time since the start is known; ``step_s`` is 0 where columns
+    follow an order without a clock. ``time_label`` names the axis of time where what it is by itself is not enough.
+    ``source`` and ``labels_source``: where the values and the rows stand in the document that the page holds, for the
+    page's script, and ``source_factor`` times such a value is thousandths.
     """
 
     alt: str
@@ -51,6 +52,7 @@ class HeatMap:
     unit: str
     step_s: float
     start: str | None = None
+    time_label: str = ""
     row_totals: tuple[float, ...] = ()
     column_totals: tuple[float, ...] = ()
     partitions: tuple[int, ...] = ()
@@ -176,10 +178,12 @@ def _row_labels(named: Sequence[str], box: Box, row_height: float) -> Markup:
 def _time_axis(chart: HeatMap, box: Box) -> Markup:
     span = len(chart.per_mille[0]) * chart.step_s
     start = epoch_s(chart.start) if chart.start is not None else None
-    if start is None:
-        axis = Axis("time since the start", Kind.ELAPSED, low=0, high=span)
+    if not span:
+        axis = Axis(chart.time_label or "in their order, first to last", unit="%", low=0, high=100)
+    elif start is None:
+        axis = Axis(chart.time_label or "time since the start", Kind.ELAPSED, low=0, high=span)
     else:
-        axis = Axis("time (UTC)", Kind.TIME, low=start, high=start + span)
+        axis = Axis(chart.time_label or "time (UTC)", Kind.TIME, low=start, high=start + span)
     return x_axis(scale_of(axis, (), box.left, box.right, ticks=int(box.width / 80)), axis, box)
 
 
@@ -217,7 +221,7 @@ def _row_totals(chart: HeatMap, box: Box, row_height: float) -> Markup:
             element("path", d=bars or None, fill="currentColor", fill_opacity=0.55),
             element("path", d=foot, stroke="currentColor", stroke_opacity=FAINT),
             text(left, box.top - 5, "row mean"),
-            text(WIDTH - 2, box.bottom + 16, per, anchor="end"),
+            text(WIDTH - 2, box.bottom + 32, f"to {per}", anchor="end"),
         ]
     )
 
@@ -250,7 +254,7 @@ def key(target: float, unit: str) -> Markup:
             )
         )
         if number == 0:
-            parts.append(text(left + width / 3, 46, "none", anchor="middle"))
+            parts.append(text(left + width / 3, 46, "less", anchor="middle"))
             continue
         share = STEPS_PER_MILLE[number - 1] / TARGET_PER_MILLE
         parts.append(text(left, 46, percent(share), anchor="middle"))
