@@ -52,7 +52,6 @@ class HeatMap:
     unit: str
     step_s: float
     start: str | None = None
-    time_label: str = ""
     row_totals: tuple[float, ...] = ()
     column_totals: tuple[float, ...] = ()
     partitions: tuple[int, ...] = ()
@@ -60,6 +59,7 @@ class HeatMap:
     labels_source: str = ""
     source_factor: float = 1
     caption: str = ""
+    time_label: str = ""
 
     def __post_init__(self) -> None:
         rows, columns = len(self.per_mille), len(self.per_mille[0]) if self.per_mille else 0
