@@ -49,15 +49,21 @@ class HeatLine:
 
 
 def heat_lines(
-    per_mille: Sequence[Sequence[int]], room: int, *, rows: int = ROWS_MAX, ascii_only: bool
+    per_mille: Sequence[Sequence[int]],
+    room: int,
+    *,
+    rows: int = ROWS_MAX,
+    ascii_only: bool,
+    groups: Sequence[object] = (),
 ) -> list[HeatLine]:
     """A heat map as at most ``rows`` lines of at most ``room`` cells; what is taken together shows its hottest value.
 
-    The coldest neighbours are joined first, so that a hot key keeps its line.
+    The coldest neighbours are joined first, so that a hot key keeps its line; rows of different ``groups`` are joined
+    only where nothing else is left.
     """
     shades = ASCII_SHADES if ascii_only else SHADES
     out = []
-    for first, end in pairwise(_edges([max(row) for row in per_mille], rows)):
+    for first, end in pairwise(_edges([max(row) for row in per_mille], rows, groups)):
         line = [max(column) for column in zip(*per_mille[first:end], strict=True)]
         hottest = [max(part) for part in _parts(line, room)]
         cells = "".join(shades[sum(value >= step for step in SHADES_PER_MILLE)] for value in hottest)
@@ -65,13 +71,16 @@ def heat_lines(
     return out
 
 
-def _edges(heat: Sequence[int], most: int) -> list[int]:
+def _edges(heat: Sequence[int], most: int, groups: Sequence[object]) -> list[int]:
     """Where lines begin, and the end: of the neighbours the pair whose hotter one is coldest is joined, the shorter
     pair first where there are several."""
     lines = [(n, n + 1, value) for n, value in enumerate(heat)]
     while len(lines) > most:
-        pairs = ((max(a[2], b[2]), b[1] - a[0], at) for at, (a, b) in enumerate(pairwise(lines)))
-        hotter, _, at = min(pairs)
+        pairs = (
+            (bool(groups) and groups[a[0]] != groups[b[0]], max(a[2], b[2]), b[1] - a[0], at)
+            for at, (a, b) in enumerate(pairwise(lines))
+        )
+        _, hotter, _, at = min(pairs)
         lines[at : at + 2] = [(lines[at][0], lines[at + 1][1], hotter)]
     return [first for first, _, _ in lines] + [len(heat)]
 
@@ -96,9 +105,11 @@ def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
         page.wrapped(f"no partition comes to {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
         page.line()
         return
-    lines = heat_lines(per_mille, max(CELLS_MIN, min(CELLS_MAX, page.width - 36)), ascii_only=page.ascii_only)
+    groups = [row["template"] for row in found["rows"]]
+    room = max(CELLS_MIN, min(CELLS_MAX, page.width - 36))
+    lines = heat_lines(per_mille, room, ascii_only=page.ascii_only, groups=groups)
     if all(len(set(line.cells[1:-1])) == 1 for line in lines):  # time changes nothing: a few cells tell as much
-        lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only)
+        lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only, groups=groups)
     for line in lines:
         label = _label(found["rows"][line.first : line.last + 1], page.ascii_only)
         page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>6}", label, 1)

@@ -51,12 +51,20 @@ def test_a_hot_key_keeps_its_line_and_cold_ones_share_one() -> None:
     ]  # fmt: skip
 
 
+def test_keys_of_different_templates_share_a_line_only_where_they_must() -> None:
+    rows = [[900], [800], [1], [2]]
+    lines = heat_lines(rows, 10, rows=3, ascii_only=True, groups=["a", "a", "a", "b"])
+    assert [(line.first, line.last) for line in lines] == [(0, 0), (1, 2), (3, 3)]
+    assert len(heat_lines(rows, 10, rows=1, ascii_only=True, groups=["a", "a", "b", "c"])) == 1
+
+
 def heat(per_mille: list[list[int]], **more: Any) -> dict[str, Any]:
     rows = [
         {
             "from_key": f"k{n:02}\x1b",
             "to_key": f"k{n:02}z",
             "partitions": 1 + 9 * (n % 2),
+            "template": "{k}",
             "label": f"device {n:02} · a",
         }
         for n in range(len(per_mille))

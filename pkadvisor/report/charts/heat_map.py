@@ -42,7 +42,8 @@ class HeatMap:
     ``start``: an ISO moment (UTC), or None where only the time since the start is known; ``step_s`` is 0 where columns
     follow an order without a clock. ``time_label`` names the axis of time where what it is by itself is not enough.
     ``source`` and ``labels_source``: where the values and the rows stand in the document that the page holds, for the
-    page's script, and ``source_factor`` times such a value is thousandths.
+    page's script, and ``source_factor`` times such a value is thousandths. ``borders``: the rows, counted from 0, above
+    which a line parts keys of one template from those of another.
     """
 
     alt: str
@@ -60,6 +61,7 @@ class HeatMap:
     source_factor: float = 1
     caption: str = ""
     time_label: str = ""
+    borders: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         rows, columns = len(self.per_mille), len(self.per_mille[0]) if self.per_mille else 0
@@ -104,6 +106,7 @@ def draw(chart: HeatMap) -> Markup:
             "rect", x=box.left, y=box.top, width=box.width, height=box.height, fill="none", stroke="currentColor",
             stroke_opacity=0.5,
         ),
+        _borders(chart, box, row_height),
         _over(chart, box, cell, row_height),
         _row_labels(named, box, row_height),
         _time_axis(chart, box),
@@ -185,6 +188,22 @@ def _time_axis(chart: HeatMap, box: Box) -> Markup:
     else:
         axis = Axis(chart.time_label or "time (UTC)", Kind.TIME, low=start, high=start + span)
     return x_axis(scale_of(axis, (), box.left, box.right, ticks=int(box.width / 80)), axis, box)
+
+
+def _borders(chart: HeatMap, box: Box, row_height: float) -> Markup:
+    """Lines across, also seen on the lightest step; they reach into the labels."""
+    rows = [n for n in chart.borders if 0 < n < len(chart.per_mille)]
+    if not rows:
+        return Markup("")
+    d = "".join(f"M{coordinate(box.left)} {coordinate(box.top + n * row_height)}h{coordinate(box.width)}" for n in rows)
+    ends = "".join(f"M{coordinate(box.left - 10)} {coordinate(box.top + n * row_height)}h10" for n in rows)
+    return joined(
+        [
+            element("path", d=d, stroke="#000000", stroke_width=2),
+            element("path", d=d, stroke="#ffffff", stroke_dasharray="4 4", class_="ch-border"),
+            element("path", d=ends, stroke="currentColor"),
+        ]
+    )
 
 
 def _over(chart: HeatMap, box: Box, cell: float, row_height: float) -> Markup:

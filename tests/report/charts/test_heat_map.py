@@ -90,6 +90,17 @@ def test_over_the_target_is_outlined_and_at_it_is_not() -> None:
     assert lines(plain([[1000, 999], [0, 1]])) == []
 
 
+def test_a_border_parts_rows_of_different_templates() -> None:
+    def borders(chart: HeatMap) -> list[str]:
+        return [n.attrib["d"] for n in parsed(draw(chart)).iter(f"{SVG}path") if n.get("class") == "ch-border"]
+
+    svg = next(n for n in parsed(draw(SMALL)).iter(f"{SVG}svg") if "data-heat" in n.attrib)
+    height, top = float(svg.attrib["data-cell-height"]), float(svg.attrib["data-y"])
+    (path,) = borders(replace(SMALL, borders=(2,)))
+    assert path.startswith(f"M{svg.attrib['data-x']} {top + 2 * height:g}h")
+    assert borders(SMALL) == borders(replace(SMALL, borders=(0, 3))) == []
+
+
 def test_margins_and_axis_say_what_they_are() -> None:
     drawn = texts(draw(SMALL))
     for wanted in (
