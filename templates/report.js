@@ -6,7 +6,7 @@
   let data = null;
   const value = (path) => {
     data ??= JSON.parse(document.getElementById("document").textContent);
-    return path.split(".").reduce((place, step) => place?.[step], data);
+    return path.split(".").reduce((place, step) => place?.[decodeURIComponent(step)], data);
   };
   const number = (n) => n >= 100 ? Math.round(n).toLocaleString("en") : String(Number(n.toPrecision(3)));
 

@@ -152,8 +152,8 @@ class At:
         return next((item for item in self if item[member].value == value), None)
 
     def _below(self, step: str | int) -> str:
-        name = str(step).replace("%", "%25").replace(".", "%2E")  # of latency_ms_p99.9
-        return f"{self.path}.{name}" if self.path else name
+        step = str(step).replace("%", "%25").replace(".", "%2E")  # a member's name may have a dot: latency_ms_p99.9
+        return f"{self.path}.{step}" if self.path else str(step)
 
     def _wrong(self, wanted: str) -> InputError:
         what = type(self.value).__name__
