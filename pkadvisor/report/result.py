@@ -107,6 +107,7 @@ def build_result(
     redact: bool,
     top: int,
     files: Sequence[FileDigest] = (),
+    settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
@@ -131,6 +132,7 @@ def build_result(
             "logs": [] if traffic is None else [{"name": PurePath(n).name, "format": f} for n, f in traffic.files],
             "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files],
         },
+        "settings": settings,
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,
         "arrangements": [arranged_json(a, limits, number, lambda v: _violation(v, shown)) for a in arranged],

@@ -18,8 +18,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.report.charts.style import CHART_CSS
 from pkadvisor.report.html.options import HtmlOptions
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.place import At, Missing
 from pkadvisor.report.html.reduce import LISTS, sentences, shortened
 from pkadvisor.report.html.sections import SECTIONS, Section, names_of
 from pkadvisor.report.page import clean
@@ -151,11 +152,11 @@ def _groups(document: At, sections: tuple[Section, ...]) -> list[Group]:
     before = [s for s in sections if not s.each_table and not s.after]
     after = [s for s in sections if not s.each_table and s.after]
     each = [s for s in sections if s.each_table]
-    groups = [Group("overview", "Overview", [_drawn(s, document, document, 0) for s in before])]
+    groups = [Group("overview", "Overview", _all_drawn(before, document, document))]
     for number, table in enumerate(document["tables"]) if each else ():
-        drawn = [_drawn(s, document, table, number) for s in each]
+        drawn = _all_drawn(each, document, table, number)
         groups.append(Group(f"table-{number + 1}", _table_title(table), drawn))
-    groups.append(Group("about", "About this report", [_drawn(s, document, document, 0) for s in after]))
+    groups.append(Group("about", "About this report", _all_drawn(after, document, document)))
     return [group for group in groups if group.sections]
 
 
@@ -164,9 +165,15 @@ def _table_title(table: At) -> str:
     return f"{table['table'].text} · {kind.text}" if kind else table["table"].text
 
 
-def _drawn(section: Section, document: At, part: At, number: int) -> Drawn:
+def _all_drawn(sections: list[Section], document: At, part: At, number: int = 0) -> list[Drawn]:
+    return [found for section in sections if (found := _drawn(section, document, part, number)) is not None]
+
+
+def _drawn(section: Section, document: At, part: At, number: int) -> Drawn | None:
     name = section.name if number == 0 else f"{section.name}-{number + 1}"
-    found: Context = section.context(document, part)
+    found = section.context(document, part)
+    if found is None:
+        return None
     if isinstance(found, Missing):
         return Drawn(name, section.heading, Markup(), found.reason)
     return Drawn(name, section.heading, Markup(environment().get_template(section.template).render(found)))
@@ -219,7 +226,7 @@ def _final(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def style() -> str:
     """The style sheet of every page."""
-    return resource("templates", "report.css").read_text("utf-8")
+    return resource("templates", "report.css").read_text("utf-8") + CHART_CSS
 
 
 @lru_cache(maxsize=1)
