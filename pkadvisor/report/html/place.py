@@ -6,7 +6,7 @@ the place, and every number on the page carries the place it stands at, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
+    "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
     "breaks": breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
@@ -126,6 +127,13 @@ class At:
         if not isinstance(self.value, str):
             raise self._wrong("a text")
         return clean(self.value)
+
+    def among(self, words: Collection[str]) -> str:
+        """The text here, which must be one of the words."""
+        if self.text not in words:
+            what = f"{self.path} cannot be {self.text[:40]!r}"
+            raise InputError(f"is not whole: {what}", fix="made by another version? run it again")
+        return self.text
 
     @property
     def number(self) -> float:
