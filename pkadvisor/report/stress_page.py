@@ -58,9 +58,20 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
         if design.get("measured"):
             write_measured(page, design["label"], design["measured"])
     _goals(page, table)
-    for sentence in table["verdict"]["sentences"]:
-        page.wrapped(sentence, "", "  ", table["verdict"]["style"])
+    _verdict(page, table["verdict"])
     page.line()
+
+
+STYLES = {"bears": "good", "bursts": "warn", "fails": "bad"}
+
+
+def _verdict(page: Page, verdict: dict[str, Any]) -> None:
+    """A sentence for each design in the colour of its own level, then what there is to say of the proposed one."""
+    for number, sentence in enumerate(verdict["sentences"]):
+        style = verdict["style"]
+        if number < len(verdict["designs"]):
+            style = STYLES[verdict["designs"][number]["level"]]
+        page.wrapped(sentence, "", "  ", style)
 
 
 def _length(settings: dict[str, Any], table: dict[str, Any]) -> str:
@@ -90,12 +101,16 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         bears = "bears the load" if verdict["bears"] else "does not bear the load"
         if document["settings"]["faults"]:
             bears += " under these faults"
+        if verdict["level"] == "bursts":
+            bears += ", with bursts throttled and retried"
         if verdict["bears"] and not verdict["new_table_bears"]:
             bears += " once it is warmed up, not as a new table"
         joined, kept = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
         goals = f", {joined} misses {missed[0]}" if missed else f", {kept} every goal" if table["goals"] else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
+        if verdict["failed_predictions"]:
+            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} of it did not come true"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         page.wrapped("interrupted: figures are of the part that was run", "", "  ", "warn")

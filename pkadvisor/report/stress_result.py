@@ -86,6 +86,7 @@ def run_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -
         "classes": [
             {"name": name, **counts_json(counts, result.duration_ns)} for name, counts in result.classes.items()
         ],
+        "throttling": throttling_json(result),
         "timeline": timeline_json(result),
         "heat": heat_json(result, space, limits, shown),
         "events": [event_json(event, space, shown) for event in result.events],
@@ -163,6 +164,15 @@ def timeline_json(result: RunResult) -> dict[str, Any]:
         "throttled_per_s": means(result.throttled),
         "hottest_entities_per_s": means(result.hottest_milli / MILLI),
     }
+
+
+def throttling_json(result: RunResult) -> dict[str, Any]:
+    """In how many seconds anything was throttled, and how many of them came one after another."""
+    seconds = longest = together = 0
+    for turned in result.throttled.tolist():
+        together = together + 1 if turned else 0
+        seconds, longest = seconds + bool(turned), max(longest, together)
+    return {"seconds": seconds, "longest_s": longest}
 
 
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.stress.retry import TRIES_MAX
-from pkadvisor.stresser.predictions import load_measure
+from pkadvisor.stresser.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,19 +33,20 @@ def load_measures(
     estimate is about; ``warm`` is the run as the document has it."""
     hot, target = stand.design.estimate.hot, stand.limits.partition_entities_per_s
     predicted = None if hot is None else times * hot.entities_per_s
-    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand))]
+    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand), LOAD_TOLERANCE)]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
         rejected = None if settled is None else settled.rejected_share
-        found.append(load_measure("throttled there", "share of attempts", rejected, share))
+        found.append(load_measure("throttled there", "share of attempts", rejected, share, LOAD_TOLERANCE, SHARE_LEAST))
         quiet = settled is not None and settled.rejected_share == 0
         if settled is not None and not quiet and not _meets_scans(stand, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
-                found.append(load_measure("saturation there", "entities/s", target, float(through.mean())))
+                measured = float(through.mean())
+                found.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
     if not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return found

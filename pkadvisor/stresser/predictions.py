@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""
+LOAD_TOLERANCE = 0.05
+"""Of what is predicted of a run: of the hottest partition its load, what is turned away there, where it saturates."""
+SHARE_LEAST = 0.01
+"""Beside a predicted share of attempts: the law is one of means, a burst is not."""
 EQUAL = 1e-6
 
 
@@ -48,15 +52,29 @@ def _measure(name: str, predicted: float, measured: float, tolerance: float) -> 
     }
 
 
-def load_measure(name: str, unit: str, predicted: float | None, measured: float | None) -> dict[str, Any]:
-    """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing."""
+def load_measure(
+    name: str,
+    unit: str,
+    predicted: float | None,
+    measured: float | None,
+    tolerance: float | None = None,
+    least: float = 0.0,
+) -> dict[str, Any]:
+    """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing.
+
+    ``agrees``: within ``tolerance`` of the prediction or ``least`` beside it; None where it is not judged.
+    """
     error = None
     if predicted and measured is not None:
         error = number(round((measured - predicted) / predicted, 9))
+    agrees = None
+    if tolerance is not None and predicted is not None and measured is not None:
+        agrees = abs(measured - predicted) <= max(least, tolerance * predicted)
     return {
         "name": name,
         "unit": unit,
         "predicted": None if predicted is None else number(predicted),
         "measured": None if measured is None else number(measured),
         "error": error,
+        "agrees": agrees,
     }

@@ -10,6 +10,7 @@ from pkadvisor.limits import load_limits
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
 from pkadvisor.stresser.audit import audit_of
+from pkadvisor.stresser.bars import bears_load
 from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
@@ -21,7 +22,7 @@ from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
-from pkadvisor.stresser.verdict import bears_load, verdict_of
+from pkadvisor.stresser.verdict import verdict_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
