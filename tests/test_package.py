@@ -25,6 +25,7 @@ DISTRIBUTIONS = {
     "pydantic_core": "pydantic",
     "cel_expr_python": "cel-expr-python",
     "google_crc32c": "google-crc32c",
+    "markupsafe": "jinja2",
     "azure": "azure-data-tables",
     "requests": "azure-data-tables",
 }

@@ -22,13 +22,14 @@ from pkadvisor.cli.console import (
     speaks_unicode,
     wants_color,
     width_of,
+    without_secrets,
     write_bytes,
     write_text,
 )
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.settings import Settings
-from pkadvisor.cli.shared import Format, Judging, Reading, Redact, Shared, examples, option, unfold
+from pkadvisor.cli.shared import Judging, Reading, Redact, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
@@ -53,19 +54,19 @@ def analyze(
     reading: Reading,
     out: Annotated[
         list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
     ] = None,
     judging: Judging,
     top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
-    shared: Shared,
+    shared: ResultShared,
 ) -> None:
     """Advise on PartitionKey and RowKey from sample data and a query log.
 
     The design file may declare the workload where there is no log yet.
     """
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
-    targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
-    page = on_stdout(targets, shared.format, Format.text)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
+    page = on_stdout(targets, shared.format, ResultFormat.text)
     settings = settings_for(shared, reading.design)
     request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
@@ -80,7 +81,7 @@ def analyze(
             if not shared.quiet:
                 say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
     content = RENDERERS[page](result, shared, True)
-    if page is Format.text:
+    if page is ResultFormat.text:
         write_text(content.decode())
     else:
         write_bytes(content)
@@ -136,10 +137,17 @@ def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(dump_json(result).decode()).encode()
 
 
+def _html(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.html.page import render_html
+
+    return render_html(without_secrets(result))
+
+
 # A renderer makes a result into the bytes of a file, or of standard output if its last argument is true.
-RENDERERS: dict[Format, Callable[[dict[str, Any], Shared, bool], bytes]] = {
-    Format.text: _text,
-    Format.json: _json,
+RENDERERS: dict[ResultFormat, Callable[[dict[str, Any], Shared, bool], bytes]] = {
+    ResultFormat.text: _text,
+    ResultFormat.json: _json,
+    ResultFormat.html: _html,
 }
 
 

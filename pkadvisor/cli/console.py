@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pkadvisor.errors import AdvisorError, UsageError
 
@@ -72,6 +72,15 @@ def redact(text: str, *, shortest: int = 1) -> str:
 def redact_result(text: str) -> str:
     """``redact`` for results, where a key template may well be named ``sig={sig}``: only whole signatures go."""
     return redact(text, shortest=_SECRET_OF_SIGNATURE_LENGTH)
+
+
+def without_secrets(value: Any) -> Any:
+    """A document without credentials, before it takes a form in which they are hard to see."""
+    if isinstance(value, str):
+        return redact_result(value)
+    if isinstance(value, dict):
+        return {key: without_secrets(item) for key, item in value.items()}
+    return [without_secrets(item) for item in value] if isinstance(value, list) else value
 
 
 def is_terminal(stream: TextIO | None) -> bool:

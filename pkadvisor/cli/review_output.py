@@ -14,11 +14,11 @@ from pkadvisor.cli.console import (
     PIPE_WIDTH,
     escape_page,
     is_terminal,
-    redact_result,
     say,
     speaks_unicode,
     wants_color,
     width_of,
+    without_secrets,
     write_bytes,
     write_text,
 )
@@ -91,15 +91,6 @@ def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs
     from pkadvisor.report.review_words import verdict
 
     say(verdict(document), color=outputs.shared.color)
-
-
-def without_secrets(value: Any) -> Any:
-    """A document without credentials, before it takes a form in which they are hard to see."""
-    if isinstance(value, str):
-        return redact_result(value)
-    if isinstance(value, dict):
-        return {key: without_secrets(item) for key, item in value.items()}
-    return [without_secrets(item) for item in value] if isinstance(value, list) else value
 
 
 def in_repository(design: str) -> str:

@@ -17,10 +17,18 @@ from pkadvisor.cli.completions import sample_words
 
 
 class Format(StrEnum):
-    """How a result can be written; each later format is a line here and one in ``analyze.RENDERERS``."""
+    """What standard output of any command can carry."""
 
     text = "text"
     json = "json"
+
+
+class ResultFormat(StrEnum):
+    """How a result can be written to a file; each later format is a line here and one in ``analyze.RENDERERS``."""
+
+    text = "text"
+    json = "json"
+    html = "html"
 
 
 class ReviewFormat(StrEnum):
@@ -72,6 +80,13 @@ class Shared:
     ] = None
     isolated: Annotated[bool, option("--isolated", help="Read no file of settings.", env="ISOLATED")] = False
     debug: Annotated[bool, option("--debug", help="Show the traceback of an error.", env="DEBUG")] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultShared(Shared):
+    """Conduct of the commands whose result can be drawn as a page."""
+
+    format: Annotated[ResultFormat, _FORMAT] = ResultFormat.text  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,9 @@ from typing import Any
 
 from pkadvisor.report.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
-from pkadvisor.report.scheme_page import SAME_LENGTH, flip_sentence
+from pkadvisor.report.scheme_page import flip_sentence
 from pkadvisor.report.stored import quoted
-
-_HEADLINES = {
-    "keep": ("KEEP THE KEY", "good"),
-    "change": ("CHANGE THE KEY", "bad"),
-    "choose": ("USE THIS KEY", "good"),
-    "unsatisfied": ("NO KEY HOLDS EVERY CONSTRAINT", "bad"),
-    "unknown": ("NO ADVICE", "warn"),
-}
-_VERDICTS = {
-    "keep": "keep the key",
-    "change": "change the key",
-    "choose": "use this key",
-    "unsatisfied": "no key holds every constraint",
-}
+from pkadvisor.report.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:
@@ -83,15 +70,10 @@ def _inputs(page: Page, result: dict[str, Any], verbose: bool) -> None:
         page.line()
 
 
-def _title(table: dict[str, Any]) -> str:
-    name: str = table["table"]
-    return f"{name} · {table['kind']}" if table["kind"] else name
-
-
 def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: bool) -> None:
-    headline, style = _HEADLINES[table["verdict"]]
+    headline, style = HEADLINES[table["verdict"]]
     best, current = table["recommended"], table["current"]
-    page.line(f"{headline}   {_title(table)}", style)
+    page.line(f"{headline}   {table_title(table)}", style)
     if best is None:
         page.wrapped(table["why_not"] or "")
         page.line()
@@ -99,7 +81,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
         _queries_without_plan(page, table)
         _unknown(page, table)
         page.line()
-        page.line(f"{_title(table)}: no advice", style)
+        page.line(f"{table_title(table)}: no advice", style)
         page.line()
         return
     limit = _limit(result, "partition_entities_per_s")
@@ -146,7 +128,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     page.line()
     factor = _term(best, "break factor")
     page.wrapped(
-        f"{_title(table)}: {_VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
+        f"{table_title(table)}: {VERDICTS[table['verdict']]} (score {amount(best['score'])}, "
         + ("within every limit at any load" if factor is None else f"breaks at {ratio(factor)}: {best['break_cause']}")
         + f", {plural(table['examined'], 'scheme')}{_unproved(table)})",
         "",
@@ -289,7 +271,7 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     lines = []
     if table["verdict"] == "change" and current is not None and current["loses"]:
         reasons = [v["message"] for v in current["violations"]] + [r["message"] for r in current["remarks"]]
-        for reason in reasons[:4] or [_lost(current["loses"])]:
+        for reason in reasons[:4] or [lost(current["loses"])]:
             lines.append(("now", reason))
     if table["verdict"] in ("change", "choose") and _straight(best):
         lines.append(("this", _straight(best)))
@@ -301,7 +283,7 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
             f" with {plural(len(rival['index_rows']), 'index row')}" if rival["index_rows"] else ""
         )
         if rival["loses"]:
-            lines.append(("next best", f"{name} loses: {_lost(rival['loses'])}"))
+            lines.append(("next best", f"{name} loses: {lost(rival['loses'])}"))
         elif table["verdict"] == "keep":
             lines.append(("next best", f"{name} is not so much better that it pays to move"))
         if table["flip"] is not None and (rival["loses"] or table["verdict"] == "keep"):
@@ -315,30 +297,6 @@ def _why(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
         for label, text in lines:
             page.record(label, text, 9)
         page.line()
-
-
-def sureness(found: dict[str, Any]) -> str:
-    """How sure it is that the recommended scheme is ahead of the next best."""
-    share = found["share"]
-    if share is None:
-        return f"cannot tell how sure it is: {found['note']}"
-    if found["basis"] == "counted":
-        return "counted: every row was read, nothing was estimated from a sample"
-    if found["sure"]:
-        return f"ahead of the next best in {percent(share)} of resamples"
-    more = (
-        f"add {found['rows_needed']:,} rows of {found['rows_of']}" if found["rows_needed"] else "more rows do not help"
-    )
-    return f"cannot tell from the next best ({percent(share)} of resamples): {more}"
-
-
-def _lost(loses: dict[str, Any]) -> str:
-    if loses["goal"] == "simplicity" and loses["value"] == loses["winner"]:
-        return SAME_LENGTH
-    mine, best = amount(loses["value"]), amount(loses["winner"])
-    if mine == best and loses["value"] is not None and loses["winner"] is not None:
-        mine, best = f"{loses['value']:,.6g}", f"{loses['winner']:,.6g}"  # what decides is shown
-    return f"{loses['goal']}, {mine} against {best} ({loses['unit']})"
 
 
 def _ranking(page: Page, table: dict[str, Any]) -> None:

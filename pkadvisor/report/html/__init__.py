@@ -1,0 +1,1 @@
+"""The HTML report: a document becomes one page that stands alone."""

@@ -1,0 +1,167 @@
+"""Sections of an analysis: what is advised, and among what it was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.report.html.place import At, Context, Figure, Missing
+from pkadvisor.report.stored import quoted
+from pkadvisor.report.verdicts import HEADLINES, lost, sureness, table_title
+
+FACTS_SHOWN = 4
+
+
+def limit_of(document: At, name: str) -> At:
+    """The value of a limit of the store."""
+    found = document["limits"]["values"].find("name", name)
+    if found is None:
+        return At(None, "limits.values")["value"]
+    return found["value"]
+
+
+def term_of(scheme: At, name: str) -> At | None:
+    """The value of a term of a scheme's cost; None where it has no such term."""
+    found = scheme["terms"].find("name", name)
+    return None if found is None else found["value"]
+
+
+def keys_of(scheme: At) -> dict[str, Any]:
+    """The templates of a scheme, index rows below."""
+    return {
+        "partition_key": quoted(scheme["partition_key"].text),
+        "row_key": quoted(scheme["row_key"].text),
+        "index_rows": [
+            {
+                "partition_key": quoted(row["partition_key"].text),
+                "row_key": quoted(row["row_key"].text),
+                "copy": "full copy" if row["copy"].text == "full" else "pointer",
+                "when": "same partition, same group transaction"
+                if row["consistency"].text == "atomic"
+                else "another partition, written after",
+            }
+            for row in scheme["index_rows"]
+        ],
+    }
+
+
+def verdict(document: At, table: At) -> Context:
+    """The word, the keys, and what changes with them."""
+    word, mood = HEADLINES[table["verdict"].text]
+    best, current = table["recommended"], table["current"]
+    if not best:
+        return {"word": word, "mood": mood, "why_not": table["why_not"].text, "keys": None, "tiles": [], "facts": []}
+    before = current if current and table["verdict"].text != "keep" else None
+    return {
+        "word": word,
+        "mood": mood,
+        "why_not": "",
+        "name": table_title(table.value),
+        "keys": keys_of(best),
+        "was": keys_of(before) if before else None,
+        "tiles": _tiles(document, before, best),
+        "facts": _facts(table, before, best),
+    }
+
+
+def _tiles(document: At, before: At | None, best: At) -> list[dict[str, Any]]:
+    """Figures of the keys in place and of those proposed, each with what it is held against."""
+    target = limit_of(document, "partition_entities_per_s")
+    tiles = []
+    for label, name, form, unit, bound, higher in (
+        ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s", target, False),
+        ("Slowest query against its goal", "latency against goal", "ratio", "the p99 that is wanted", 1, False),
+        ("Throttled at the peak", "throttled at peak", "percent", "of attempts", None, False),
+        ("Breaks at", "break factor", "breaks", "today's peak", 1, True),
+        ("Entities counted", "entities counted", "amount", "entities/s", None, False),
+        ("Cost", "price", "amount", "", None, False),
+    ):
+        after = term_of(best, name)
+        if after is None:
+            continue
+        now = term_of(before, name) if before else None
+        if name == "price":
+            unit = best["terms"].find("name", name)["unit"].text.replace("/", " a ")  # type: ignore[index]
+        tiles.append(
+            {
+                "label": label,
+                "unit": unit,
+                "of": bound.figure("amount") if isinstance(bound, At) else None,
+                "now": now.figure(form) if now is not None else None,
+                "now_word": _held(now, bound, higher) if now is not None else "",
+                "after": after.figure(form),
+                "word": _held(after, bound, higher),
+            }
+        )
+    return tiles
+
+
+def _held(value: At, bound: At | float | None, higher: bool) -> str:
+    """``over`` or ``within`` a bound; where ``higher`` is better, a value below it is over."""
+    if bound is None:
+        return ""
+    limit = bound.number if isinstance(bound, At) else bound
+    if value.value is None:
+        return "within" if higher else ""
+    return "within" if (value.number >= limit if higher else value.number <= limit) else "over"
+
+
+def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
+    """What the verdict rests on: why not the keys in place, how sure it is, when the proposed ones break."""
+    facts = []
+    if before:
+        reasons = [v["message"].text for v in before["violations"]]
+        if not reasons and before["loses"]:
+            reasons = [f"behind by {lost(before['loses'].value)}"]
+        facts += [("now", reason) for reason in reasons[:FACTS_SHOWN]]
+    for violation in best["violations"]:
+        facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
+    if table["confidence"]:
+        facts.append(("sure", sureness(table["confidence"].value)))
+    facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
+    return facts
+
+
+# -- candidates --------------------------------------------------------------------------------------------------------
+
+
+def candidates(document: At, table: At) -> Context:
+    """The schemes that were ranked, the current one, and the parts of their scores."""
+    if not table["recommended"]:
+        return Missing("No scheme was ranked: give a data set and a log, or a design with its queries.")
+    ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
+    if table["current"] and table["verdict"].text != "keep":
+        ranked.append(("now", table["current"]))
+    names = [entry["name"].text for entry in table["recommended"]["classes"]]
+    return {
+        "rows": [_candidate(label, scheme) for label, scheme in ranked],
+        "classes": names,
+        "points": [
+            {"label": label, "score": scheme["score"].figure("points"), "parts": _points(scheme, names)}
+            for label, scheme in ranked
+        ],
+    }
+
+
+def _candidate(label: str, scheme: At) -> dict[str, Any]:
+    def term(name: str, form: str) -> Figure | None:
+        found = term_of(scheme, name)
+        return None if found is None else found.figure(form)
+
+    return {
+        "label": label,
+        **keys_of(scheme),
+        "score": scheme["score"].figure("points"),
+        "requests": term("requests", "amount"),
+        "entities": term("entities counted", "amount"),
+        "hottest": term("hottest partition at peak", "amount"),
+        "price": term("price", "amount"),
+        "breaks": term("break factor", "breaks"),
+        "feasible": scheme["feasible"].flag,
+        "loses": lost(scheme["loses"].value) if scheme["loses"] else "",
+    }
+
+
+def _points(scheme: At, names: list[str]) -> list[Figure | None]:
+    """What each class adds to the score."""
+    found = {entry["name"].text: entry["score_points"] for entry in scheme["classes"]}
+    return [found[name].figure("points") if name in found else None for name in names]

@@ -1,0 +1,153 @@
+"""A value of a document together with the way to it.
+
+Sections read a document through ``At`` and nothing else: what is missing or of another type ends in an error that names
+the place, and every number on the page carries the place it stands at, so that a test can hold both equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from pkadvisor.errors import InputError
+from pkadvisor.report.page import amount, breaks, clean, lasting, milliseconds, percent, plural, rate, ratio
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
+
+
+def _points(value: float) -> str:
+    """Points of the score, which a reader adds up."""
+    return f"{value:.1f}"
+
+
+# How a number is written. What comes in is the number of the document, null included.
+FORMS: dict[str, Callable[[Any], str]] = {
+    "amount": lambda value: "none" if value is None else amount(value),
+    "whole": lambda value: "unknown" if value is None else _whole(value),
+    "points": lambda value: "–" if value is None else _points(value),
+    "percent": lambda value: "unknown" if value is None else percent(value),
+    "ratio": lambda value: "unknown" if value is None else ratio(value),
+    "breaks": breaks,
+    "ms": lambda value: "unknown" if value is None else milliseconds(value),
+    "rate": rate,
+    "time": lambda value: "unknown" if value is None else lasting(value),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number as the page shows it: its text, the place in the document, and the form it is written in."""
+
+    text: str
+    path: str
+    form: str
+
+    def __html__(self) -> str:
+        return Markup('<span data-v="{}" data-f="{}">{}</span>').format(self.path, self.form, self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A value and the path that leads to it, e.g. ``tables.0.recommended.score``.
+
+    ``at["name"]`` and ``at[0]`` go down; InputError where there is nothing. True where the value is neither null nor
+    an empty text, list or mapping.
+    """
+
+    value: Any
+    path: str = ""
+
+    def __getitem__(self, step: str | int) -> At:
+        found = self.maybe(step)
+        if found is None:
+            raise InputError(
+                f"is not whole: {self._below(step)} is missing", fix="made by another version? run it again"
+            )
+        return found
+
+    def maybe(self, step: str | int) -> At | None:
+        """One step down, or None where there is no such member."""
+        inside = isinstance(self.value, dict if isinstance(step, str) else list)
+        if not inside and self.value is not None:
+            raise self._wrong("a mapping" if isinstance(step, str) else "a list")
+        if not inside or (step not in self.value if isinstance(step, str) else not 0 <= step < len(self.value)):
+            return None
+        return At(self.value[step], self._below(step))
+
+    def __iter__(self) -> Iterator[At]:
+        if not isinstance(self.value, list):
+            raise self._wrong("a list")
+        return (At(item, self._below(number)) for number, item in enumerate(self.value))
+
+    def __len__(self) -> int:
+        if not isinstance(self.value, list | dict | str):
+            raise self._wrong("a list")
+        return len(self.value)
+
+    def __bool__(self) -> bool:
+        return self.value is not None and self.value not in ("", [], {})
+
+    def __html__(self) -> str:
+        """Places are not printed by themselves: ``text`` or ``figure`` says what is meant."""
+        raise TypeError(f"{self.path} is printed without .text or .figure()")
+
+    @property
+    def text(self) -> str:
+        """The text here, as it may be shown: control and bidirectional characters as escapes."""
+        if not isinstance(self.value, str):
+            raise self._wrong("a text")
+        return clean(self.value)
+
+    @property
+    def number(self) -> float:
+        """The number here."""
+        if not isinstance(self.value, int | float) or isinstance(self.value, bool):
+            raise self._wrong("a number")
+        return self.value
+
+    @property
+    def flag(self) -> bool:
+        """The truth value here."""
+        if not isinstance(self.value, bool):
+            raise self._wrong("true or false")
+        return self.value
+
+    def figure(self, form: str = "amount") -> Figure:
+        """The number here (or null) as a marked figure in one of ``FORMS``."""
+        if self.value is not None:
+            self.number  # noqa: B018  refuses what is no number
+        return Figure(FORMS[form](self.value), self.path, form)
+
+    def find(self, member: str, value: Any) -> At | None:
+        """The first item of a list whose ``member`` is ``value``, or None."""
+        return next((item for item in self if item[member].value == value), None)
+
+    def _below(self, step: str | int) -> str:
+        return f"{self.path}.{step}" if self.path else str(step)
+
+    def _wrong(self, wanted: str) -> InputError:
+        what = type(self.value).__name__
+        return InputError(f"is not whole: {self.path or 'the document'} is no {wanted.removeprefix('a ')}, but {what}")
+
+
+def counted(at: At, noun: str) -> str:
+    """``3 queries`` of a list or a number."""
+    return plural(len(at) if isinstance(at.value, list) else int(at.number), noun)
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a section has nothing to show, and what to supply: one line."""
+
+    reason: str
+
+
+Context = Mapping[str, Any] | Missing

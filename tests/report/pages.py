@@ -1,0 +1,42 @@
+"""A page as a test looks at it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import html5lib
+
+from pkadvisor.report.html.place import FORMS
+
+HTML = "{http://www.w3.org/1999/xhtml}"
+
+
+def parsed(page: bytes) -> Any:
+    """The page as a strict parser of HTML 5 sees it."""
+    return html5lib.HTMLParser(strict=True).parse(page.decode())
+
+
+def text_of(tree: Any) -> str:
+    return " ".join("".join(tree.find(f"{HTML}body").itertext()).split())
+
+
+def embedded(tree: Any) -> Any:
+    (data,) = [e for e in tree.iter(f"{HTML}script") if e.get("id") == "document"]
+    return json.loads(data.text)
+
+
+def at_path(document: Any, path: str) -> Any:
+    for step in path.split("."):
+        document = document[int(step)] if isinstance(document, list) else document[step]
+    return document
+
+
+def check_figures(tree: Any) -> int:
+    """Every marked number of a page is that of the document in it, in its form; returns how many there are."""
+    document = embedded(tree)
+    marked = [e for e in tree.iter() if e.get("data-v") is not None]
+    for element in marked:
+        value = at_path(document, element.get("data-v"))
+        assert "".join(element.itertext()) == FORMS[element.get("data-f")](value), element.get("data-v")
+    return len(marked)

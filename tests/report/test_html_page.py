@@ -1,0 +1,93 @@
+"""The page of a document: whole, harmless, and equal to the document it is made of."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+
+import pytest
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.place import At
+from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
+from tests.report.support import result
+
+
+def test_every_number_of_the_page_is_that_of_the_document() -> None:
+    tree = parsed(render_html(result("footrace")))
+    assert embedded(tree) == result("footrace")
+    assert check_figures(tree) > 60
+
+
+def test_the_policy_allows_the_one_style_and_the_one_script_by_hash() -> None:
+    page = render_html(result("footrace")).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    allowed = policy[1].replace("&#39;", "'")
+    assert allowed.startswith("default-src 'none'")
+    for kind, text in (("style", re.search(r"<style>(.*?)</style>", page, re.S)), ("script", None)):
+        found = text or re.search(r"<script>(.*?)</script>", page, re.S)
+        assert found is not None
+        digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
+        assert f"{kind}-src 'sha256-{digest}'" in allowed
+    assert not re.search(r"\s(style|on[a-z]+)=", re.sub(r"<(script|style).*?</\1>", "", page, flags=re.S))
+
+
+def test_a_page_is_the_same_bytes_each_time_and_has_no_character_that_acts() -> None:
+    page = render_html(result("footrace"))
+    assert page == render_html(result("footrace"))
+    assert not [c for c in page.decode() if not c.isprintable() and c != "\n"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "</script><script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "\x1b[31mred",
+        "\u202egnp.exe",
+        "=cmd()",
+        "{{ 7*7 }}",
+        "k" * 1024,
+        "\ud800",
+    ],
+)
+def test_hostile_text_is_text(hostile: str) -> None:
+    document = result("footrace")
+    table = document["tables"][0]
+    for scheme in (table["recommended"], table["current"], *table["alternatives"]):
+        scheme["partition_key"] = hostile
+    table["current"]["violations"][0]["message"] = hostile
+    tree = parsed(render_html(document))
+    shown = text_of(tree)
+    escaped = {"\x1b[31mred": "\\x1b[31mred", "\u202egnp.exe": "\\u202egnp.exe", "\ud800": "\\ud800"}
+    assert escaped.get(hostile, hostile) in shown
+    assert embedded(tree) == document
+    assert not list(tree.iter(f"{HTML}img"))
+    assert len(list(tree.iter(f"{HTML}script"))) == 2
+
+
+def test_a_document_that_is_not_whole_is_refused_with_the_place() -> None:
+    document = result("footrace")
+    del document["tables"][0]["recommended"]["score"]
+    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is missing"):
+        render_html(document)
+    document = result("footrace")
+    document["tables"][0]["recommended"]["score"] = "90"
+    with pytest.raises(InputError, match=r"tables\.0\.recommended\.score is no number"):
+        render_html(document)
+
+
+def test_an_unknown_section_is_refused_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'candidates'"):
+        render_html(result("footrace"), HtmlOptions(sections=("candidate",)))
+    page = text_of(parsed(render_html(result("footrace"), HtmlOptions(sections=("verdict",)))))
+    assert "CHANGE THE KEY" in page
+    assert "Ranking" not in page
+
+
+def test_a_place_that_is_printed_by_mistake_is_an_error() -> None:
+    with pytest.raises(TypeError, match=r"printed without \.text"):
+        At({"a": 1})["a"].__html__()
