@@ -14,6 +14,9 @@ TIMELINE = 60
 HEAT_ROWS = 8
 EVENTS = 6
 COLUMN = 13
+SHARE = "share of "
+FAR_OFF = 10
+"""From this relative error on percents are no longer read."""
 HOT = 0.8
 """From this share of a partition's target on, a heat map is worth its lines."""
 STATES = (
@@ -281,15 +284,10 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
             for m in entry["measures"]
             if m["predicted"] or m["measured"]
         ]
-        page.wrapped(f"{entry['name']}: {', '.join(parts)}", "  ", "    ", "" if entry["agrees"] else "warn")
+        note = f" ({entry['note']})" if entry["note"] else ""
+        page.wrapped(f"{entry['name']}: {', '.join(parts)}{note}", "  ", "    ", "" if entry["agrees"] else "warn")
     for measure in found["load"]:
-        error = f", {percent(abs(measure['error']))} off" if measure["error"] is not None else ""
-        page.wrapped(
-            f"{measure['name']}: {amount(measure['predicted'])} predicted, {amount(measure['measured'])} measured "
-            f"{measure['unit']}{error}",
-            "  ",
-            "    ",
-        )
+        page.wrapped(_load_measure(measure), "  ", "    ", "warn" if measure["agrees"] is False else "")
     for proof in found["breaks"]:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
     if found["audit"] is not None:
@@ -314,6 +312,33 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
     if design["partition_test"] is not None:
         _partition_test(page, design["partition_test"])
     page.line()
+
+
+def _load_measure(measure: dict[str, Any]) -> str:
+    """What was predicted of a run, and what came."""
+    name, unit = measure["name"], measure["unit"]
+    measured = f"{_value(unit, measure['measured'])} measured"
+    if measure["predicted"] is None:
+        why = f" ({measure['why']})" if measure["why"] else ""
+        return f"{name}: not predicted{why}, {measured}"
+    error = "" if measure["error"] is None else f", {_off(abs(measure['error']))}"
+    predicted = measure["predicted"]
+    short = percent(predicted) if unit.startswith(SHARE) else amount(predicted)
+    return f"{name}: {short} predicted, {measured}{error}"
+
+
+def _value(unit: str, value: float | None) -> str:
+    """A value with its unit: shares in percent."""
+    if value is None:
+        return "nothing"
+    if unit.startswith(SHARE):
+        return f"{percent(value)} of {unit.removeprefix(SHARE)}"
+    return f"{amount(value)} {unit}"
+
+
+def _off(error: float) -> str:
+    """An error: in percent, beyond that in times what was predicted."""
+    return f"{percent(error)} off" if error < FAR_OFF else f"{amount(error + 1)} times that"
 
 
 def _partition_test(page: Page, test: dict[str, Any]) -> None:
