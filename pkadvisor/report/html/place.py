@@ -29,6 +29,7 @@ def _points(value: float) -> str:
 FORMS: dict[str, Callable[[Any], str]] = {
     "amount": lambda value: "none" if value is None else amount(value),
     "whole": lambda value: "unknown" if value is None else _whole(value),
+    "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
@@ -131,6 +132,7 @@ class At:
         return next((item for item in self if item[member].value == value), None)
 
     def _below(self, step: str | int) -> str:
+        step = str(step).replace("%", "%25").replace(".", "%2E")  # a member's name may have a dot: latency_ms_p99.9
         return f"{self.path}.{step}" if self.path else str(step)
 
     def _wrong(self, wanted: str) -> InputError:
@@ -151,3 +153,4 @@ class Missing:
 
 
 Context = Mapping[str, Any] | Missing
+"""What a template shows, or why there is nothing; in a document that a section does not fit, a function gives None."""
