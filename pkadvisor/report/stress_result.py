@@ -91,6 +91,7 @@ def run_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -
         "classes": [
             {"name": name, **counts_json(counts, result.duration_ns)} for name, counts in result.classes.items()
         ],
+        "throttling": throttling_json(result),
         "timeline": timeline_json(result),
         "heat": heat_json(result, space, limits, shown),
         "events": [event_json(event, space, shown) for event in result.events],
@@ -191,8 +192,17 @@ def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -
     return found
 
 
+def throttling_json(result: RunResult) -> dict[str, Any]:
+    """In how many seconds anything was throttled, and how many of them came one after another."""
+    seconds = longest = together = 0
+    for turned in result.throttled.tolist():
+        together = together + 1 if turned else 0
+        seconds, longest = seconds + bool(turned), max(longest, together)
+    return {"seconds": seconds, "longest_s": longest}
+
+
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:
-    """Offered entities per second by band of keys and time, in times of a partition's target.
+    """Offered entities per second of the busiest PartitionKey by band and time, in times of a partition's target.
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
@@ -206,7 +216,7 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
     columns = max(1, math.ceil(steps / POINTS_MAX))
     rows = []
     for low, high in pairwise(edges):
-        line = per_s[:, low:high].sum(axis=1)
+        line = per_s[:, low:high].max(axis=1)
         cells = [number(float(line[at : at + columns].mean())) for at in range(0, steps, columns)]
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})

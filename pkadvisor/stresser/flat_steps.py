@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
+from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.measures import offered_milli
 from pkadvisor.stress.scripts import SEVERAL
 
@@ -29,7 +30,8 @@ class FlatSteps:
     come once. ``entities`` are those that count toward targets.
 
     ``class_`` says whose it is, ``stage`` of which stage, ``partition`` is a rank or ``SEVERAL``; ``low`` and ``high``
-    (exclusive) are ranks. ``members``: for each stage of each script (class, parameters, number of the stage).
+    (exclusive) are ranks, and ``wide`` are pages over several of them (not writes of a PartitionKey that nobody else
+    uses, which are ``SEVERAL`` too). ``members``: for each stage of each script (class, parameters, number of it).
     """
 
     space: KeySpace
@@ -40,6 +42,7 @@ class FlatSteps:
     low: Ints
     high: Ints
     entities: Floats
+    wide: NDArray[np.bool_]
 
     @staticmethod
     def of(space: KeySpace, scripts: Sequence[Sequence[Script]], limits: Limits) -> FlatSteps:
@@ -60,14 +63,15 @@ class FlatSteps:
                 places += map(known.__getitem__, ids)
                 counts.append((number, instance, len(ids)))
         rows = [
-            (number, place, step.partition, step.low, step.high, offered_milli(step, limits))
+            (number, place, step.partition, step.low, step.high, offered_milli(step, limits), step.kind == Kind.PAGE)
             for place, (number, stage) in enumerate(stages)
             for step in stage
         ]
-        class_, stage_, partition, low, high, milli = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+        class_, stage_, partition, low, high, milli, page = np.array(rows, dtype=np.int64).reshape(-1, 7).T
         of_script, instances, lengths = np.array(counts, dtype=np.int64).reshape(-1, 3).T
         whose = (np.repeat(of_script, lengths), np.repeat(instances, lengths), np.array(places, dtype=np.int64))
-        return FlatSteps(space, whose, class_, stage_, partition, low, high, milli / MILLI)
+        wide = (partition == SEVERAL) & (page == 1)
+        return FlatSteps(space, whose, class_, stage_, partition, low, high, milli / MILLI, wide)
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
@@ -122,7 +126,7 @@ class FlatSteps:
         """
         import numpy as np
 
-        wide = self.partition == SEVERAL
+        wide = self.wide
         if not wide.any():
             return np.zeros(len(self.space.keys))
         sent = self._sent(rates_per_s, weights)
@@ -161,14 +165,14 @@ class FlatSteps:
 
     def spread_at(self, rates: Floats, rank: int) -> float:
         """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
-        wide = self.partition == SEVERAL
+        wide = self.wide
         return float((rates[wide] * self.at(rank)[wide]).sum())
 
     def at(self, rank: int) -> Floats:
         """Entities that each step reads or writes at one PartitionKey: of pages over several those of its rows."""
         import numpy as np
 
-        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        wide = self.wide & (self.low <= rank) & (rank < self.high)
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         rows = np.maximum(1, sums[self.high] - sums[self.low])
         found: Floats = self.entities * np.where(wide, self.space.rows[rank] / rows, self.partition == rank)
@@ -178,7 +182,7 @@ class FlatSteps:
         """By class the parameters whose requests load a PartitionKey."""
         import numpy as np
 
-        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        wide = self.wide & (self.low <= rank) & (rank < self.high)
         there = np.zeros(self._stages, dtype=bool)
         there[self.stage[(self.partition == rank) | wide]] = True
         class_, instance, place = self.members

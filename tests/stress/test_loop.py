@@ -191,7 +191,7 @@ def test_pages_end_where_ranges_end_and_go_on_there() -> None:
     assert trace[2][2:4] == (2, 2)
     counts = found.classes["c"]
     assert counts.pages == 2 and counts.entities_read == 31
-    assert found.heat.sum(axis=0).tolist() == [11_000, 20_000, 0]
+    assert found.heat.sum(axis=0).tolist() == [11_000, 10_000, 10_000]
 
 
 def test_scripts_change_with_their_epoch_at_the_moment_of_arrival() -> None:
@@ -293,5 +293,6 @@ def test_a_page_that_is_turned_away_was_offered_all_the_same() -> None:
     found = run_loop(Listed([(0, 0, 0), (1, 0, 0)], SECOND), scripts, Capacity(tight), fixed(0, 2), NEVER_AGAIN)
     counts = found.classes["c"]
     assert counts.throttled == {Bound.RANGE: 1}
-    assert found.heat.tolist() == [[18_000_000, 0]]
-    assert found.hottest == -1 and found.hottest_milli.sum() == 0
+    assert found.heat.tolist() == [[9_000_000, 9_000_000]]
+    assert (found.hottest, found.hottest_milli.sum(), found.hottest_throttled_milli.sum()) == (0, 9_000_000, 4_500_000)
+    assert (found.hottest_attempts, found.hottest_throttled) == (2, 1)

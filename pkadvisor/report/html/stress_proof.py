@@ -40,6 +40,7 @@ def _predicted(design: At) -> dict[str, Any]:
             figure(_in(measure["predicted"], measure["unit"].text)),
             figure(_in(measure["measured"], measure["unit"].text)),
             figure(measure["error"].figure("signed")) if measure["error"].value is not None else words("–"),
+            _judged(measure),
         )
         for measure in told["load"]
     ]
@@ -52,7 +53,7 @@ def _predicted(design: At) -> dict[str, Any]:
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
         "load": table(
             f"Load and latency: {label}",
-            ("Measure", "Unit", "Predicted", "Measured", "Residual"),
+            ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),
             load,
             numeric=(2, 3, 4),
             sorts=True,
@@ -63,6 +64,14 @@ def _predicted(design: At) -> dict[str, Any]:
 
 def _agrees(flag: bool) -> Cell:
     return mark("agrees" if flag else "differs", "good" if flag else "bad")
+
+
+def _judged(measure: At) -> Cell:
+    """Whether a figure of the whole run came as predicted, or why nothing is predicted."""
+    agrees, why = measure.maybe("agrees"), measure.maybe("why")
+    if agrees is not None and agrees.value is not None:
+        return _agrees(agrees.flag)
+    return words(why.text if why is not None and why else "not judged")
 
 
 def _in(value: At, unit: str) -> Figure:

@@ -43,13 +43,9 @@ def verdict(document: At, found: At) -> Context:
 def _headline(document: At, found: At) -> tuple[str, str]:
     """How the design that is proposed takes the load, faults, cold start and goals among it."""
     told = found["verdict"]
-    level = told.maybe("level")
-    if level is not None:
-        word, mood = LEVELS.get(level.text, LEVELS["fails"])
-    elif told["bears"].value is not True:
-        word, mood = LEVELS["fails"]
-    else:
-        word, mood = LEVELS["bears"]
+    level, bears = told.maybe("level"), told["bears"].value is True
+    known = level.text if level is not None and level.value is not None else "bears" if bears else "fails"
+    word, mood = LEVELS.get(known, LEVELS["fails"])
     if document["settings"]["faults"]:
         word += " UNDER THESE FAULTS"
     if mood != "bad" and told["new_table_bears"].value is False:
@@ -58,6 +54,9 @@ def _headline(document: At, found: At) -> tuple[str, str]:
     if missed:
         word += f"{' AND' if mood == 'bad' else ', BUT'} MISSES {plural(len(missed), 'GOAL').upper()}"
         mood = "bad"
+    failed = told.maybe("failed_predictions")
+    if failed is not None and failed.number and mood == "good":
+        mood = "warn"  # the sentences say which
     return word, mood
 
 
@@ -155,7 +154,10 @@ def designs(document: At, found: At) -> Context:
     rows: list[list[Cell]] = [
         [words(label), *(figure(run[name].figure(form)) for _, _, run in runs)] for label, name, form in _OF_RUN
     ]
-    rows.insert(4, [words("turned away by"), *(_turned(run) for _, _, run in runs)])
+    rows[4:4] = [
+        [words("turned away by"), *(_turned(run) for _, _, run in runs)],
+        [words("seconds with throttling"), *(_throttling(run) for _, _, run in runs)],
+    ]
     rows.append([words("hottest partition"), *(_of_hottest(run) for _, _, run in runs)])
     rows.append([words("length of the run"), *(figure(run["duration_s"].figure("time")) for _, _, run in runs)])
     every = list(found["designs"])
@@ -177,6 +179,17 @@ def designs(document: At, found: At) -> Context:
         ),
         "quiet": [head for head, _, run in runs if not run["throttled"].number],
     }
+
+
+def _throttling(run: At) -> Cell:
+    """In how many seconds anything was turned away; a document of an older version does not tell."""
+    found = run.maybe("throttling")
+    if found is None:
+        return words("–")
+    if not found["seconds"].number:
+        return figure(found["seconds"].figure("whole"))
+    longest = (figure(found["longest_s"].figure("whole")), words("in a row at most"))
+    return below(figure(found["seconds"].figure("whole")), together(*longest))
 
 
 def _turned(run: At) -> Cell:
