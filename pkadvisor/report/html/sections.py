@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.report.html import advice, findings, heat_sections, method, queries
+from pkadvisor.report.html import advice, findings, heat_sections, method, outlook, queries, spread
 from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
@@ -43,7 +43,11 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
     Section(RESULT, "queries", "Queries and writes", "advice/queries.html", queries.queries),
     Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
+    Section(RESULT, "skew", "How the load is shared out", "advice/skew.html", spread.skew),
+    Section(RESULT, "forecast", "Growth", "advice/forecast.html", outlook.forecast),
     Section(RESULT, "breaks", "When it breaks", "advice/breaks.html", findings.breaks),
+    Section(RESULT, "sensitivity", "What it rests on", "advice/sensitivity.html", outlook.sensitivity),
+    Section(RESULT, "cost", "Cost", "advice/cost.html", spread.cost),
     Section(RESULT, "findings", "Findings", "advice/findings.html", findings.findings),
     Section(RESULT, "method", "Method", "advice/method.html", method.method),
     Section(RESULT, "together", "Kinds together", "advice/together.html", method.together, each_table=False),
