@@ -50,7 +50,7 @@ def keys_of(scheme: At) -> dict[str, Any]:
 
 def verdict(document: At, table: At) -> Context:
     """The word, the keys, and what changes with them."""
-    word, mood = HEADLINES[table["verdict"].text]
+    word, mood = HEADLINES[table["verdict"].among(HEADLINES)]
     best, current = table["recommended"], table["current"]
     if not best:
         return {"word": word, "mood": mood, "why_not": table["why_not"].text, "keys": None, "tiles": [], "facts": []}

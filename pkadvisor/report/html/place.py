@@ -6,7 +6,7 @@ the place, and every number on the page carries the place it stands at, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,13 @@ class At:
         if not isinstance(self.value, str):
             raise self._wrong("a text")
         return clean(self.value)
+
+    def among(self, words: Collection[str]) -> str:
+        """The text here, which must be one of the words."""
+        if self.text not in words:
+            what = f"{self.path} cannot be {self.text[:40]!r}"
+            raise InputError(f"is not whole: {what}", fix="made by another version? run it again")
+        return self.text
 
     @property
     def number(self) -> float:
