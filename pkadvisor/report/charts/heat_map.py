@@ -18,11 +18,11 @@ from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text,
 from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
 from pkadvisor.report.charts.style import CIVIDIS, NOTHING
-from pkadvisor.report.charts.svg import coordinate, element, joined
+from pkadvisor.report.charts.svg import Value, coordinate, element, joined
 from pkadvisor.report.page import amount, percent
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-"""From which share of the target a step of the scale begins; below the first is nothing at all."""
+"""From which share of the target a step of the scale begins; below the first there is next to nothing."""
 TARGET_PER_MILLE = 1000
 PALETTE = (NOTHING, *CIVIDIS)
 HEIGHT = 288
@@ -37,11 +37,13 @@ TOTALS_HEIGHT = 44
 class HeatMap:
     """A map, row by row from the lowest keys to the highest.
 
-    ``per_mille``: the load of the busiest partition of a row in a column, in thousandths of ``target``: 0 is no load at
-    all, any load is at least 1. ``row_labels``, ``row_totals`` and ``partitions`` are of rows, ``column_totals`` of
-    columns, in ``unit``; totals may be left out. ``start``: an ISO moment (UTC), or None where only the time since the
-    start is known. ``source`` and ``labels_source``: where the values and the rows stand in the document that the page
-    holds, for the page's script, and ``source_factor`` times such a value is thousandths.
+    ``per_mille``: the load of the busiest partition of a row in a column, in thousandths of ``target``. ``row_labels``,
+    ``row_totals`` and ``partitions`` are of rows, ``column_totals`` of columns, in ``unit``; totals may be left out.
+    ``start``: an ISO moment (UTC), or None where only the time since the start is known; ``step_s`` is 0 where columns
+    follow an order without a clock. ``time_label`` names the axis of time where what it is by itself is not enough.
+    ``source`` and ``labels_source``: where the values and the rows stand in the document that the page holds, for the
+    page's script, and ``source_factor`` times such a value is thousandths. ``borders``: the rows, counted from 0, above
+    which a line parts keys of one template from those of another.
     """
 
     alt: str
@@ -58,6 +60,8 @@ class HeatMap:
     labels_source: str = ""
     source_factor: float = 1
     caption: str = ""
+    time_label: str = ""
+    borders: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         rows, columns = len(self.per_mille), len(self.per_mille[0]) if self.per_mille else 0
@@ -102,6 +106,7 @@ def draw(chart: HeatMap) -> Markup:
             "rect", x=box.left, y=box.top, width=box.width, height=box.height, fill="none", stroke="currentColor",
             stroke_opacity=0.5,
         ),
+        _borders(chart, box, row_height),
         _over(chart, box, cell, row_height),
         _row_labels(named, box, row_height),
         _time_axis(chart, box),
@@ -110,12 +115,7 @@ def draw(chart: HeatMap) -> Markup:
         parts.append(_row_totals(chart, box, row_height))
     if chart.column_totals:
         parts.append(_column_totals(chart, box, cell))
-    parts.append(
-        element(
-            "rect", class_="ch-cursor", visibility="hidden", x=box.left, y=box.top, width=cell, height=row_height,
-            fill="none", stroke="#ffffff", stroke_width=2, vector_effect="non-scaling-stroke",
-        )
-    )  # fmt: skip
+    parts.append(_cursor(box, cell, row_height))
     return figure(
         "heat map",
         chart.alt,
@@ -139,6 +139,16 @@ def draw(chart: HeatMap) -> Markup:
         data_labels=chart.labels_source or None,
         data_factor=chart.source_factor,
     )
+
+
+def _cursor(box: Box, cell: float, row_height: float) -> Markup:
+    """What the page's script moves: a frame, light within dark, that is seen on every step."""
+    common: dict[str, Value] = {"width": cell, "height": row_height, "fill": "none"}
+    common["vector_effect"] = "non-scaling-stroke"
+    frames = element("rect", stroke="#000000", stroke_width=5, **common) + element(
+        "rect", stroke="#ffffff", stroke_width=2, **common
+    )
+    return element("svg", frames, class_="ch-cursor", visibility="hidden", overflow="visible", x=box.left, y=box.top)
 
 
 def _rows_title(chart: HeatMap) -> str:
@@ -176,11 +186,29 @@ def _row_labels(named: Sequence[str], box: Box, row_height: float) -> Markup:
 def _time_axis(chart: HeatMap, box: Box) -> Markup:
     span = len(chart.per_mille[0]) * chart.step_s
     start = epoch_s(chart.start) if chart.start is not None else None
-    if start is None:
-        axis = Axis("time since the start", Kind.ELAPSED, low=0, high=span)
+    if not span:
+        axis = Axis(chart.time_label or "in their order, first to last", unit="%", low=0, high=100)
+    elif start is None:
+        axis = Axis(chart.time_label or "time since the start", Kind.ELAPSED, low=0, high=span)
     else:
-        axis = Axis("time (UTC)", Kind.TIME, low=start, high=start + span)
+        axis = Axis(chart.time_label or "time (UTC)", Kind.TIME, low=start, high=start + span)
     return x_axis(scale_of(axis, (), box.left, box.right, ticks=int(box.width / 80)), axis, box)
+
+
+def _borders(chart: HeatMap, box: Box, row_height: float) -> Markup:
+    """Lines across, also seen on the lightest step; they reach into the labels."""
+    rows = [n for n in chart.borders if 0 < n < len(chart.per_mille)]
+    if not rows:
+        return Markup("")
+    d = "".join(f"M{coordinate(box.left)} {coordinate(box.top + n * row_height)}h{coordinate(box.width)}" for n in rows)
+    ends = "".join(f"M{coordinate(box.left - 10)} {coordinate(box.top + n * row_height)}h10" for n in rows)
+    return joined(
+        [
+            element("path", d=d, stroke="#000000", stroke_width=2),
+            element("path", d=d, stroke="#ffffff", stroke_dasharray="4 4", class_="ch-border"),
+            element("path", d=ends, stroke="currentColor"),
+        ]
+    )
 
 
 def _over(chart: HeatMap, box: Box, cell: float, row_height: float) -> Markup:
@@ -217,7 +245,7 @@ def _row_totals(chart: HeatMap, box: Box, row_height: float) -> Markup:
             element("path", d=bars or None, fill="currentColor", fill_opacity=0.55),
             element("path", d=foot, stroke="currentColor", stroke_opacity=FAINT),
             text(left, box.top - 5, "row mean"),
-            text(WIDTH - 2, box.bottom + 16, per, anchor="end"),
+            text(WIDTH - 2, box.bottom + 32, f"to {per}", anchor="end"),
         ]
     )
 
@@ -250,7 +278,7 @@ def key(target: float, unit: str) -> Markup:
             )
         )
         if number == 0:
-            parts.append(text(left + width / 3, 46, "none", anchor="middle"))
+            parts.append(text(left + width / 3, 46, "less", anchor="middle"))
             continue
         share = STEPS_PER_MILLE[number - 1] / TARGET_PER_MILLE
         parts.append(text(left, 46, percent(share), anchor="middle"))

@@ -39,6 +39,9 @@ POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""
 LIMIT_REACH = 5
 """A limit beyond this many times the highest value is told, not drawn: the lines would lie flat on the axis."""
+TIE_AT, PIECE, NAME_AT = 10, 20, 36
+"""Right of the chart: where the tie from a line to its name ends, how long the piece of the line is that stands before
+the name, and where the name begins."""
 MARK_ROOM = 18
 MARK_LABELS_MAX = 6
 
@@ -129,7 +132,7 @@ def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[Limit], box: 
     values += [v for s in series for _, low, high in s.band for v in (low, high)]
     most = max(values, default=0.0)
     values += [limit.value for limit in limits if not values or most <= 0 or limit.value <= LIMIT_REACH * most]
-    ticks = max(2, int(box.height / 40))
+    ticks = max(3, int(box.height / 36))
     return scale_of(axis, values, box.bottom, box.top, ticks=ticks, from_zero=True)
 
 
@@ -150,7 +153,8 @@ def names_fit(series: Sequence[Series], height: float) -> bool:
 
 
 def names_room(series: Sequence[Series]) -> float:
-    return max(text_width(s.name) for s in series) + 18
+    """The room that names need beside the chart, each with a piece of its line."""
+    return max(text_width(s.name) for s in series) + (NAME_AT + 4 if any(s.name for s in series) else 12)
 
 
 def names_below(series: Sequence[Series]) -> Markup:
@@ -243,20 +247,24 @@ def _limit_name(limit: Limit, y: Scale, box: Box) -> Markup:
 
 
 def _names(series: Sequence[Series], x: Scale, y: Scale, box: Box) -> Markup:
-    """Names beside the last points, moved apart."""
+    """Names beside the last points, moved apart, each after a piece of its line."""
     ends = []
     for s in series:
         last = next((p for p in reversed(s.points) if p[1] is not None), None)
-        if last is not None and last[1] is not None:
+        if last is not None and last[1] is not None and s.name:
             ends.append((s, x.at(last[0]), y.at(last[1])))
     places = apart([at for _, _, at in ends], LINE, box.top, box.bottom)
     parts = []
     for (s, end, at), place in zip(ends, places, strict=True):
         if end < box.right - 2 or abs(place - at) > 2:
-            tie = path([(end + 4, at), (box.right + 8, place)])
-            parts.append(element("path", d=tie, stroke="currentColor", stroke_opacity=0.5,
-                                 stroke_dasharray="1 4", fill="none"))  # fmt: skip
-        parts.append(text(box.right + 11, place + 4, s.name, class_=f"ch-{s.look % 8} ch-name"))
+            tie = path([(end + 3, at), (box.right + TIE_AT - 2, place)])
+            parts.append(
+                element("path", d=tie, stroke="currentColor", stroke_opacity=0.5, stroke_dasharray="1 4", fill="none")
+            )
+        piece = path([(box.right + TIE_AT, place), (box.right + TIE_AT + PIECE, place)])
+        look = stroke(s.look) | {"class_": f"ch-{s.look % 8} ch-stroke ch-piece"}
+        parts.append(element("path", d=piece, **look))
+        parts.append(text(box.right + NAME_AT, place + 4, s.name, class_="ch-name"))
     return joined(parts)
 
 

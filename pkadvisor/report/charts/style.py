@@ -14,7 +14,7 @@ CIVIDIS = (
     "#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838",
 )  # fmt: skip
 NOTHING = "#000000"
-"""A cell without any load: darker than every step."""
+"""A cell with next to no load: darker than every step."""
 
 
 @dataclass(frozen=True, slots=True)

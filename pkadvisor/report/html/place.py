@@ -32,6 +32,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
+    "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
     "breaks": breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),

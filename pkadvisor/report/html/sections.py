@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.report.html import advice, findings, method, queries
+from pkadvisor.report.html import advice, findings, heat_sections, method, queries
 from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
@@ -42,6 +42,7 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "scheme", "The keys", "advice/scheme.html", method.scheme),
     Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
     Section(RESULT, "queries", "Queries and writes", "advice/queries.html", queries.queries),
+    Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     Section(RESULT, "breaks", "When it breaks", "advice/breaks.html", findings.breaks),
     Section(RESULT, "findings", "Findings", "advice/findings.html", findings.findings),
     Section(RESULT, "method", "Method", "advice/method.html", method.method),

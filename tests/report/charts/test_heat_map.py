@@ -90,12 +90,32 @@ def test_over_the_target_is_outlined_and_at_it_is_not() -> None:
     assert lines(plain([[1000, 999], [0, 1]])) == []
 
 
+def test_a_border_parts_rows_of_different_templates() -> None:
+    def borders(chart: HeatMap) -> list[str]:
+        return [n.attrib["d"] for n in parsed(draw(chart)).iter(f"{SVG}path") if n.get("class") == "ch-border"]
+
+    svg = next(n for n in parsed(draw(SMALL)).iter(f"{SVG}svg") if "data-heat" in n.attrib)
+    height, top = float(svg.attrib["data-cell-height"]), float(svg.attrib["data-y"])
+    (path,) = borders(replace(SMALL, borders=(2,)))
+    assert path.startswith(f"M{svg.attrib['data-x']} {top + 2 * height:g}h")
+    assert borders(SMALL) == borders(replace(SMALL, borders=(0, 3))) == []
+
+
 def test_margins_and_axis_say_what_they_are() -> None:
     drawn = texts(draw(SMALL))
-    for wanted in ("42 partitions in key order", "all rows: at most 3,000 entities/s", "row mean", "4,000/s", "180 s"):
+    for wanted in (
+        "42 partitions in key order",
+        "all rows: at most 3,000 entities/s",
+        "row mean",
+        "to 4,000/s",
+        "180 s",
+    ):
         assert wanted in drawn, drawn
     dated = texts(draw(replace(SMALL, start="2026-11-21T23:59:00Z")))
     assert "22 Nov" in dated and "time (UTC)" in dated
+    ordered = texts(draw(replace(SMALL, step_s=0)))
+    assert "in their order, first to last, %" in ordered and "100" in ordered
+    assert "time of day" in texts(draw(replace(SMALL, time_label="time of day")))
     bare = texts(draw(replace(SMALL, row_totals=(), column_totals=(), partitions=())))
     assert "row mean" not in bare and "3 rows of keys" in bare
 
@@ -127,7 +147,7 @@ def test_the_key_names_every_step_in_both_units() -> None:
     assert [t for t in drawn if t.endswith("%")] == [
         *("0.1 %", "0.2 %", "0.5 %", "1 %", "2 %", "5 %", "10 %", "20 %", "50 %", "100 %")
     ]
-    for wanted in ("2", "4", "10", "1,000", "2,000", "entities/s", "none"):
+    for wanted in ("2", "4", "10", "1,000", "2,000", "entities/s", "less"):
         assert wanted in drawn
     colours = [n.attrib["fill"] for n in parsed(key(2000, "entities/s")).iter(f"{SVG}rect")]
     assert colours == list(PALETTE)

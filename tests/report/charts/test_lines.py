@@ -44,6 +44,8 @@ def test_a_line_goes_through_its_points_and_is_named_where_it_ends() -> None:
     assert len(places) == 13
     steps = [b[0] - a[0] for a, b in pairwise(places)]
     assert max(steps) - min(steps) < 0.03 and all(b[1] < a[1] for a, b in pairwise(places)), "up is more"
+    pieces = [n.get("class") for n in parsed(chart).iter(f"{SVG}path") if "ch-piece" in n.get("class", "")]
+    assert pieces == ["ch-0 ch-stroke ch-piece", "ch-1 ch-stroke ch-piece"], "the look of a line stands before its name"
     names = {n.text: n for n in parsed(chart).iter(f"{SVG}text") if "ch-name" in n.get("class", "")}
     assert abs(float(names["current"].attrib["y"]) - places[-1][1]) < 6
     titles = [n.text for n in parsed(chart).iter(f"{SVG}title")]

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from pkadvisor.report.charts.stacked_bar import TINT
 from pkadvisor.report.charts.style import BAD, BAD_DARK, CIVIDIS, GOOD, GOOD_DARK, LOOKS, NOTHING, PAPER, PAPER_DARK
 from pkadvisor.report.charts.svg import coordinate, element, path
 from tests.report.charts.markup import HOSTILE, keeps_the_rules, parsed
@@ -76,3 +77,13 @@ def test_lines_are_seen_on_white_and_on_dark_paper_and_differ_by_dash() -> None:
     assert len({look.dash for look in LOOKS}) == len(LOOKS)
     for colour, paper in ((BAD, PAPER), (GOOD, PAPER), (BAD_DARK, PAPER_DARK), (GOOD_DARK, PAPER_DARK)):
         assert contrast(colour, paper) >= 4.5
+
+
+def test_letters_are_read_on_the_tint_of_their_part() -> None:
+    def blended(colour: str, paper: str) -> str:
+        both = [(int(colour[n : n + 2], 16), int(paper[n : n + 2], 16)) for n in (1, 3, 5)]
+        return "#" + "".join(f"{round(TINT * a + (1 - TINT) * b):02x}" for a, b in both)
+
+    for look in LOOKS:
+        assert contrast("#1a1a1a", blended(look.light, PAPER)) >= 4.5, look
+        assert contrast("#e6e6e6", blended(look.dark, PAPER_DARK)) >= 4.5, look
