@@ -210,8 +210,15 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         finalize=_final,
     )
+    made.filters["folded"] = folded
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made
+
+
+def folded(text: str) -> Markup:
+    """A template or filter that may be folded behind each of its parts; copied, it is the same text."""
+    pieces = clean(text).replace("}", "}\n").split("\n")
+    return Markup("<wbr>").join(pieces)
 
 
 def _final(value: Any) -> Any:
