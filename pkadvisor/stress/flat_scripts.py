@@ -69,28 +69,22 @@ def flattened(epochs: Sequence[Sequence[Sequence[Script]]]) -> FlatScripts:
     """The scripts of some epochs, by class and parameters; scripts and stages that are one object come once."""
     import numpy as np
 
-    known: dict[int, int] = {}
-    distinct: list[Script] = []
-    numbers: list[tuple[Ints, ...]] = []
-    done: dict[int, Ints] = {}
-    for epoch in epochs:
-        of_classes = []
-        for of_class in epoch:
-            if id(of_class) not in done:
-                places = np.empty(len(of_class), np.int64)
-                for instance, script in enumerate(of_class):
-                    place = known.get(id(script))
-                    if place is None:
-                        place = known[id(script)] = len(distinct)
-                        distinct.append(script)
-                    places[instance] = place
-                done[id(of_class)] = places
-            of_classes.append(done[id(of_class)])
-        numbers.append(tuple(of_classes))
+    known: dict[int, Script] = {}
+    ids: dict[int, list[int]] = {}
+    for of_class in chain.from_iterable(epochs):
+        if id(of_class) not in ids:
+            ids[id(of_class)] = list(map(id, of_class))
+            known.update(zip(ids[id(of_class)], of_class, strict=True))
+    distinct = list(known.values())
+    place = dict(zip(known, range(len(known)), strict=True))
+    done = {
+        name: np.fromiter(map(place.__getitem__, of_class), np.int64, len(of_class)) for name, of_class in ids.items()
+    }
+    numbers = tuple(tuple(done[id(of_class)] for of_class in epoch) for epoch in epochs)
     stages, which, lengths = shared_stages(distinct)
     sizes = np.fromiter(map(len, stages), np.int64, len(stages))
     return FlatScripts(
-        tuple(numbers),
+        numbers,
         lengths.cumsum() - lengths,
         lengths,
         which,
