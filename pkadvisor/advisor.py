@@ -93,6 +93,38 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
         redact=request.redact,
         top=request.top,
         files=files_read(request),
+        settings=_settings(request),
+    )
+
+
+def _settings(request: AnalyzeRequest) -> dict[str, Any]:
+    """What was asked for, as far as it differs from what is asked for anyway."""
+    from pkadvisor.report.asked import settings_json
+    from pkadvisor.toml_file import TomlFile
+
+    usual = AnalyzeRequest()
+    given = {
+        "since": request.since,
+        "until": request.until,
+        "sample-rows": request.sample_rows,
+        "entities-total": request.entities_total,
+        "input-format": request.input_format,
+        "log-fraction": None if request.log_fraction == usual.log_fraction else request.log_fraction,
+        "max-bad-lines": None if request.max_bad_lines == usual.max_bad_lines else request.max_bad_lines,
+        "top": None if request.top == usual.top else request.top,
+    }
+    return settings_json(
+        data=request.data,
+        logs=request.logs,
+        design=request.design,
+        profiles=request.profiles,
+        limits=[str(limits) for limits in request.limits if not isinstance(limits, TomlFile)],
+        candidates=request.candidates,
+        numbers=given,
+        tables=request.tables,
+        budgets=request.budgets,
+        redact=request.redact,
+        seed=request.seed,
     )
 
 

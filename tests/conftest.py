@@ -21,8 +21,8 @@ TOOLS: dict[str, tuple[str, ...]] = {
     "chromium": ("chromium", "chromium-browser", "google-chrome"),
     "azurite": ("azurite-table",),
 }
-# How to get a tool that no system brings, in the version that .ci/run installs.
-INSTALLED_BY = {"azurite": "npm install --global azurite@3.37.0"}
+# How to get a tool, as .ci/run does it.
+INSTALLED_BY = {"azurite": "npm install --global azurite@3.37.0", "chromium": "apt-get install chromium"}
 
 
 def required_tools() -> frozenset[str]:

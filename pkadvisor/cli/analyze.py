@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,12 +22,10 @@ from pkadvisor.cli.console import (
     speaks_unicode,
     wants_color,
     width_of,
-    without_secrets,
-    write_bytes,
-    write_text,
 )
 from pkadvisor.cli.inputs import Inputs, settle
-from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.output import on_stdout, parse_targets
+from pkadvisor.cli.paging import Paging, Renderer, deliver
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Judging, Reading, Redact, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
@@ -58,6 +56,7 @@ def analyze(
     ] = None,
     judging: Judging,
     top: Annotated[int, option("--top", metavar="N", min=1, help="Schemes to show.", env="TOP", show_default=True)] = 5,
+    paging: Paging,
     shared: ResultShared,
 ) -> None:
     """Advise on PartitionKey and RowKey from sample data and a query log.
@@ -67,6 +66,7 @@ def analyze(
     inputs = settle(data, reading, command="analyze", candidates=judging.candidates)
     targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
     page = on_stdout(targets, shared.format, ResultFormat.text)
+    options = paging.options()
     settings = settings_for(shared, reading.design)
     request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
@@ -74,17 +74,7 @@ def analyze(
 
     with listen(shared) as progress:
         result = advisor.analyze(request, progress)
-    for target in targets:
-        if target.path is not None:
-            content = RENDERERS[target.format](result, shared, False)
-            write_whole(target.path, content)
-            if not shared.quiet:
-                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
-    content = RENDERERS[page](result, shared, True)
-    if page is ResultFormat.text:
-        write_text(content.decode())
-    else:
-        write_bytes(content)
+    deliver(result, targets, page, RENDERERS, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)
     if is_terminal(sys.stderr) and is_terminal(sys.stdout) and not shared.quiet and not targets:
@@ -137,17 +127,10 @@ def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(dump_json(result).decode()).encode()
 
 
-def _html(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.html.page import render_html
-
-    return render_html(without_secrets(result))
-
-
 # A renderer makes a result into the bytes of a file, or of standard output if its last argument is true.
-RENDERERS: dict[ResultFormat, Callable[[dict[str, Any], Shared, bool], bytes]] = {
+RENDERERS: dict[ResultFormat, Renderer] = {
     ResultFormat.text: _text,
     ResultFormat.json: _json,
-    ResultFormat.html: _html,
 }
 
 

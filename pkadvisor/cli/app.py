@@ -16,6 +16,7 @@ from pkadvisor.cli import (
     explain,
     init,
     profile,
+    report,
     review,
     rules,
     samples,
@@ -123,6 +124,7 @@ app.command("score", cls=PlainCommand, epilog=score.EPILOG, context_settings=SET
 app.command("compare", cls=PlainCommand, epilog=compare.EPILOG, context_settings=SETTINGS)(compare.compare)
 app.command("review", cls=PlainCommand, epilog=review.EPILOG, context_settings=SETTINGS)(review.review)
 app.command("stress", cls=PlainCommand, epilog=stress.EPILOG, context_settings=SETTINGS)(stress.stress)
+app.command("report", cls=PlainCommand, epilog=report.EPILOG, context_settings=SETTINGS)(report.report)
 app.command("profile", cls=PlainCommand, epilog=profile.EPILOG, context_settings=SETTINGS)(profile.profile)
 
 app.command("init", cls=PlainCommand, epilog=init.EPILOG, context_settings=SETTINGS)(init.init)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -10,8 +11,10 @@ import typer
 from pkadvisor.cli.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
-from pkadvisor.cli.score import show
-from pkadvisor.cli.shared import Reading, Shared, examples, option, unfold
+from pkadvisor.cli.output import on_stdout, parse_targets
+from pkadvisor.cli.paging import Paging, deliver
+from pkadvisor.cli.score import RENDERERS
+from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
@@ -36,7 +39,12 @@ def compare(
         option("--fail-if-worse", metavar="K=SHARE", help="Exit 1 if K got worse by more, e.g. score=5%. Repeatable."),
     ] = None,
     reading: Reading,
-    shared: Shared,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
+    ] = None,
+    paging: Paging,
+    shared: ResultShared,
 ) -> None:
     """Compare two results, or the keys of two designs on the same data and workload.
 
@@ -47,11 +55,14 @@ def compare(
 
     bounds = [parse_pair(text, "--fail-if-worse", "score=5%") for text in fail_if_worse or ()]
     check_files((old, "OLD"), (new, "NEW"))
+    targets = parse_targets(out or (), inputs=(Path(old), Path(new)), formats=ResultFormat)
+    page = on_stdout(targets, shared.format, ResultFormat.text)
+    options = paging.options()
     document = _comparison(old, new, list(data or ()), reading, shared)
     from pkadvisor.scorecard import worsened
 
     worse = worsened(document, bounds)
-    show(document, shared)
+    deliver(document, targets, page, RENDERERS, options, shared)
     if worse:
         raise ConstraintError("; ".join(worse), where="--fail-if-worse")
 

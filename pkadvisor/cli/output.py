@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 from pkadvisor.errors import UsageError, did_you_mean
 
 STDOUT = "-"
+FOLDER = "html-dir"
+"""The one format that is a folder of files."""
 F = TypeVar("F", bound=StrEnum)
 
 
@@ -33,14 +35,19 @@ def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type
         name, equals, path = text.partition("=")
         if not equals or not path:
             raise UsageError(f"'{text}' is not FMT=PATH", where="--out", fix="for example: --out json=result.json")
-        if name not in formats.__members__:
+        known = {**formats.__members__, **{str(member): member for member in formats}}
+        if name not in known:
             hint = did_you_mean(name, tuple(formats))
             raise UsageError(
                 f"there is no format '{name}'" + (f"; {hint}" if hint else ""),
                 where="--out",
                 fix=f"formats: {', '.join(formats)}",
             )
-        target = Target(formats[name], None if path == STDOUT else check_path(path, where="--out", inputs=sources))
+        if name == FOLDER and (path == STDOUT or Path(path).is_file()):
+            what = "standard output cannot carry a folder" if path == STDOUT else f"{path} is a file"
+            raise UsageError(what, where="--out", fix="for example: --out html-dir=report")
+        place = None if path == STDOUT else check_path(path, where="--out", inputs=sources, folder=name == FOLDER)
+        target = Target(known[name], place)
         if any(target.path == other.path for other in targets):
             raise UsageError(f"{path} is named twice", where="--out", fix="give every output a place of its own")
         targets.append(target)
@@ -49,16 +56,19 @@ def parse_targets(texts: Iterable[str], *, inputs: Iterable[Path], formats: type
 
 def on_stdout(targets: Iterable[Target[F]], given: F, usual: F) -> F:
     """The format of standard output: ``--out FMT=-`` decides, else ``given``; UsageError where both are asked for."""
+    if given == FOLDER:
+        raise UsageError("standard output cannot carry a folder", where="--format", fix="--out html-dir=FOLDER")
     named = next((target.format for target in targets if target.path is None), None)
     if named is not None and given not in (usual, named):
         raise UsageError(f"standard output cannot carry {given} and {named}", where="--out", fix="leave out --format")
     return named or given
 
 
-def check_path(text: str, *, where: str, inputs: Iterable[Path]) -> Path:
-    """A path that may be written: neither a directory nor one of the inputs, under whatever name."""
+def check_path(text: str, *, where: str, inputs: Iterable[Path], folder: bool = False) -> Path:
+    """A path that may be written: neither a directory (unless a ``folder`` is wanted) nor one of the inputs, under
+    whatever name."""
     path = Path(text)
-    if path.is_dir():
+    if path.is_dir() and not folder:
         raise UsageError(f"{path} is a directory", where=where, fix="name a file in it")
     for source in inputs:
         if source.resolve() == path.resolve() or (path.exists() and source.exists() and path.samefile(source)):

@@ -20,6 +20,7 @@ from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
+from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.review_output import deliver, settle_outputs
 from pkadvisor.cli.settings import exists
@@ -166,6 +167,7 @@ def review(
             help="Markdown of a run that passes says only that nothing changed where no number moved so far.",
         ),
     ] = None,
+    paging: Paging,
     shared: ReviewShared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
@@ -204,6 +206,7 @@ def review(
         annotate=annotate,
         show_suppressed=show_suppressed,
         if_changed=if_changed,
+        options=paging.options(),
     )
     request = ReviewRequest(
         designs=named,

@@ -23,7 +23,9 @@ from pkadvisor.cli.console import (
     write_text,
 )
 from pkadvisor.cli.output import Target, on_stdout, parse_targets, size_text, write_whole
+from pkadvisor.cli.paging import PAGES, page_of, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
+from pkadvisor.report.html.options import HtmlOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Outputs:
     annotate: bool
     show_suppressed: bool
     if_changed: float | None
+    options: HtmlOptions
 
 
 def settle_outputs(
@@ -46,12 +49,13 @@ def settle_outputs(
     annotate: bool = False,
     show_suppressed: bool = False,
     if_changed: str | None = None,
+    options: HtmlOptions | None = None,
 ) -> Outputs:
     """The options of the command line, checked before the work; ``inputs`` are files that no output may replace."""
     targets = parse_targets(out or (), inputs=[Path(path) for path in inputs], formats=ReviewFormat)
     page = on_stdout(targets, shared.format, ReviewFormat.text)
     share = None if if_changed is None else parse_share(if_changed, where="--if-changed", example="2% or 0.02")
-    return Outputs(targets, page, shared, annotate, show_suppressed, share)
+    return Outputs(targets, page, shared, annotate, show_suppressed, share, options or HtmlOptions())
 
 
 def deliver(document: dict[str, Any], outputs: Outputs) -> None:
@@ -61,12 +65,20 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
     shared, written = outputs.shared, list[Path]()
     for target in outputs.targets:
         if target.path is not None:
-            content = RENDERERS[target.format](document, paths, outputs, False)
-            write_whole(target.path, content)
+            if target.format in PAGES:
+                folder = target.format is ReviewFormat.html_dir
+                size = write_page(target.path, document, outputs.options, folder=folder)
+            else:
+                content = RENDERERS[target.format](document, paths, outputs, False)
+                write_whole(target.path, content)
+                size = len(content)
             written += [target.path] if target.format is ReviewFormat.markdown else []
             if not shared.quiet:
-                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
-    content = RENDERERS[outputs.page](document, paths, outputs, True)
+                say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+    if outputs.page in PAGES:
+        content = page_of(document, outputs.options)
+    else:
+        content = RENDERERS[outputs.page](document, paths, outputs, True)
     if outputs.page is ReviewFormat.azure:
         from pkadvisor.report.annotations import azure_summary
 

@@ -11,17 +11,18 @@ import typer
 from pkadvisor.cli.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
+    PIPE_WIDTH,
     escape_page,
     is_terminal,
     redact_result,
     speaks_unicode,
     wants_color,
     width_of,
-    write_bytes,
-    write_text,
 )
 from pkadvisor.cli.inputs import settle
-from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.output import on_stdout, parse_targets
+from pkadvisor.cli.paging import Paging, Renderer, deliver
+from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
 EPILOG = examples(
@@ -44,7 +45,12 @@ def score(
         option("--scheme", metavar="KEYS", help="Other keys: 'PARTITIONKEY | ROWKEY'. Repeatable."),
     ] = None,
     judging: Judging,
-    shared: Shared,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
+    ] = None,
+    paging: Paging,
+    shared: ResultShared,
 ) -> None:
     """Score the keys of a design, or keys given by hand, on its data and workload.
 
@@ -63,13 +69,16 @@ def score(
     elif given and reading.sample is not None and reading.design is None:
         reading = replace(reading, design=given.pop(0))
     inputs = settle(given, reading, command="score", candidates=judging.candidates)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
+    page = on_stdout(targets, shared.format, ResultFormat.text)
+    options = paging.options()
     request = build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
     from pkadvisor import scorecard
 
     with listen(shared) as progress:
         document = scorecard.score(request, tuple(scheme or ()), progress)
-    show(document, shared)
+    deliver(document, targets, page, RENDERERS, options, shared)
     if document["outcome"] == "constraint-unsatisfied":
         raise broken(document)
 
@@ -83,14 +92,26 @@ def broken(document: dict[str, Any]) -> ConstraintError:
     return ConstraintError(f"{first['message']}{more}", where=table["table"])
 
 
-def show(document: dict[str, Any], shared: Shared) -> None:
-    """A score card or a comparison on standard output."""
+def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    """A score card or a comparison."""
     from pkadvisor.report import score_page
 
-    if shared.format is Format.json:
-        write_bytes(redact_result(score_page.dump(document)).encode())
-        return
-    color = wants_color(shared.color, terminal=is_terminal(sys.stdout))
+    stream = sys.stdout if on_terminal else None
+    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
     render = score_page.render_score if document["document"] == "pkadvisor score" else score_page.render_comparison
-    page = render(document, width=width_of(sys.stdout), color=color, ascii_only=not speaks_unicode(sys.stdout))
-    write_text(escape_page(redact_result(page), color=color))
+    text = render(
+        document,
+        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        color=color,
+        ascii_only=on_terminal and not speaks_unicode(stream),
+    )
+    return escape_page(redact_result(text), color=color).encode("utf-8", "backslashreplace")
+
+
+def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
+    from pkadvisor.report.score_page import dump
+
+    return redact_result(dump(document)).encode()
+
+
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: _text, ResultFormat.json: _json}

@@ -24,11 +24,19 @@ class Format(StrEnum):
 
 
 class ResultFormat(StrEnum):
-    """How a result can be written to a file; each later format is a line here and one in ``analyze.RENDERERS``."""
+    """How a result can be written; what is no page is a line here and one in a command's RENDERERS."""
 
     text = "text"
     json = "json"
     html = "html"
+    html_dir = "html-dir"
+
+
+class PageFormat(StrEnum):
+    """How a page can be written: one file, or files in a folder."""
+
+    html = "html"
+    html_dir = "html-dir"
 
 
 class ReviewFormat(StrEnum):
@@ -42,6 +50,8 @@ class ReviewFormat(StrEnum):
     github = "github"
     azure = "azure"
     gitlab = "gitlab"
+    html = "html"
+    html_dir = "html-dir"
     markdown = "markdown"
     md = "markdown"  # the same, as files are called
 
@@ -87,6 +97,13 @@ class ResultShared(Shared):
     """Conduct of the commands whose result can be drawn as a page."""
 
     format: Annotated[ResultFormat, _FORMAT] = ResultFormat.text  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class PageShared(Shared):
+    """Conduct of ``advisor report``, which draws pages and nothing else."""
+
+    format: Annotated[PageFormat, option("--format", help="What standard output carries.")] = PageFormat.html  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from pkadvisor.cli.console import (
 )
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
-from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, option, unfold
+from pkadvisor.cli.paging import Paging, Renderer, deliver
+from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.cli.targeting import Targeting, ended_early, real_target
 from pkadvisor.errors import ConstraintError, UsageError
 
@@ -112,10 +113,11 @@ def stress(
     exit_zero: Annotated[bool, option("--exit-zero", help="Exit with 0 also where a goal is missed.")] = False,
     out: Annotated[
         list[str] | None,
-        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(Format)}). Repeatable."),
+        option("--out", metavar="FMT=PATH", help=f"Write a file as well ({', '.join(ResultFormat)}). Repeatable."),
     ] = None,
     targeting: Targeting,
-    shared: Shared,
+    paging: Paging,
+    shared: ResultShared,
 ) -> None:
     """Run the load that is expected on the keys in use and on the recommended ones, side by side.
 
@@ -126,8 +128,9 @@ def stress(
     if result is not None:
         check_files((result, "--result"))
     inputs = settle(data, reading, command="stress", candidates=judging.candidates)
-    targets = parse_targets(out or (), inputs=inputs.files(), formats=Format)
-    page = on_stdout(targets, shared.format, Format.text)
+    targets = parse_targets(out or (), inputs=inputs.files(), formats=ResultFormat)
+    page = on_stdout(targets, shared.format, ResultFormat.text)
+    options = paging.options()
     settings = settings_for(shared, reading.design)
     analysed = build_request(inputs, reading, budgets=judging.budget, settings=settings)
     request = _request(
@@ -158,17 +161,7 @@ def stress(
     with listen(shared) as progress:
         document = run(request, progress)
     _calibrated(document, targeting, shared)
-    for target in targets:
-        if target.path is not None:
-            content = RENDERERS[target.format](document, shared, False)
-            write_whole(target.path, content)
-            if not shared.quiet:
-                say(f"wrote {target.path} ({size_text(len(content))})", color=shared.color)
-    content = RENDERERS[page](document, shared, True)
-    if page is Format.text:
-        write_text(content.decode())
-    else:
-        write_bytes(content)
+    deliver(document, targets, page, RENDERERS, options, shared)
     stopped = ended_early(document)
     if stopped is not None:
         raise stopped
@@ -223,7 +216,7 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
     )
 
 
-def _dry_run(request: StressRequest, page: Format, shared: Shared) -> None:
+def _dry_run(request: StressRequest, page: ResultFormat, shared: Shared) -> None:
     """Tells what would be sent."""
     from pkadvisor.report.stress_measured import render_plan
     from pkadvisor.report.stress_result import dump
@@ -231,7 +224,7 @@ def _dry_run(request: StressRequest, page: Format, shared: Shared) -> None:
 
     with listen(shared) as progress:
         document = planned(request, progress)
-    if page is Format.json:
+    if page is ResultFormat.json:
         write_bytes(dump(document))
     else:
         text = render_plan(document, width=width_of(sys.stdout), ascii_only=not speaks_unicode(sys.stdout))
@@ -289,4 +282,4 @@ def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     return redact_result(dump(document).decode()).encode()
 
 
-RENDERERS = {Format.text: _text, Format.json: _json}
+RENDERERS: dict[ResultFormat, Renderer] = {ResultFormat.text: _text, ResultFormat.json: _json}

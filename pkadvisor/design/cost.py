@@ -41,10 +41,8 @@ LOAD_LEAST = 1e-3
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
     population, workload, limits = bench.population, bench.workload, bench.limits
-    transactions = tuple(_transaction(t, scheme, bench) for t in workload.transactions)
     schedule = schedule_of(workload, population)
-    loads = LoadMap(population, schedule)
-    costs = tuple(class_cost(d, scheme, bench, transactions, loads.of(d.query.name)) for d in bench.demands)
+    loads, costs, transactions = put_down(scheme, bench)
     hot = hot_partition(loads, bench)
     highest = hot.entities_per_s if hot is not None else 0.0
     costs = tuple(
@@ -104,6 +102,14 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     )
     found = replace(found, terms=terms_of(found, bench))
     return within_budgets(found, bench) if bench.budgets else found
+
+
+def put_down(scheme: KeyScheme, bench: Bench) -> tuple[LoadMap, tuple[ClassCost, ...], tuple[TransactionOutcome, ...]]:
+    """(the load of every class where it falls, what each class costs without latencies, what becomes of the sets)."""
+    transactions = tuple(_transaction(t, scheme, bench) for t in bench.workload.transactions)
+    loads = LoadMap(bench.population, schedule_of(bench.workload, bench.population))
+    costs = tuple(class_cost(d, scheme, bench, transactions, loads.of(d.query.name)) for d in bench.demands)
+    return loads, costs, transactions
 
 
 def _visited(cost: ClassCost, demand: Demand, scheme: KeyScheme, loads: LoadMap, bench: Bench, highest: float) -> float:

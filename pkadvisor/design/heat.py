@@ -7,6 +7,7 @@ be split, but only between keys, and only after the service has watched it for m
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,30 @@ class LoadMap:
     def basis(self) -> Basis:
         """Where it comes from which classes are busy together."""
         return self._schedule.basis
+
+    @property
+    def columns(self) -> Mapping[str, int]:
+        """The number by which ``by_class`` names each class."""
+        return self._schedule.columns
+
+    def templates(self) -> tuple[tuple[Part, ...], ...]:
+        """The PartitionKey templates that load was put on, in the order in which it was."""
+        return tuple(self._loads)
+
+    def by_class(self, parts: tuple[Part, ...]) -> dict[int, Floats]:
+        """Entities per second for each group of a template, of each class at its own peak."""
+        out: dict[int, Floats] = {}
+        for (column, _), vector in sorted(self._loads.get(parts, {}).items(), key=lambda p: p[0]):
+            out[column] = out[column] + vector if column in out else vector
+        return out
+
+    def worst_of(self, parts: tuple[Part, ...], group: int) -> tuple[float, float]:
+        """Entities per second of one group in its worst minute: (what stays, what grows with the rows of its key)."""
+        import numpy as np
+
+        fixed, grown = _minutes(self._loads[parts], self._schedule.peaks, np.array([group], dtype=np.int64))
+        minute = int(np.argmax(fixed[:, 0] + grown[:, 0]))
+        return float(fixed[minute, 0]), float(grown[minute, 0])
 
     @property
     def scanned_per_s(self) -> float:

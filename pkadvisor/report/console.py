@@ -11,6 +11,7 @@ from pkadvisor.report.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
 from pkadvisor.report.scheme_page import flip_sentence
 from pkadvisor.report.stored import quoted
+from pkadvisor.report.text_charts import write_heat
 from pkadvisor.report.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
 
 
@@ -107,6 +108,7 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     page.line()
     _why(page, table, best)
     _ranking(page, table)
+    write_heat(page, table.get("heat"))
     for title, assumed, style_of in (("What does not hold", False, "bad"), ("At the assumed growth", True, "warn")):
         broken = [v["message"] for v in best["violations"] if v["assumed_growth"] is assumed]
         if broken:

@@ -44,8 +44,18 @@ HOT_KEYS = 10
 
 
 def dump_json(result: dict[str, Any]) -> bytes:
-    """Canonical bytes: UTF-8, keys in the order of construction, two spaces, a final newline."""
-    return (json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode("utf-8", "surrogatepass")
+    """Canonical bytes: UTF-8, keys in the order of construction, two spaces, a final newline; a long series of numbers
+    is one line."""
+    text = json.dumps(result, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return _SERIES.sub(_one_line, text).encode("utf-8", "surrogatepass")
+
+
+_SERIES = re.compile(r"\[\n\s+(?:-?[0-9.eE+-]+,\n\s+){7,}-?[0-9.eE+-]+\n\s*\]")
+"""Eight numbers and more of one list; strings have no line breaks of their own in JSON."""
+
+
+def _one_line(found: re.Match[str]) -> str:
+    return re.sub(r"\n\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]")
 
 
 def number(value: float) -> float | int | None:
@@ -97,6 +107,7 @@ def build_result(
     redact: bool,
     top: int,
     files: Sequence[FileDigest] = (),
+    settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The result of an analysis; a pure function of its arguments."""
     shown = Shown(redact)
@@ -121,6 +132,7 @@ def build_result(
             "logs": [] if traffic is None else [{"name": PurePath(n).name, "format": f} for n, f in traffic.files],
             "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files],
         },
+        "settings": settings,
         "log": None if traffic is None else _log(traffic, judged, limits),
         "tables": tables,
         "arrangements": [arranged_json(a, limits, number, lambda v: _violation(v, shown)) for a in arranged],
@@ -144,7 +156,8 @@ def build_result(
 # -- the log -----------------------------------------------------------------------------------------------------------
 
 
-def _time(us: int | None) -> str | None:
+def time_text(us: int | None) -> str | None:
+    """A moment (µs since 1970) in UTC, ISO 8601; None stays None."""
     if us is None:
         return None
     from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
@@ -158,8 +171,8 @@ def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str
     return {
         "lines": traffic.lines,
         "requests_attempted": traffic.attempts,
-        "first": _time(clock.first_us),
-        "last": _time(clock.last_us),
+        "first": time_text(clock.first_us),
+        "last": time_text(clock.last_us),
         "covered_s": number(clock.covered_s),
         "clock_resolution_us": clock.resolution_us,
         "missing_hours": clock.missing_hours,
@@ -231,6 +244,9 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "cannot_be_known": unknowns(judged),
         "notes": [shown.message(n) for n in judged.notes],
     }
+    from pkadvisor.report.evidence import evidence_of
+
+    out |= evidence_of(judged, shown, covered_s)
     if advice is None or judged.bench is None:
         return out
     population = judged.bench.population

@@ -65,28 +65,44 @@ _TABLE = {"table": _TEXT, "kind": _TEXT_OR_NONE}
 
 def load_stored(path: Path | str, where: str) -> dict[str, Any]:
     """A result or a score card. UsageError (2) where there is no file, InputError (3) where it is neither."""
+    name = f"{where} {path}".strip()
+    document = load_document(path, where, kinds=(RESULT, SCORE))
+    wrong = _wrong(document, {"tables": [_TABLE], "arrangements?": [_ARRANGED]}, "")
+    for number, table in enumerate([] if wrong else document["tables"]):
+        wrong = wrong or _wrong_table(table, document["document"], f"tables[{number}]")
+    if wrong:
+        raise InputError(f"is not whole: {wrong}", where=name, fix="made by another version? analyse again")
+    return document
+
+
+def load_document(path: Path | str, where: str, *, kinds: tuple[str, ...]) -> dict[str, Any]:
+    """A document of one of the ``kinds``, of a version that is read here; what is in it is not looked at.
+
+    UsageError (2) where there is no file, InputError (3) where it is something else.
+    """
     path = Path(path)
     name = f"{where} {path}".strip()
     try:
         if path.stat().st_size > BYTES_MAX:
             raise InputError("is too large for a result", where=name)
-        document = json.loads(path.read_bytes())
+        document = json.loads(path.read_bytes(), parse_constant=_no_number)
     except OSError as error:
         raise UsageError(f"cannot be read: {error.strerror or error}", where=name, fix="name a result file") from None
     except (ValueError, RecursionError):
         raise InputError("is not JSON", where=name, fix="advisor analyze … --out json=result.json writes one") from None
     kind = document.get("document") if isinstance(document, dict) else None
-    if kind not in (RESULT, SCORE):
+    if kind not in kinds:
         raise InputError("is no result", where=name, fix="advisor analyze … --out json=result.json writes one")
     version = str(document.get("schema_version"))
     if version.split(".")[0] != "1":
-        raise InputError(f"is of version {version[:20]}, which is not read here", where=name, fix="analyse again")
-    wrong = _wrong(document, {"tables": [_TABLE], "arrangements?": [_ARRANGED]}, "")
-    for number, table in enumerate([] if wrong else document["tables"]):
-        wrong = wrong or _wrong_table(table, kind, f"tables[{number}]")
-    if wrong:
-        raise InputError(f"is not whole: {wrong}", where=name, fix="made by another version? analyse again")
+        fix = "analyse again" if kind == RESULT else "run the command that made it again"
+        raise InputError(f"is of version {version[:20]}, which is not read here", where=name, fix=fix)
     return dict(document)
+
+
+def _no_number(text: str) -> None:
+    """JSON has no NaN and no infinity."""
+    raise ValueError(text)
 
 
 def _wrong_table(table: dict[str, Any], kind: str, at: str) -> str:

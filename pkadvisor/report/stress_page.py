@@ -8,8 +8,8 @@ from typing import Any
 from pkadvisor.report.page import Page, amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.scheme_page import write_keys
 from pkadvisor.report.stress_measured import write_measured
+from pkadvisor.report.text_charts import sparkline
 
-BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 TIMELINE = 60
 HEAT_ROWS = 8
 EVENTS = 6
@@ -179,14 +179,7 @@ def _throttling(page: Page, columns: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 def _spark(page: Page, values: Sequence[float], most: float) -> str:
-    """A character for each value, empty to full; above nothing it is never empty."""
-    blocks = ASCII_BLOCKS if page.ascii_only else BLOCKS
-    last = len(blocks) - 1
-    room = max(10, min(TIMELINE, page.width - 42))
-    step = -(-len(values) // room)
-    means = [sum(values[at : at + step]) / len(values[at : at + step]) for at in range(0, len(values), step or 1)]
-    cells = (0 if v <= 0 else max(1, min(last, round(v / most * last))) for v in means)
-    return "|" + "".join(blocks[cell] for cell in cells) + "|"
+    return sparkline(values, most, max(10, min(TIMELINE, page.width - 42)), ascii_only=page.ascii_only)
 
 
 # -- one design -------------------------------------------------------------------------------------------------------

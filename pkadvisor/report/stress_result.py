@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.key_bands import merged_bands
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.report.result import Shown, number
@@ -185,33 +186,6 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
     return {"step_s": number(step_s * columns), "rows": rows}
-
-
-def merged_bands(weights: Sequence[int], most: int) -> list[int]:
-    """Where to cut a line of bands into at most ``most`` rows: neighbours with the least weight are joined first."""
-    edges = list(range(len(weights) + 1))
-    if len(weights) <= most:
-        return edges
-    import heapq
-
-    total = {i: int(w) for i, w in enumerate(weights)}
-    after = {i: i + 1 for i in total}
-    before = {i + 1: i for i in total}
-    heap = [(total[i] + total[i + 1], i, i + 1) for i in range(len(weights) - 1)]
-    heapq.heapify(heap)
-    alive = set(total)
-    while len(alive) > most:
-        joined, left, right = heapq.heappop(heap)
-        if left not in alive or right not in alive or after[left] != right or total[left] + total[right] != joined:
-            continue
-        alive.remove(right)
-        total[left], after[left] = joined, after[right]
-        before[after[left]] = left
-        if after[left] in alive:
-            heapq.heappush(heap, (joined + total[after[left]], left, after[left]))
-        if left in before and before[left] in alive:
-            heapq.heappush(heap, (total[before[left]] + joined, before[left], left))
-    return [*sorted(alive), len(weights)]
 
 
 def event_json(event: MapEvent, space: KeySpace, shown: Shown) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import unquote
 
 import html5lib
 
@@ -27,7 +28,7 @@ def embedded(tree: Any) -> Any:
 
 
 def at_path(document: Any, path: str) -> Any:
-    for step in path.split("."):
+    for step in map(unquote, path.split(".")):
         document = document[int(step)] if isinstance(document, list) else document[step]
     return document
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.limits import default_limits
@@ -15,7 +11,6 @@ from pkadvisor.report.result import Shown
 from pkadvisor.report.stress_result import (
     POINTS_MAX,
     counts_json,
-    merged_bands,
     quantile_ms,
     run_json,
     total_counts,
@@ -24,22 +19,6 @@ from pkadvisor.stress.run_result import ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.scripts import KeySpace
 
 MS = 1_000_000
-
-
-@given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 12))
-def test_rows_of_a_heat_map_tile_it(weights: list[int], most: int) -> None:
-    edges = merged_bands(weights, most)
-    assert edges[0] == 0
-    assert edges[-1] == len(weights)
-    assert all(a < b for a, b in pairwise(edges))
-    assert len(edges) - 1 == min(most, len(weights))
-
-
-def test_cold_neighbours_are_joined_first() -> None:
-    weights = [0, 0, 900, 1, 1, 800, 0]
-    assert merged_bands(weights, 5) == [0, 2, 3, 5, 6, 7]
-    assert merged_bands(weights, 4) == [0, 2, 3, 5, 7]
-    assert merged_bands(weights, 9) == list(range(8))
 
 
 def test_a_quantile_is_the_least_latency_that_the_share_does_not_pass() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from markupsafe import Markup
+
+from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.stored import quoted
-from pkadvisor.report.verdicts import HEADLINES, lost, sureness, table_title
+from pkadvisor.report.verdicts import HEADLINES, lost, sureness
 
 FACTS_SHOWN = 4
+PARTS_MOST = 10
 
 
 def limit_of(document: At, name: str) -> At:
@@ -46,7 +50,7 @@ def keys_of(scheme: At) -> dict[str, Any]:
 
 def verdict(document: At, table: At) -> Context:
     """The word, the keys, and what changes with them."""
-    word, mood = HEADLINES[table["verdict"].text]
+    word, mood = HEADLINES[table["verdict"].among(HEADLINES)]
     best, current = table["recommended"], table["current"]
     if not best:
         return {"word": word, "mood": mood, "why_not": table["why_not"].text, "keys": None, "tiles": [], "facts": []}
@@ -55,7 +59,6 @@ def verdict(document: At, table: At) -> Context:
         "word": word,
         "mood": mood,
         "why_not": "",
-        "name": table_title(table.value),
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
         "tiles": _tiles(document, before, best),
@@ -132,9 +135,11 @@ def candidates(document: At, table: At) -> Context:
     if table["current"] and table["verdict"].text != "keep":
         ranked.append(("now", table["current"]))
     names = [entry["name"].text for entry in table["recommended"]["classes"]]
+    scored = [(label, scheme) for label, scheme in ranked if scheme["score"].number > 0]
     return {
         "rows": [_candidate(label, scheme) for label, scheme in ranked],
         "classes": names,
+        "bars": _bars(table["recommended"], names, scored),
         "points": [
             {"label": label, "score": scheme["score"].figure("points"), "parts": _points(scheme, names)}
             for label, scheme in ranked
@@ -165,3 +170,19 @@ def _points(scheme: At, names: list[str]) -> list[Figure | None]:
     """What each class adds to the score."""
     found = {entry["name"].text: entry["score_points"] for entry in scheme["classes"]}
     return [found[name].figure("points") if name in found else None for name in names]
+
+
+def _bars(best: At, names: list[str], ranked: list[tuple[str, At]]) -> Markup | None:
+    """The same points as bars, where there are few enough to be told apart."""
+    parts = {entry["name"].text: entry["score_points"] for entry in best["classes"]}
+    shown = [name for name in names if parts[name].value is not None]
+    if not ranked or not 1 < len(shown) <= PARTS_MOST:
+        return None
+    bars = []
+    for label, scheme in ranked:
+        found = {entry["name"].text: entry["score_points"].value for entry in scheme["classes"]}
+        bars.append(Bar(label, tuple(found.get(name) or 0 for name in shown), scheme["score"].number))
+    first, last = bars[0], bars[-1]
+    alt = f"Scheme {first.label} scores {first.total:.1f} points"
+    alt += f", scheme {last.label} {last.total:.1f}" if last is not first else ""
+    return draw(StackedBars(alt=alt, parts=tuple(shown), bars=tuple(bars), unit="points"))

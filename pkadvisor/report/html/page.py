@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -17,13 +18,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, Undefined
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.charts.style import CHART_CSS
+from pkadvisor.report.html.options import HtmlOptions
+from pkadvisor.report.html.place import At, Missing
+from pkadvisor.report.html.reduce import LISTS, sentences, shortened
 from pkadvisor.report.html.sections import SECTIONS, Section, names_of
 from pkadvisor.report.page import clean
-from pkadvisor.report.verdicts import table_title
 from pkadvisor.resources import resource
 
-MAX_BYTES = 1_500_000
+SHUT = "base-uri 'none'; form-action 'none'"
+FOLDER_POLICY = f"default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; {SHUT}"
 TITLES = {
     "pkadvisor result": "Advice on keys",
     "pkadvisor stress": "Stress test",
@@ -31,16 +35,6 @@ TITLES = {
     "pkadvisor comparison": "Comparison of keys",
     "pkadvisor score": "Score of keys",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class HtmlOptions:
-    """What the reader of a page may choose; ``sections`` empty for all of them."""
-
-    title: str | None = None
-    theme: str = "auto"
-    max_bytes: int = MAX_BYTES
-    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,26 +57,76 @@ class Group:
 
 
 def render_html(document: dict[str, Any], options: HtmlOptions | None = None) -> bytes:
-    """The page as UTF-8. UsageError for an unknown section, InputError for a document that is not whole."""
-    options = options or HtmlOptions()
+    """The page as UTF-8, of at most ``max_bytes``: a large document is reduced, and the page tells where.
+
+    UsageError for an unknown section or where nothing fits, InputError for a document that is not whole.
+    """
+    return _fitting(document, options or HtmlOptions(), Parts(style(), script(), policy()))
+
+
+def render_folder(document: dict[str, Any], options: HtmlOptions | None = None) -> dict[str, bytes]:
+    """The same as files of a folder, for servers that allow nothing inside of a page: name → content."""
+    page = _fitting(document, options or HtmlOptions(), Parts("", "", FOLDER_POLICY)).decode()
+    files: dict[str, bytes] = {}
+
+    def picture(match: re.Match[str]) -> str:
+        content = base64.b64decode(match[2])
+        name = next((n for n, c in files.items() if c == content), f"chart-{len(files) + 1}.png")
+        files[name] = content
+        return f'{match[1]}="{name}"'
+
+    # Only attributes have a bare quotation mark: in text it is an entity.
+    page = re.sub(r'(href|src)="data:image/png;base64,([A-Za-z0-9+/=]+)"', picture, page)
+    return {
+        "index.html": page.encode(),
+        "report.css": style().encode(),
+        "report.js": script().encode(),
+        "result.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
+        **files,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Style and script inside of the page, or empty where they are files beside it; and the policy for them."""
+
+    style: str
+    script: str
+    policy: str
+
+
+def _fitting(document: dict[str, Any], options: HtmlOptions, parts: Parts) -> bytes:
+    """The page of the document, or of the least reduced one whose page is small enough."""
+    page = b""
+    for most in (None, *LISTS):
+        reduced, cuts = (document, {}) if most is None else shortened(document, most)
+        data = json.dumps(reduced, separators=(",", ":"), allow_nan=False)
+        if len(data) < options.max_bytes:
+            page = _page(reduced, data, options, parts, sentences(cuts))
+            if len(page) <= options.max_bytes:
+                return page
+    size = f"{len(page):,} bytes" if page else "more"
+    raise UsageError(f"a page of this document takes {size}", where="--max-size", fix="allow more, or name --sections")
+
+
+def _page(document: dict[str, Any], data: str, options: HtmlOptions, parts: Parts, cuts: list[str]) -> bytes:
     whole = At(document)
     groups = _groups(whole, _wanted(document, options.sections))
-    kind = whole["document"].text
-    data = json.dumps(document, separators=(",", ":"), allow_nan=False)
     page = (
         environment()
         .get_template("page.html")
         .render(
             title=options.title or _title(whole),
-            kind=TITLES[kind],
+            kind=TITLES[whole["document"].text],
             theme=options.theme,
-            style=Markup(style()),
-            script=Markup(script()),
-            policy=policy(),
+            style=Markup(parts.style),
+            script=Markup(parts.script),
+            policy=parts.policy,
             groups=groups,
-            tool=whole["tool"].value,
+            cuts=cuts,
+            tool={name: whole["tool"][name].text for name in ("name", "version")},
             document=document,
-            digest=hashlib.sha256(data.encode()).hexdigest(),
+            digest=hashlib.sha256(data.encode()).hexdigest()[:16],
         )
     )
     # A net below the templates: whatever is not printable is shown as an escape.
@@ -92,7 +136,7 @@ def render_html(document: dict[str, Any], options: HtmlOptions | None = None) ->
 def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[Section, ...]:
     """The sections to draw."""
     kind = document.get("document")
-    known = names_of(str(kind))
+    known = names_of(str(kind)[:80])
     if not known:
         raise InputError("is no document of which there is a page", fix="advisor analyze … --out json=result.json")
     for name in names:
@@ -108,17 +152,28 @@ def _groups(document: At, sections: tuple[Section, ...]) -> list[Group]:
     before = [s for s in sections if not s.each_table and not s.after]
     after = [s for s in sections if not s.each_table and s.after]
     each = [s for s in sections if s.each_table]
-    groups = [Group("overview", "Overview", [_drawn(s, document, document, 0) for s in before])]
+    groups = [Group("overview", "Overview", _all_drawn(before, document, document))]
     for number, table in enumerate(document["tables"]) if each else ():
-        drawn = [_drawn(s, document, table, number) for s in each]
-        groups.append(Group(f"table-{number + 1}", table_title(table.value), drawn))
-    groups.append(Group("about", "About this report", [_drawn(s, document, document, 0) for s in after]))
+        drawn = _all_drawn(each, document, table, number)
+        groups.append(Group(f"table-{number + 1}", _table_title(table), drawn))
+    groups.append(Group("about", "About this report", _all_drawn(after, document, document)))
     return [group for group in groups if group.sections]
 
 
-def _drawn(section: Section, document: At, part: At, number: int) -> Drawn:
+def _table_title(table: At) -> str:
+    kind = table.maybe("kind")
+    return f"{table['table'].text} · {kind.text}" if kind else table["table"].text
+
+
+def _all_drawn(sections: list[Section], document: At, part: At, number: int = 0) -> list[Drawn]:
+    return [found for section in sections if (found := _drawn(section, document, part, number)) is not None]
+
+
+def _drawn(section: Section, document: At, part: At, number: int) -> Drawn | None:
     name = section.name if number == 0 else f"{section.name}-{number + 1}"
-    found: Context = section.context(document, part)
+    found = section.context(document, part)
+    if found is None:
+        return None
     if isinstance(found, Missing):
         return Drawn(name, section.heading, Markup(), found.reason)
     return Drawn(name, section.heading, Markup(environment().get_template(section.template).render(found)))
@@ -150,7 +205,7 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=False,
+        keep_trailing_newline=True,
         finalize=_final,
     )
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
@@ -171,7 +226,7 @@ def _final(value: Any) -> Any:
 @lru_cache(maxsize=1)
 def style() -> str:
     """The style sheet of every page."""
-    return resource("templates", "report.css").read_text("utf-8")
+    return resource("templates", "report.css").read_text("utf-8") + CHART_CSS
 
 
 @lru_cache(maxsize=1)
@@ -183,7 +238,4 @@ def script() -> str:
 def policy() -> str:
     """What a browser may do with the page: this style, this script, drawings inside of it, and nothing else."""
     hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style(), script())]
-    return (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    return f"default-src 'none'; img-src data:; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; {SHUT}"

@@ -6,7 +6,7 @@ the place, and every number on the page carries the place it stands at, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,10 @@ def _points(value: float) -> str:
 FORMS: dict[str, Callable[[Any], str]] = {
     "amount": lambda value: "none" if value is None else amount(value),
     "whole": lambda value: "unknown" if value is None else _whole(value),
+    "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
+    "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
     "breaks": breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
@@ -106,6 +108,13 @@ class At:
             raise self._wrong("a text")
         return clean(self.value)
 
+    def among(self, words: Collection[str]) -> str:
+        """The text here, which must be one of the words."""
+        if self.text not in words:
+            what = f"{self.path} cannot be {self.text[:40]!r}"
+            raise InputError(f"is not whole: {what}", fix="made by another version? run it again")
+        return self.text
+
     @property
     def number(self) -> float:
         """The number here."""
@@ -131,6 +140,7 @@ class At:
         return next((item for item in self if item[member].value == value), None)
 
     def _below(self, step: str | int) -> str:
+        step = str(step).replace("%", "%25").replace(".", "%2E")  # a member's name may have a dot: latency_ms_p99.9
         return f"{self.path}.{step}" if self.path else str(step)
 
     def _wrong(self, wanted: str) -> InputError:
@@ -151,3 +161,4 @@ class Missing:
 
 
 Context = Mapping[str, Any] | Missing
+"""What a template shows, or why there is nothing; in a document that a section does not fit, a function gives None."""

@@ -1,0 +1,111 @@
+"""The HTML page of a document, from the options of a command line to files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+from pkadvisor.cli.console import say, without_secrets, write_bytes, write_text
+from pkadvisor.cli.output import Target, size_text, write_whole
+from pkadvisor.cli.shared import ResultFormat, Shared, option
+from pkadvisor.errors import UsageError
+from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
+
+Renderer = Callable[[dict[str, Any], Shared, bool], bytes]
+"""Makes a document into the bytes of a file, or of standard output if its last argument is true."""
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|kB|MB)?", re.IGNORECASE)
+_UNITS = {"": 1, "b": 1, "kb": 1000, "mb": 1_000_000}
+PAGES = ("html", "html-dir")
+"""Formats that are drawn here, for every command alike."""
+
+
+class Theme(StrEnum):
+    auto = "auto"
+    light = "light"
+    dark = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How an HTML page is drawn: the commands that can write one."""
+
+    title: Annotated[str | None, option("--title", metavar="TEXT", help="HTML: the title of the page.")] = None
+    theme: Annotated[Theme, option("--theme", help="HTML: colours; auto is the reader's own choice.")] = Theme.auto
+    sections: Annotated[
+        str | None, option("--sections", metavar="NAMES", help="HTML: only these, e.g. verdict,candidates.")
+    ] = None
+    max_size: Annotated[
+        str,
+        option("--max-size", metavar="SIZE", help="HTML: a larger page is reduced, and says so.", show_default=True),
+    ] = "1500kB"
+
+    def options(self) -> HtmlOptions:
+        """Checked, but for the names of sections: those depend on what is drawn."""
+        return HtmlOptions(
+            title=self.title or None,
+            theme=str(self.theme),
+            max_bytes=parse_size(self.max_size),
+            sections=tuple(name.strip() for name in (self.sections or "").split(",") if name.strip()),
+        )
+
+
+def parse_size(text: str) -> int:
+    """``1500kB`` or ``1.5 MB`` as bytes; UsageError for anything else or for less than a page needs."""
+    found = _SIZE.fullmatch(text.strip())
+    size = float(found[1]) * _UNITS[(found[2] or "").lower()] if found else 0
+    if not MIN_BYTES <= size <= 1e9:
+        what = f"'{text}' is no size" if found is None else f"a page cannot be held in {text}"
+        raise UsageError(what, where="--max-size", fix=f"for example: 1500kB; at least {size_text(MIN_BYTES)}")
+    return int(size)
+
+
+def deliver(
+    document: dict[str, Any],
+    targets: Sequence[Target[ResultFormat]],
+    page: ResultFormat,
+    renderers: Mapping[ResultFormat, Renderer],
+    options: HtmlOptions,
+    shared: Shared,
+) -> None:
+    """Write every file and folder, and say so; then standard output in the format ``page``."""
+    for target in targets:
+        if target.path is not None:
+            if target.format in PAGES:
+                size = write_page(target.path, document, options, folder=target.format is ResultFormat.html_dir)
+            else:
+                content = renderers[target.format](document, shared, False)
+                write_whole(target.path, content)
+                size = len(content)
+            if not shared.quiet:
+                say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+    if page in PAGES:
+        write_bytes(page_of(document, options))
+    elif page is ResultFormat.text:
+        write_text(renderers[page](document, shared, True).decode())
+    else:
+        write_bytes(renderers[page](document, shared, True))
+
+
+def write_page(path: Path, document: dict[str, Any], options: HtmlOptions, *, folder: bool) -> int:
+    """Write a page, or a page and its files into a folder; returns the bytes."""
+    if not folder:
+        content = page_of(document, options)
+        write_whole(path, content)
+        return len(content)
+    from pkadvisor.report.html.page import render_folder
+
+    files = render_folder(without_secrets(document), options)
+    for name, content in files.items():
+        write_whole(path / name, content)
+    return sum(map(len, files.values()))
+
+
+def page_of(document: dict[str, Any], options: HtmlOptions) -> bytes:
+    """The page of a document, without credentials."""
+    from pkadvisor.report.html.page import render_html
+
+    return render_html(without_secrets(document), options)

@@ -1,0 +1,67 @@
+"""``advisor report``: the HTML page of a document that was written before; nothing is computed again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pkadvisor.cli.console import is_terminal, say, write_bytes
+from pkadvisor.cli.inputs import check_files
+from pkadvisor.cli.output import on_stdout, parse_targets, size_text
+from pkadvisor.cli.paging import Paging, page_of, write_page
+from pkadvisor.cli.shared import PageFormat, PageShared, examples, option, unfold
+from pkadvisor.errors import InputError, UsageError
+
+EPILOG = examples(
+    "advisor analyze --sample footrace --out json=result.json -q",
+    "advisor report result.json --out html=report.html",
+    "advisor report result.json --out html-dir=report --theme dark --sections verdict,scheme",
+)
+
+
+@unfold
+def report(
+    document: Annotated[
+        str, typer.Argument(metavar="RESULT", help="A document of analyze, stress, review, … as JSON.")
+    ],
+    *,
+    out: Annotated[
+        list[str] | None,
+        option("--out", metavar="FMT=PATH", help=f"Where to write ({', '.join(PageFormat)}). Repeatable."),
+    ] = None,
+    paging: Paging,
+    shared: PageShared,
+) -> None:
+    """Draw a result, a stress test, a review, a comparison or a score card as one HTML page.
+
+    Everything on it is in the document: nothing is read or computed again. Without --out it goes to standard output.
+    """
+    check_files((document, "RESULT"))
+    targets = parse_targets(out or (), inputs=(Path(document),), formats=PageFormat)
+    on_stdout(targets, shared.format, PageFormat.html)
+    options = paging.options()
+    piped = not targets or any(target.path is None for target in targets)
+    if piped and is_terminal(sys.stdout):
+        raise UsageError("a page is not for a terminal", where="--out", fix="for example: --out html=report.html")
+    from pkadvisor.report.html.sections import DOCUMENTS
+    from pkadvisor.report.stored import load_document
+
+    found = load_document(document, "", kinds=DOCUMENTS)
+    try:
+        for target in targets:
+            if target.path is not None:
+                size = write_page(target.path, found, options, folder=target.format is PageFormat.html_dir)
+                if not shared.quiet:
+                    say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
+        if piped:
+            write_bytes(page_of(found, options))
+    except InputError as error:
+        raise InputError(error.what, where=document, fix=error.fix) from error
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # What is drawn is looked at where it is drawn: a document that somebody else wrote may have any shape.
+        raise InputError(
+            "is not whole, or not as this version writes it", where=document, fix="run it again"
+        ) from error

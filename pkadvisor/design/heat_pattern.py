@@ -1,0 +1,244 @@
+"""What a heat map shows, in one word and one sentence: computed, so that nobody has to see it.
+
+The words are those of the services' own key visualizers: even, one diagonal, a few diagonals, one flat line, bursts
+over all keys, and a hot spot that jumps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+IDLE, EVEN, SKEWED, HOT_KEY, BURST = "idle", "even", "skewed", "hot-key", "burst"
+APPEND, FRONTS, MOVING = "append", "fronts", "moving"
+PATTERNS = (IDLE, EVEN, SKEWED, HOT_KEY, BURST, APPEND, FRONTS, MOVING)
+
+MOVED = 0.2
+"""Share of the load that must lie elsewhere than on average before a map is said to move."""
+CLUSTER = 0.25
+"""Cells of a column that belong to its hot spots, in times of what the hottest of them has above its average."""
+SPOTS_MAX = 16
+"""Hot spots of a column that are told apart: more of them are as good as even."""
+NEAR = 2
+"""Rows that a front may leave out between one column and the next."""
+UNSEEN = 3
+"""Columns for which a hot spot may be hidden by chance and still be the same."""
+ONE_WAY = 0.7
+"""Share of the moves that go one way from which on hot spots are fronts."""
+FAR_MOST = 0.3
+"""Share of moves that may be jumps where hot spots are fronts."""
+HOT = 0.1
+"""Share of the load from which on one row is a hot key, where an even one would be far below …"""
+HOT_TIMES = 4.0
+"""… which is: this many times below."""
+BURST_TIMES = 2.5
+"""A column is in a burst from so many times the median column on."""
+BURST_SHARE = 0.05
+"""Share of the load that must lie above the median in bursts."""
+SKEW_TIMES = 2.0
+"""Times its even share from which on the busiest row makes a map skewed."""
+COLUMNS_LEAST = 6
+"""Columns below which nothing is said of time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """``share`` of the load is in the pattern; ``count`` of its fronts or hot spots, 0 where it has none."""
+
+    name: str
+    sentence: str
+    share: float
+    count: int = 0
+
+
+def pattern_of(loads: Floats, partitions: Sequence[int], of: str = "load") -> Pattern:
+    """The pattern of a map: ``loads`` has a row for each band of keys in their order and a column for each stretch of
+    time, in any unit; ``partitions`` of each band; ``of``: what the sentence calls it."""
+    import numpy as np
+
+    total = float(loads.sum())
+    if not loads.size or total <= 0:
+        return Pattern(IDLE, f"there is no {of}", 0.0)
+    by_row, columns = loads.sum(axis=1) / total, loads.sum(axis=0)
+    timed = loads.shape[1] >= COLUMNS_LEAST
+    found = _moving(loads, by_row, columns, of) if timed and len(loads) > 1 else None
+    found = found or _hot(by_row, np.array(partitions, dtype=np.int64), of)
+    found = found or (_burst(columns) if timed else None)
+    return found or _still(by_row, np.array(partitions, dtype=np.int64), of)
+
+
+# -- movement ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Neighbouring rows [low, high] of one column that have much more than on average; ``centre`` by load."""
+
+    low: int
+    high: int
+    centre: float
+    mass: float
+
+
+def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str) -> Pattern | None:
+    """One front, several, or a hot spot that jumps; None where nothing moves but noise."""
+    import numpy as np
+
+    shares = loads / np.where(columns > 0, columns, 1.0)
+    excess = np.maximum(shares - by_row[:, None], 0.0)
+    total = float(columns.sum())
+    moved = float((excess.sum(axis=0) * columns).sum()) / total
+    if moved < MOVED:
+        return None
+    spots = [_spots(excess[:, at]) if columns[at] > 0 else [] for at in range(loads.shape[1])]
+    in_spots = sum(float(columns[at]) * sum(s.mass for s in found) for at, found in enumerate(spots)) / total
+    count = round(float(np.median([len(found) for found in spots if found] or [0])))
+    if not 0 < count <= SPOTS_MAX or in_spots < MOVED:
+        return None
+    onward, total_moves, far = _moves(spots)
+    share = min(1.0, in_spots)
+    if total_moves and abs(onward) >= ONE_WAY * total_moves and far <= FAR_MOST:
+        way, end = ("rise", "last") if onward > 0 else ("fall", "first")
+        if count == 1:
+            what = (
+                f"a diagonal: keys {way} with time, so at any moment the {end} ones take {percent(share)} of the {of}"
+            )
+            return Pattern(APPEND, what, share, 1)
+        what = f"{count} diagonals: keys {way} with time in {count} places, which take {percent(share)} of the {of}"
+        return Pattern(FRONTS, what, share, count)
+    few = "one place takes" if count == 1 else f"{count} places take"
+    what = f"a hot spot that moves: at any moment {few} {percent(share)} of the {of}, and then another"
+    return Pattern(MOVING, what, share, count)
+
+
+def _spots(excess: Floats) -> list[_Spot]:
+    """The hot spots of one column, in the order of their rows; one cold row between does not part them."""
+    import numpy as np
+
+    rows = np.flatnonzero(excess >= CLUSTER * float(excess.max(initial=0.0)))
+    if not len(rows) or float(excess.max()) <= 0:
+        return []
+    cuts = np.flatnonzero(np.diff(rows) > 2) + 1
+    out = []
+    for part in np.split(rows, cuts):
+        mass = float(excess[part].sum())
+        out.append(_Spot(int(part[0]), int(part[-1]), float((part * excess[part]).sum()) / mass, mass))
+    # What a spot of a tenth of the greatest has is noise.
+    most = max(s.mass for s in out)
+    return [s for s in out if s.mass >= most / 10]
+
+
+def _moves(spots: Sequence[Sequence[_Spot]]) -> tuple[float, float, float]:
+    """(rows that hot spots go up, less those they go down; rows that they go in all; share of moves that are jumps).
+
+    A spot comes from the nearest one of the column before. It has moved when it is a whole row away from where its last
+    move ended: the chance of single cells is no movement.
+    """
+    onward = total = 0.0
+    near = jumps = 0
+    known: list[tuple[_Spot, float, int]] = []
+    for column, after in enumerate(spots):
+        now: list[tuple[_Spot, float, int]] = []
+        for spot in after:
+            if not known:
+                now.append((spot, spot.centre, column))
+                continue
+            nearest, anchor, _ = min(known, key=lambda p: (_gap(p[0], spot), abs(p[0].centre - spot.centre)))
+            step = spot.centre - anchor
+            if _gap(nearest, spot) > NEAR + (nearest.high - nearest.low):
+                jumps, anchor = jumps + 1, spot.centre
+            elif abs(step) >= 1:
+                near, anchor = near + 1, spot.centre
+                onward, total = onward + step, total + abs(step)
+            now.append((spot, anchor, column))
+        # One that is not seen for some columns may be seen again.
+        now += [k for k in known if column - k[2] <= UNSEEN and all(_gap(k[0], spot) > NEAR for spot in after)]
+        known = now or known
+    return onward, total, jumps / max(1, near + jumps)
+
+
+def _gap(one: _Spot, other: _Spot) -> int:
+    """Rows between two spots."""
+    return max(other.low - one.high, one.low - other.high, 0)
+
+
+# -- what stays --------------------------------------------------------------------------------------------------------
+
+
+def _even_shares(partitions: Ints) -> Floats:
+    import numpy as np
+
+    held = np.maximum(partitions, 1)
+    found: Floats = held / held.sum()
+    return found
+
+
+def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
+    """Rows that take a multiple of what an even share would be, and much of the load."""
+    import numpy as np
+
+    even = _even_shares(partitions)
+    needed = np.maximum(HOT, np.minimum(HOT_TIMES * even, (1 + even) / 2))
+    hot = np.flatnonzero(by_row >= needed)
+    if not len(hot):
+        return None
+    share = min(1.0, float(by_row[hot].sum()))
+    held = int(np.maximum(partitions, 1)[hot].sum())
+    if len(by_row) == 1 and held == 1:
+        return Pattern(HOT_KEY, "one flat line: there is only one partition, and it takes every request", 1.0, 1)
+    who = "one key takes" if held == 1 else f"{held:,} keys take"
+    lines = "a flat line" if len(hot) == 1 else f"{len(hot)} flat lines"
+    return Pattern(HOT_KEY, f"{lines}: {who} {percent(share)} of the {of} all the time", share, len(hot))
+
+
+def _burst(columns: Floats) -> Pattern | None:
+    """Columns that have a multiple of the median, all keys together."""
+    import numpy as np
+
+    total, median = float(columns.sum()), float(np.median(columns))
+    inside = columns >= BURST_TIMES * median if median > 0 else columns > 0
+    above = float((columns - median)[inside].sum()) / total
+    if not inside.any() or above < BURST_SHARE:
+        return None
+    starts = np.flatnonzero(np.diff(np.concatenate([[False], inside]).astype(np.int64)) == 1)
+    share = float(columns[inside].sum()) / total
+    times = float(columns.max()) / median if median > 0 else float("inf")
+    high = f"up to {times:.3g} times the usual load" if median > 0 else "with nothing between"
+    bursts = "a burst" if len(starts) == 1 else f"{len(starts)} bursts"
+    gaps = np.diff(starts)
+    regular = len(gaps) >= 2 and float(gaps.std()) <= 0.15 * float(gaps.mean())
+    how = ", at regular distances" if regular else ""
+    return Pattern(BURST, f"{bursts} over all keys{how}: {high}, {percent(share)} of all", share, len(starts))
+
+
+def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
+    """Even, or skewed without a hot key."""
+    import numpy as np
+
+    even = _even_shares(partitions)
+    times = by_row / even
+    top = int(times.argmax())
+    share = float(by_row.max())
+    if float(times[top]) >= SKEW_TIMES:
+        mine = float(by_row[top])
+        who = (
+            "the busiest key takes" if int(partitions[top]) <= 1 else f"the busiest {int(partitions[top]):,} keys take"
+        )
+        what = f"skewed: {who} {percent(mine)} of the {of}, {float(times[top]):.2g} times an even share"
+        return Pattern(SKEWED, what, mine)
+    count = int(np.maximum(partitions, 1).sum())
+    what = f"even over {count:,} partitions: no part of the keys and no time stands out"
+    return Pattern(EVEN, what, share)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, in whole ones; below one of them with what it has."""
+    return f"{100 * share:.0f} %" if share >= 0.01 else f"{100 * share:.2g} %"

@@ -1,0 +1,321 @@
+"""Series over one axis: lines, bands around them, limits across and marks down.
+
+Every line is named where it ends, or in a legend where names are long; few points are shown as points, and one point
+is a chart too. Where a value is not known the line has a gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from pkadvisor.report.charts.frame import (
+    COLOURS,
+    DIRECT_MAX,
+    LINE,
+    WIDTH,
+    Box,
+    apart,
+    figure,
+    fill,
+    left_room,
+    legend,
+    point,
+    stroke,
+    swatch,
+    text,
+    text_width,
+    x_axis,
+    y_axis,
+)  # fmt: skip
+from pkadvisor.report.charts.scales import Axis, Kind, Scale, moment_label, scale_of
+from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
+from pkadvisor.report.page import amount
+
+POINTS_SHOWN = 30
+"""Up to so many points are drawn as points."""
+LIMIT_REACH = 5
+"""A limit beyond this many times the highest value is told, not drawn: the lines would lie flat on the axis."""
+TIE_AT, PIECE, NAME_AT = 10, 20, 36
+"""Right of the chart: where the tie from a line to its name ends, how long the piece of the line is that stands before
+the name, and where the name begins."""
+MARK_ROOM = 18
+MARK_LABELS_MAX = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points in order of x, None where y is not known; a band of (x, low, high) around them; a look from 0 to 7."""
+
+    name: str
+    points: tuple[tuple[float, float | None], ...]
+    band: tuple[tuple[float, float, float], ...] = ()
+    look: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A line across at a value of y: a target, a goal."""
+
+    value: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A line down at a value of x: something that happened, or the point that matters. ``kind``: event, bad or good."""
+
+    x: float
+    label: str
+    kind: str = "event"
+
+
+@dataclass(frozen=True, slots=True)
+class LineChart:
+    """Series on a pair of axes; ``source``: where the values stand in the page's document, for its script."""
+
+    alt: str
+    x: Axis
+    y: Axis
+    series: tuple[Series, ...]
+    limits: tuple[Limit, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    height: float = 260
+    source: str = ""
+    caption: str = ""
+
+
+def draw(chart: LineChart) -> Markup:
+    """The chart. ValueError without any series."""
+    if not chart.series:
+        raise ValueError("a chart of lines has at least one series")
+    direct = names_fit(chart.series, chart.height)
+    headroom = 26 + (LINE if chart.marks else 0)
+    box = Box(0, headroom, WIDTH, chart.height - headroom - 40)
+    y = y_scale(chart.y, chart.series, chart.limits, box)
+    left = left_room(y)
+    right = names_room(chart.series) if direct else 12
+    box = Box(left, box.top, WIDTH - left - right, box.height)
+    x = x_scale(chart.x, chart.series, chart.marks, box)
+    parts = [
+        y_axis(y, chart.y, box),
+        x_axis(x, chart.x, box),
+        marks_down(chart.marks, x, chart.x, box.top - 8, box.bottom),
+        plot(chart.series, chart.limits, x, y, chart.x, chart.y, box, named=direct),
+    ]
+    return figure(
+        "lines",
+        chart.alt,
+        joined(parts),
+        width=WIDTH,
+        height=chart.height,
+        caption=chart.caption,
+        after=None if direct else names_below(chart.series),
+        data_lines="",
+        data_x=box.left,
+        data_width=box.width,
+        data_low=f"{x.low:.6f}",
+        data_high=f"{x.high:.6f}",
+        data_source=chart.source or None,
+    )
+
+
+# -- parts that a timeline has too ------------------------------------------------------------------------------------
+
+
+def y_scale(axis: Axis, series: Sequence[Series], limits: Sequence[Limit], box: Box) -> Scale:
+    """The scale of the values, from the bottom up, reaching limits that are near."""
+    values = [y for s in series for _, y in s.points if y is not None]
+    values += [v for s in series for _, low, high in s.band for v in (low, high)]
+    most = max(values, default=0.0)
+    values += [limit.value for limit in limits if not values or most <= 0 or limit.value <= LIMIT_REACH * most]
+    ticks = max(3, int(box.height / 36))
+    return scale_of(axis, values, box.bottom, box.top, ticks=ticks, from_zero=True)
+
+
+def x_scale(axis: Axis, series: Sequence[Series], marks: Sequence[Mark], box: Box) -> Scale:
+    """The scale of all points and marks; a linear one is not widened to whole steps."""
+    values = [x for s in series for x, _ in s.points] + [x for s in series for x, _, _ in s.band]
+    values += [mark.x for mark in marks]
+    if axis.kind is Kind.LINEAR and values:
+        low = axis.low if axis.low is not None else min(values)
+        high = axis.high if axis.high is not None else max(values)
+        axis = Axis(axis.label, axis.kind, axis.unit, low, high if high > low else None)
+    return scale_of(axis, values, box.left, box.right, ticks=max(2, int(box.width / 80)))
+
+
+def names_fit(series: Sequence[Series], height: float) -> bool:
+    """Whether names stand beside their lines."""
+    return len(series) * LINE <= height and all(text_width(s.name) <= DIRECT_MAX for s in series)
+
+
+def names_room(series: Sequence[Series]) -> float:
+    """The room that names need beside the chart, each with a piece of its line."""
+    return max(text_width(s.name) for s in series) + (NAME_AT + 4 if any(s.name for s in series) else 12)
+
+
+def names_below(series: Sequence[Series]) -> Markup:
+    """The names as a legend."""
+    return legend((swatch(s.look), s.name) for s in series)
+
+
+def plot(
+    series: Sequence[Series],
+    limits: Sequence[Limit],
+    x: Scale,
+    y: Scale,
+    x_of: Axis,
+    y_of: Axis,
+    box: Box,
+    *,
+    named: bool,
+) -> Markup:
+    """Bands, limits, then lines and their points and names."""
+    parts = [_band(s, x, y) for s in series if s.band]
+    parts += [_limit(limit, y, box) for limit in limits if y.low <= limit.value <= y.high]
+    for s in series:
+        parts += [element("path", d=path(run), stroke_linejoin="round", **stroke(s.look)) for run in runs(s, x, y)]
+        if len(s.points) <= POINTS_SHOWN:
+            parts += [
+                point(
+                    x.at(at), y.at(value), s.look, f"{s.name}: {shown(value, y_of)} at {where(at, x_of)}".lstrip(": ")
+                )
+                for at, value in s.points
+                if value is not None
+            ]
+    parts += [_limit_name(limit, y, box) for limit in limits]
+    if named:
+        parts.append(_names(series, x, y, box))
+    return joined(parts)
+
+
+def runs(series: Series, x: Scale, y: Scale) -> list[list[tuple[float, float]]]:
+    """Positions of the points between gaps; a point between two gaps is drawn as a short line."""
+    out: list[list[tuple[float, float]]] = [[]]
+    for at, value in series.points:
+        if value is None:
+            out.append([])
+        else:
+            out[-1].append((x.at(at), y.at(value)))
+    alone = len(series.points) > POINTS_SHOWN
+    return [
+        run if len(run) > 1 else [(run[0][0] - 1, run[0][1]), (run[0][0] + 1, run[0][1])]
+        for run in out
+        if len(run) > 1 or (run and alone)
+    ]
+
+
+def shown(value: float, axis: Axis) -> str:
+    """A value with its unit."""
+    return f"{amount(value)} {axis.unit}".rstrip()
+
+
+def where(value: float, axis: Axis) -> str:
+    """A place on the x axis in words."""
+    if axis.kind is Kind.TIME:
+        return moment_label(value)
+    return f"{amount(value)} s" if axis.kind is Kind.ELAPSED else shown(value, axis)
+
+
+def _band(series: Series, x: Scale, y: Scale) -> Markup:
+    upper = [(x.at(at), y.at(high)) for at, _, high in series.band]
+    lower = [(x.at(at), y.at(low)) for at, low, _ in reversed(series.band)]
+    return element("path", d=path(upper + lower, closed=True), **fill(series.look, 0.18))
+
+
+def _limit(limit: Limit, y: Scale, box: Box) -> Markup:
+    d = f"M{coordinate(box.left)} {coordinate(y.at(limit.value))}h{coordinate(box.width)}"
+    return element(
+        "path", d=d, stroke=COLOURS["bad"], class_="ch-bad ch-stroke", stroke_width=1.5, stroke_dasharray="4 3",
+        fill="none",
+    )  # fmt: skip
+
+
+def _limit_name(limit: Limit, y: Scale, box: Box) -> Markup:
+    """The name above its line at the left; of a limit beyond the chart at the edge, where it is told so."""
+    words, at = limit.label, y.at(limit.value)
+    if limit.value > y.high:
+        words, place = f"{words} (above this chart)", box.top + LINE
+    elif limit.value < y.low:
+        words, place = f"{words} (below this chart)", box.bottom - 5
+    else:
+        place = at - 5 if at - 5 - LINE > box.top - 8 else at + LINE
+    return text(box.left + 6, place, words, class_="ch-bad ch-fill ch-halo", fill=COLOURS["bad"], font_weight="600")
+
+
+def _names(series: Sequence[Series], x: Scale, y: Scale, box: Box) -> Markup:
+    """Names beside the last points, moved apart, each after a piece of its line."""
+    ends = []
+    for s in series:
+        last = next((p for p in reversed(s.points) if p[1] is not None), None)
+        if last is not None and last[1] is not None and s.name:
+            ends.append((s, x.at(last[0]), y.at(last[1])))
+    places = apart([at for _, _, at in ends], LINE, box.top, box.bottom)
+    parts = []
+    for (s, end, at), place in zip(ends, places, strict=True):
+        if end < box.right - 2 or abs(place - at) > 2:
+            tie = path([(end + 3, at), (box.right + TIE_AT - 2, place)])
+            parts.append(
+                element("path", d=tie, stroke="currentColor", stroke_opacity=0.5, stroke_dasharray="1 4", fill="none")
+            )
+        piece = path([(box.right + TIE_AT, place), (box.right + TIE_AT + PIECE, place)])
+        look = stroke(s.look) | {"class_": f"ch-{s.look % 8} ch-stroke ch-piece"}
+        parts.append(element("path", d=piece, **look))
+        parts.append(text(box.right + NAME_AT, place + 4, s.name, class_="ch-name"))
+    return joined(parts)
+
+
+def marks_down(marks: Sequence[Mark], x: Scale, x_of: Axis, top: float, bottom: float) -> Markup:
+    """Lines down; named above where all names have room, else numbered in their order as far as there is room."""
+    ordered = sorted(marks, key=lambda mark: mark.x)
+    parts = []
+    for mark in ordered:
+        at = coordinate(x.at(mark.x))
+        colour = COLOURS.get(mark.kind)
+        parts.append(
+            element(
+                "path", element("title", f"{mark.label} at {where(mark.x, x_of)}"),
+                d=f"M{at} {coordinate(top)}V{coordinate(bottom)}", stroke=colour or "currentColor",
+                class_=f"ch-{mark.kind} ch-stroke" if colour else None, stroke_opacity=None if colour else 0.55,
+                stroke_dasharray=None if colour else "1 3", fill="none",
+            )
+        )  # fmt: skip
+    spans = [_span(mark, x) for mark in ordered]
+    free = all(right + 6 <= left for (_, right), (left, _) in pairwise(spans))
+    if len(ordered) <= MARK_LABELS_MAX and free:
+        parts += [
+            text((left + right) / 2, top - 4, mark.label, anchor="middle", **_ink(mark))
+            for mark, (left, right) in zip(ordered, spans, strict=True)
+        ]
+        return joined(parts)
+    for first, last in _groups([x.at(mark.x) for mark in ordered]):
+        numbers = f"{first + 1}" if first == last else f"{first + 1}–{last + 1}"
+        middle = (x.at(ordered[first].x) + x.at(ordered[last].x)) / 2
+        parts.append(text(middle, top - 4, numbers, anchor="middle", **_ink(ordered[first])))
+    return joined(parts)
+
+
+def _groups(places: Sequence[float]) -> list[tuple[int, int]]:
+    """The first and the last of marks so near to each other that their numbers share one place."""
+    out: list[tuple[int, int]] = []
+    for number, at in enumerate(places):
+        if out and at - places[out[-1][1]] < MARK_ROOM + 12 * (out[-1][0] != out[-1][1]):
+            out[-1] = (out[-1][0], number)
+        else:
+            out.append((number, number))
+    return out
+
+
+def _span(mark: Mark, x: Scale) -> tuple[float, float]:
+    """From where to where the name of a mark reaches: centred, but within the chart."""
+    width = text_width(mark.label)
+    left = max(x.start, min(x.at(mark.x) - width / 2, x.end - width))
+    return left, left + width
+
+
+def _ink(mark: Mark) -> dict[str, Value]:
+    colour = COLOURS.get(mark.kind)
+    return {"fill": colour, "class_": f"ch-{mark.kind} ch-fill"} if colour else {}

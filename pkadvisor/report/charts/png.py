@@ -1,0 +1,88 @@
+"""A picture of at most 16 colours as PNG, byte for byte the same on every machine.
+
+The image data are stored, not compressed: implementations of deflate choose differently, and a cell takes four bits
+anyway. Format: PNG 1.2 (RFC 2083), colour type 3, bit depth 4; zlib container RFC 1950, stored blocks RFC 1951 §3.2.4.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Sequence
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+COLOURS_MAX = 16
+BLOCK_BYTES_MAX = 65_535
+
+
+def encode(cells: Sequence[Sequence[int]], palette: Sequence[str]) -> bytes:
+    """The PNG of rows of palette numbers; colours are ``#rrggbb``. ValueError where rows differ in length, there are
+    none, or a cell is no number of the palette."""
+    if not cells or not cells[0] or any(len(row) != len(cells[0]) for row in cells):
+        raise ValueError("a picture has rows of one length, at least one cell each")
+    if not 1 <= len(palette) <= COLOURS_MAX:
+        raise ValueError(f"a palette has 1 to {COLOURS_MAX} colours, not {len(palette)}")
+    if any(not 0 <= cell < len(palette) for row in cells for cell in row):
+        raise ValueError("a cell is no number of the palette")
+    width, height = len(cells[0]), len(cells)
+    header = struct.pack(">IIBBBBB", width, height, 4, 3, 0, 0, 0)
+    colours = b"".join(bytes.fromhex(colour.removeprefix("#")) for colour in palette)
+    lines = b"".join(b"\0" + _packed(row) for row in cells)
+    return SIGNATURE + _chunk(b"IHDR", header) + _chunk(b"PLTE", colours) + _chunk(b"IDAT", _stored(lines)) + END
+
+
+def _packed(row: Sequence[int]) -> bytes:
+    """Two cells to a byte, the left one in the high bits."""
+    even = [*row, 0] if len(row) % 2 else row
+    return bytes(left << 4 | right for left, right in zip(even[::2], even[1::2], strict=True))
+
+
+def _stored(data: bytes) -> bytes:
+    """A zlib stream of stored blocks."""
+    blocks = [data[at : at + BLOCK_BYTES_MAX] for at in range(0, len(data), BLOCK_BYTES_MAX)]
+    out = b"\x78\x01"
+    for number, block in enumerate(blocks):
+        last = number == len(blocks) - 1
+        out += struct.pack("<BHH", last, len(block), len(block) ^ 0xFFFF) + block
+    return out + struct.pack(">I", zlib.adler32(data))
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+END = _chunk(b"IEND", b"")
+
+
+def data_uri(picture: bytes) -> str:
+    """The picture as an address that needs no request."""
+    return "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
+
+
+def decode(picture: bytes) -> tuple[tuple[tuple[int, ...], ...], tuple[str, ...]]:
+    """Cells and palette of a picture that ``encode`` made; for who checks a page. ValueError on anything else."""
+    if not picture.startswith(SIGNATURE):
+        raise ValueError("no PNG")
+    chunks: dict[bytes, bytes] = {}
+    at = len(SIGNATURE)
+    while at < len(picture):
+        (length,) = struct.unpack_from(">I", picture, at)
+        kind, data = picture[at + 4 : at + 8], picture[at + 8 : at + 8 + length]
+        if struct.unpack_from(">I", picture, at + 8 + length) != (zlib.crc32(kind + data),):
+            raise ValueError(f"checksum of {kind.decode('latin-1')}")
+        chunks[kind] = chunks.get(kind, b"") + data
+        at += 12 + length
+    width, height, depth, colour_type = struct.unpack_from(">IIBB", chunks[b"IHDR"])
+    if (depth, colour_type) != (4, 3):
+        raise ValueError("not four bits of a palette")
+    lines, stride = zlib.decompress(chunks[b"IDAT"]), 1 + (width + 1) // 2
+    rows = []
+    for number in range(height):
+        line = lines[number * stride : (number + 1) * stride]
+        if line[0]:
+            raise ValueError("a filtered line")
+        cells = [half for byte in line[1:] for half in (byte >> 4, byte & 15)]
+        rows.append(tuple(cells[:width]))
+    colours = chunks[b"PLTE"]
+    return tuple(rows), tuple(f"#{colours[n : n + 3].hex()}" for n in range(0, len(colours), 3))

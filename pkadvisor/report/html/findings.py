@@ -1,0 +1,116 @@
+"""Sections on limits: what is broken or noteworthy, and when each limit is met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.report.html.place import At, Context, Missing
+
+SEVERITIES = ("broken", "at growth", "note")
+"""From the worst; the page sorts by it."""
+MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
+
+
+def findings(document: At, table: At) -> Context:
+    """What does not hold, under the proposed keys and those in use."""
+    rows: list[dict[str, Any]] = []
+    for name, scheme in designs_of(table):
+        for found in scheme["violations"]:
+            severity = "at growth" if found["assumed_growth"].flag else "broken"
+            rows.append(
+                {
+                    "severity": severity,
+                    "design": name,
+                    "code": found["code"].text,
+                    "message": found["message"].text,
+                    "measured": found["measured"].figure() if found["measured"].value is not None else None,
+                    "limit": found["limit"].figure() if found["limit"].value is not None else None,
+                    "unit": found["unit"].text,
+                }
+            )
+        for found in scheme["remarks"]:
+            rows.append(
+                {
+                    "severity": "note",
+                    "design": name,
+                    "code": found["code"].text,
+                    "message": found["message"].text,
+                    "measured": None,
+                    "limit": None,
+                    "unit": "",
+                }
+            )
+    rows.sort(key=lambda row: SEVERITIES.index(row["severity"]))
+    for row in rows:
+        row["mood"] = MOODS[row["severity"]]
+    if not rows and not table["conflicts"]:
+        return Missing("Nothing was found: no constraint is broken, and there is nothing to note.")
+    counts = [(name, sum(row["severity"] == name for row in rows)) for name in SEVERITIES]
+    return {
+        "rows": rows,
+        "counts": [(name, count) for name, count in counts if count],
+        "conflicts": [_conflict(found) for found in table["conflicts"]],
+    }
+
+
+def _conflict(found: At) -> dict[str, Any]:
+    """Constraints that no key holds together, and what each way out costs."""
+    constraints = [each["sentence"].text for each in found["constraints"]]
+    return {
+        "constraints": constraints,
+        "ways": [
+            {
+                "dropped": way["dropped"]["sentence"].text,
+                "partition_key": way["scheme"]["partition_key"].text or "''",
+                "row_key": way["scheme"]["row_key"].text or "''",
+                "requests": way["requests_per_s"].figure(),
+                "entities": way["entities_per_s"].figure(),
+            }
+            for way in found["relaxed"]
+        ]
+        if len(constraints) > 1
+        else [],
+    }
+
+
+def designs_of(table: At) -> list[tuple[str, At]]:
+    """The proposed scheme and, unless it is the same, the one in use."""
+    found = [("proposed", table["recommended"])] if table["recommended"] else []
+    if table["current"] and table["verdict"].text != "keep":
+        found.append(("in use", table["current"]))
+    return found
+
+
+def breaks(document: At, table: At) -> Context:
+    """Each limit with the growth that meets it, the first to break first."""
+    designs = designs_of(table)
+    if not designs:
+        return Missing("When it breaks is known of schemes that were priced: give a data set and a log or a design.")
+    rows = [
+        {
+            "design": name,
+            "cause": found["cause"].text,
+            "measured": found["measured"].figure(),
+            "limit": found["limit"].figure(),
+            "unit": found["unit"].text,
+            "factor": found["factor"].figure("breaks"),
+            "headroom": found["factor_headroom"].figure("breaks"),
+            "growth": " or ".join(GROWTHS.get(kind.text, kind.text) for kind in found["growth_of"]),
+            "months": found["months"].figure() if found["months"].value is not None else None,
+            "over": found["factor"].value is not None and found["factor"].number < 1,
+        }
+        for name, scheme in designs
+        for found in scheme["breaks"]
+    ]
+    if not rows:
+        return Missing("No limit is ever met: nothing that these requests use is bounded.")
+    best = designs[0][1]
+    return {
+        "rows": rows,
+        "cause": best["break_cause"].text,
+        "saturation": best["saturation"]["requests_per_s"].figure() if best["saturation"] else None,
+        "dated": any(row["months"] for row in rows),
+    }
+
+
+GROWTHS = {"rate": "load", "new_keys": "keys", "rows_per_key": "rows per key"}

@@ -1,0 +1,142 @@
+"""Charts of block characters: a line of a few values, and where the load falls over keys and time.
+
+They are lines of text like any other: nothing moves, nothing is coloured by itself, they go through a pipe, and every
+block has an ASCII form. Labels stand beside them in full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pkadvisor.report.page import Page, amount, lasting, percent, plural, ratio
+
+BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
+SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"
+SHADES_PER_MILLE = (10, 100, 500, 1000)
+"""From which share of a partition's target a cell has the second, third, … shade."""
+ROWS_MAX = 8
+CELLS_MIN, CELLS_MAX = 10, 48
+DAY_S = 86_400
+
+
+def sparkline(values: Sequence[float], most: float, room: int, *, ascii_only: bool) -> str:
+    """A character for each value, or each mean of a few where there are more than ``room``: empty to full at ``most``.
+    Above nothing it is never empty."""
+    blocks = ASCII_BLOCKS if ascii_only else BLOCKS
+    last = len(blocks) - 1
+    means = [sum(part) / len(part) for part in _parts(values, room)]
+    cells = (0 if v <= 0 else max(1, min(last, round(v / most * last))) for v in means)
+    return "|" + "".join(blocks[cell] for cell in cells) + "|"
+
+
+def _parts(values: Sequence[float], room: int) -> list[Sequence[float]]:
+    """At most ``room`` pieces of equal length, the last one perhaps shorter."""
+    step = -(-len(values) // max(1, room)) or 1
+    return [values[at : at + step] for at in range(0, len(values), step)]
+
+
+@dataclass(frozen=True, slots=True)
+class HeatLine:
+    """Neighbouring rows of a heat map as one line: their cells, their hottest value, the rows from first to last."""
+
+    cells: str
+    per_mille_max: int
+    first: int
+    last: int
+
+
+def heat_lines(
+    per_mille: Sequence[Sequence[int]],
+    room: int,
+    *,
+    rows: int = ROWS_MAX,
+    ascii_only: bool,
+    groups: Sequence[object] = (),
+) -> list[HeatLine]:
+    """A heat map as at most ``rows`` lines of at most ``room`` cells; what is taken together shows its hottest value.
+
+    The coldest neighbours are joined first, so that a hot key keeps its line; rows of different ``groups`` are joined
+    only where nothing else is left.
+    """
+    shades = ASCII_SHADES if ascii_only else SHADES
+    out = []
+    for first, end in pairwise(_edges([max(row) for row in per_mille], rows, groups)):
+        line = [max(column) for column in zip(*per_mille[first:end], strict=True)]
+        hottest = [max(part) for part in _parts(line, room)]
+        cells = "".join(shades[sum(value >= step for step in SHADES_PER_MILLE)] for value in hottest)
+        out.append(HeatLine(f"|{cells}|", max(line), first, end - 1))
+    return out
+
+
+def _edges(heat: Sequence[int], most: int, groups: Sequence[object]) -> list[int]:
+    """Where lines begin, and the end: of the neighbours the pair whose hotter one is coldest is joined, the shorter
+    pair first where there are several."""
+    lines = [(n, n + 1, value) for n, value in enumerate(heat)]
+    while len(lines) > most:
+        pairs = (
+            (bool(groups) and groups[a[0]] != groups[b[0]], max(a[2], b[2]), b[1] - a[0], at)
+            for at, (a, b) in enumerate(pairwise(lines))
+        )
+        _, hotter, _, at = min(pairs)
+        lines[at : at + 2] = [(lines[at][0], lines[at + 1][1], hotter)]
+    return [first for first, _, _ in lines] + [len(heat)]
+
+
+# -- where the load falls ---------------------------------------------------------------------------------------------
+
+
+def write_heat(page: Page, heat: dict[str, Any] | None) -> None:
+    """The heat map of the keys in place, or of the recommended ones where there are none; a line where all is cold."""
+    if heat is None:
+        return
+    found = heat["designs"][0]
+    whose = "the keys in place" if found["design"] == "current" else "the recommended keys"
+    page.line(f"Where the load falls under {whose}", "head")
+    for pattern, whom in ((found["pattern"], ""), (found["inserts_pattern"], "inserts: ")):
+        if pattern is not None and (not whom or pattern["name"] != found["pattern"]["name"]):
+            page.wrapped(f"{whom}{pattern['sentence']}", "  ", "    ")
+    shades = (ASCII_SHADES if page.ascii_only else SHADES)[1:]
+    per_mille = found["per_mille"]
+    if max(max(row) for row in per_mille) < SHADES_PER_MILLE[0]:
+        least = f"{amount(heat['target_per_s'])} {heat['unit']}"
+        page.wrapped(f"no partition comes to {percent(SHADES_PER_MILLE[0] / 1000)} of its target of {least}")
+        page.line()
+        return
+    groups = [row["template"] for row in found["rows"]]
+    room = max(CELLS_MIN, min(CELLS_MAX, page.width - 36))
+    lines = heat_lines(per_mille, room, ascii_only=page.ascii_only, groups=groups)
+    if all(len(set(line.cells[1:-1])) == 1 for line in lines):  # time changes nothing: a few cells tell as much
+        lines = heat_lines(per_mille, CELLS_MIN, ascii_only=page.ascii_only, groups=groups)
+    for line in lines:
+        label = _label(found["rows"][line.first : line.last + 1], page.ascii_only)
+        page.record(f"{line.cells} {ratio(line.per_mille_max / 1000):>6}", label, 1)
+    steps = ", ".join(
+        f"{shade} {'from ' if not n else ''}{percent(step / 1000)}"
+        for n, (shade, step) in enumerate(zip(shades, SHADES_PER_MILLE, strict=True))
+    )
+    page.wrapped(f"{steps} of a partition's target of {amount(heat['target_per_s'])} {heat['unit']}; {_span(heat)}")
+    page.line()
+
+
+def _label(rows: Sequence[dict[str, Any]], ascii_only: bool) -> str:
+    """The key of a line, as its template reads where that has no ASCII to keep to; or its first and last key."""
+    partitions = sum(row["partitions"] for row in rows)
+    if partitions > 1:
+        return f"{rows[0]['from_key']}..{rows[-1]['to_key']} ({plural(partitions, 'partition')})"
+    found: str = rows[0]["from_key" if ascii_only else "label"]
+    return found
+
+
+def _span(heat: dict[str, Any]) -> str:
+    """What goes from left to right."""
+    if not heat["step_s"]:
+        return "from left to right: the rows in their order, without a clock"
+    seconds = heat["step_s"] * heat["columns"]
+    long = lasting(seconds) if seconds < 2 * DAY_S else f"{amount(seconds / DAY_S)} days"
+    return f"from left to right: {long}" + (f" from {heat['start']}" if heat["start"] else "")
+
+
+__all__ = ["HeatLine", "heat_lines", "sparkline", "write_heat"]

@@ -1,0 +1,94 @@
+"""Pages of real documents in the Chromium of the system."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import BrowserContext, Page
+
+from pkadvisor.report.html.page import render_html
+from tests.report.support import result
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+PAGES = ("footrace", "documents")
+"""Samples whose page is looked at: a table that changes its key, and one with several kinds of entities."""
+HOSTILE = (
+    "</script><script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "\x1b[31mred",
+    "\u202egnp.exe",
+    "=cmd()|'/c calc'!A0",
+    "k" * 1024,
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.requires("chromium"))
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    return {**browser_type_launch_args, "executable_path": found, "args": ["--no-sandbox"]}
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The page of each sample, as a file."""
+    folder = tmp_path_factory.mktemp("pages")
+    found = {}
+    for name in PAGES:
+        found[name] = folder / f"{name}.html"
+        found[name].write_bytes(render_html(result(name)))
+    return found
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page in which every name, key and sentence of the data may be somebody's attack."""
+    document = result("footrace")
+    table = document["tables"][0]
+    for scheme, text in zip((table["recommended"], table["current"], *table["alternatives"]), HOSTILE, strict=False):
+        scheme["partition_key"] = scheme["row_key"] = text
+        for entry in scheme["classes"]:
+            entry["filters"] = [text]
+    for entry, text in zip(table["recommended"]["examples"], HOSTILE, strict=False):
+        entry["partition_key"] = text
+    for remark, text in zip(table["current"]["remarks"], HOSTILE, strict=False):
+        remark["message"] = text
+    table["table"] = HOSTILE[0]
+    table["notes"] = list(HOSTILE)
+    path = tmp_path_factory.mktemp("hostile") / "hostile.html"
+    path.write_bytes(render_html(document))
+    return path
+
+
+@pytest.fixture
+def opened(new_context: Callable[..., BrowserContext]) -> Callable[..., Page]:
+    """A page in a context of its own, without a network; ``requests`` and ``noise`` are lists to be filled."""
+
+    def open_page(
+        path: Path, *, requests: list[str] | None = None, noise: list[str] | None = None, **more: Any
+    ) -> Page:
+        page = new_context(offline=True, **more).new_page()
+        if requests is not None:
+            page.on("request", lambda request: requests.append(request.url))
+        if noise is not None:
+            page.on("console", lambda message: noise.append(message.text))
+            page.on("pageerror", lambda error: noise.append(str(error)))
+        page.goto(path.as_uri())
+        return page
+
+    return open_page
+
+
+def embedded(page: Page) -> Any:
+    """The document in a page."""
+    return json.loads(page.locator("#document").text_content() or "")
