@@ -30,6 +30,23 @@ def _points(value: float) -> str:
     return f"{value:.1f}"
 
 
+def _signed(share: float) -> str:
+    """A difference as a share, with its direction."""
+    if share >= MANYFOLD:
+        return f"{amount(1 + share)} times"
+    size = percent(abs(share))
+    return size if size.startswith("<") or not share else f"{'+' if share > 0 else '-'}{size}"
+
+
+def _reached(factor: float | None) -> str:
+    """A factor of the load; what is far beyond any load is not told to the last digit."""
+    return f"over {FAR:,}x" if factor is not None and factor > FAR else breaks(factor)
+
+
+MANYFOLD = 9
+"""From so many times more on a difference is told as a multiple."""
+FAR = 1_000_000
+
 # How a number is written. What comes in is the number of the document, null included.
 FORMS: dict[str, Callable[[Any], str]] = {
     "amount": lambda value: "none" if value is None else amount(value),
@@ -41,6 +58,9 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "ratio": lambda value: "unknown" if value is None else ratio(value),
     "breaks": _breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
+    "latency": lambda value: "none" if value is None else milliseconds(value),
+    "reached": _reached,
+    "signed": lambda value: "unknown" if value is None else _signed(value),
     "rate": rate,
     "time": lambda value: "unknown" if value is None else lasting(value),
 }
