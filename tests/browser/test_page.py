@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from pkadvisor.report.charts.heat_map import step_of
 from pkadvisor.report.html.page import HtmlOptions, render_folder, render_html
-from tests.browser.conftest import HOSTILE, PAGES, embedded
+from tests.browser.conftest import ADVICE, HOSTILE, PAGES, document_of, embedded
 from tests.report.pages import at_path
 from tests.report.support import result
 
@@ -37,11 +37,13 @@ def test_it_asks_for_nothing_says_nothing_and_reads_the_same_everywhere(
         assert noise == []
         texts.append(page.locator("body").inner_text())
     assert texts[0] == texts[1]
-    assert len(texts[0]) > 2000
+    assert len(texts[0]) > 1000
 
 
-@pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [*((name, "light") for name in PAGES), ("footrace", "dark"), ("stress", "dark"), ("review", "dark")],
+)
 def test_axe_finds_no_violation(opened: Open, pages: dict[str, Path], name: str, scheme: str) -> None:
     page = opened(pages[name], color_scheme=scheme, bypass_csp=True)  # the policy rightly stops what axe injects
     page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -59,7 +61,7 @@ def test_axe_would_find_a_violation(opened: Open, pages: dict[str, Path]) -> Non
     assert [violation["id"] for violation in Axe().run(page).response["violations"]] == ["image-alt"]
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ADVICE)
 def test_without_a_script_everything_is_there(opened: Open, pages: dict[str, Path], name: str) -> None:
     page = opened(pages[name], java_script_enabled=False)
     best = result(name)["tables"][0]["recommended"]
@@ -69,6 +71,18 @@ def test_without_a_script_everything_is_there(opened: Open, pages: dict[str, Pat
     for section in SECTIONS:
         assert page.locator(f"#{section} h3").count() == 1, section
     assert page.locator("#candidates tbody tr").count() > 3
+    assert page.locator("button").count() == 0
+
+
+@pytest.mark.parametrize("name", ["stress", "review", "comparison"])
+def test_without_a_script_each_section_has_its_heading_and_its_body(
+    opened: Open, pages: dict[str, Path], name: str
+) -> None:
+    page = opened(pages[name], java_script_enabled=False)
+    for section in page.locator("section.part").all():
+        assert section.locator("h3").count() == 1
+        assert len(section.inner_text().splitlines()) > 1, section.get_attribute("id")
+    assert page.locator("section.part").count() > 3
     assert page.locator("button").count() == 0
 
 
@@ -158,7 +172,7 @@ def _told(page: Page, which: int) -> tuple[int, float, str]:
     return int(found[1]) - 1, float(found[2].replace(",", "")), text
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", ADVICE)
 def test_the_arrow_keys_tell_the_values_of_the_document(opened: Open, pages: dict[str, Path], name: str) -> None:
     page = opened(pages[name])
     for which, figure in enumerate(page.locator("figure.heat").all()):
@@ -265,9 +279,9 @@ def test_marked_numbers_are_those_of_the_document(opened: Open, pages: dict[str,
 
     page = opened(pages[name])
     document = embedded(page)
-    assert document == result(name)
+    assert document == document_of(name)
     marked = page.locator("[data-v]").evaluate_all("(all) => all.map((e) => [e.dataset.v, e.dataset.f, e.textContent])")
-    assert len(marked) > 150
+    assert len(marked) > 10
     for path, form, text in marked:
         assert FORMS[form](at_path(document, path)) == text, path
 
