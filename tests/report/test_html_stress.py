@@ -220,6 +220,7 @@ def test_a_load_is_never_drawn_as_none() -> None:
 
 def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
     run = deepcopy(first(golden("footrace"))["designs"][0]["runs"][0])
+    run["heat"].pop("pattern", None)
     run["heat"]["rows"] = [
         {"from_key": "a", "partitions": 1, "times_target": [0.1, 0.2]},
         {"from_key": "b", "partitions": 3, "times_target": [1.5, 0]},
@@ -227,6 +228,8 @@ def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
     ]
     told = heat_finding(At(run))
     assert told.startswith("2 of 3 rows over the target of a partition; the hottest row is b and 2 more, at most 1.5x")
+    run["heat"]["pattern"] = {"name": "hot-key", "sentence": "one key takes it", "share": 0.9}
+    assert heat_finding(At(run)) == f"one key takes it; {told}"
     run["heat"]["rows"] = [{"from_key": "a", "partitions": 1, "times_target": [0, 0]}]
     assert heat_finding(At(run)) == "no load"
 
