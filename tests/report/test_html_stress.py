@@ -220,6 +220,7 @@ def test_a_load_is_never_drawn_as_none() -> None:
 
 def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
     run = deepcopy(first(golden("footrace"))["designs"][0]["runs"][0])
+    run["heat"].pop("pattern", None)
     run["heat"]["rows"] = [
         {"from_key": "a", "partitions": 1, "times_target": [0.1, 0.2]},
         {"from_key": "b", "partitions": 3, "times_target": [1.5, 0]},
@@ -227,6 +228,8 @@ def test_the_finding_of_a_map_counts_the_rows_over_the_target() -> None:
     ]
     told = heat_finding(At(run))
     assert told.startswith("2 of 3 rows over the target of a partition; the hottest row is b and 2 more, at most 1.5x")
+    run["heat"]["pattern"] = {"name": "hot-key", "sentence": "one key takes it", "share": 0.9}
+    assert heat_finding(At(run)) == f"one key takes it; {told}"
     run["heat"]["rows"] = [{"from_key": "a", "partitions": 1, "times_target": [0, 0]}]
     assert heat_finding(At(run)) == "no load"
 
@@ -441,3 +444,44 @@ def test_a_test_that_was_interrupted_before_anything_ran_is_a_page_that_says_so(
     said = shown(found)
     assert "Nothing was run to its end" in said
     assert "The test was interrupted" in said
+
+
+@pytest.mark.parametrize(
+    ("level", "word", "mood"),
+    [
+        ("bears", "BEARS THE LOAD", "good"),
+        ("bursts", "BEARS THE LOAD, WITH RETRIES IN BURSTS", "warn"),
+        ("fails", "DOES NOT BEAR THE LOAD", "bad"),
+        (None, "BEARS THE LOAD", "good"),
+    ],
+)
+def test_the_headline_is_that_of_the_level(level: str | None, word: str, mood: str) -> None:
+    found = golden("footrace")
+    first(found)["verdict"] |= {"level": level, "failed_predictions": 0}
+    about = context(verdict, found)
+    assert (about["word"], about["mood"]) == (word, mood)
+
+
+def test_a_prediction_that_did_not_come_true_takes_the_green_from_the_headline() -> None:
+    found = golden("footrace")
+    first(found)["verdict"] |= {"level": "bears", "failed_predictions": 2}
+    assert context(verdict, found)["mood"] == "warn"
+
+
+def test_seconds_with_throttling_are_told_with_the_longest() -> None:
+    found = golden("footrace")
+    first(found)["designs"][0]["runs"][0]["throttling"] = {"seconds": 12, "longest_s": 7}
+    del first(found)["designs"][1]["runs"][0]["throttling"]  # of an older version
+    rows = context(designs, found)["runs"].rows
+    (row,) = [row for row in rows if str(row.cells[0].text) == "seconds with throttling"]
+    assert [str(part.text) for part in row.cells[1].parts[1].parts] == ["7", "in a row at most"]
+    assert str(row.cells[3].text) == "–"
+
+
+def test_a_load_that_is_not_predicted_says_why() -> None:
+    found = golden("footrace")
+    measure = first(found)["designs"][0]["prediction"]["load"][0]
+    measure |= {"agrees": None, "why": "no law holds above the target"}
+    assert "no law holds above the target" in shown(found, "prediction")
+    measure["agrees"] = False
+    assert context(prediction, found)["parts"][0]["load"].rows[0].cells[5].text == "differs"

@@ -20,6 +20,11 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def _breaks(value: float | None) -> str:
+    """At how many times the peak a limit is reached; beyond a million nobody will see it."""
+    return "over 1,000,000x" if value is not None and value > 1_000_000 else breaks(value)
+
+
 def _points(value: float) -> str:
     """Points of the score, which a reader adds up."""
     return f"{value:.1f}"
@@ -51,7 +56,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "percent": lambda value: "unknown" if value is None else percent(value),
     "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
-    "breaks": breaks,
+    "breaks": _breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
     "latency": lambda value: "none" if value is None else milliseconds(value),
     "reached": _reached,

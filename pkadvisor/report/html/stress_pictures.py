@@ -187,9 +187,6 @@ def label_of(row: At) -> str:
 
 def heat_finding(run: At) -> str:
     """What the map of a run shows, in one sentence."""
-    found = run["heat"].maybe("pattern")
-    if found:
-        return found["sentence"].text
     rows = list(run["heat"]["rows"])
     peaks = [max((v.number for v in row["times_target"]), default=0.0) for row in rows]
     over = sum(1 for peak in peaks if peak >= 1)
@@ -197,7 +194,10 @@ def heat_finding(run: At) -> str:
     if not peaks[top]:
         return "no load"
     reach = f"the hottest row is {label_of(rows[top])}, at most {ratio(peaks[top])} of a partition's target"
-    return f"{over} of {plural(len(rows), 'row')} over the target of a partition; {reach}" if over else reach
+    if over:
+        reach = f"{over} of {plural(len(rows), 'row')} over the target of a partition; {reach}"
+    found = run["heat"].maybe("pattern")
+    return f"{found['sentence'].text}; {reach}" if found else reach
 
 
 def _heat_rows(head: str, run: At) -> Any:
