@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.heat_pattern import pattern_of
 from pkadvisor.design.key_bands import merged_bands
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.report.heat import pattern_json
 from pkadvisor.report.result import Shown, number
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ NS_PER_S = 1_000_000_000
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
 POINTS_MAX = 60
 """Points of a timeline: seconds are taken together where there are more."""
+LATENCY_CLASSES = 8
+"""Classes whose latency is told over time: those with the most requests."""
 ROWS_MAX = 32
 """Rows of a heat map: bands of keys are taken together where there are more."""
 
@@ -38,6 +42,7 @@ def dump(document: dict[str, Any]) -> bytes:
 
 def stress_document(
     *,
+    inputs: dict[str, Any],
     settings: dict[str, Any],
     tables: list[dict[str, Any]],
     limits: Limits,
@@ -53,6 +58,7 @@ def stress_document(
         "outcome": "incomplete" if not complete else "goal-missed" if missed else "done",
         "complete": complete,
         "redacted": redact,
+        "inputs": inputs,
         "settings": settings,
         "tables": tables,
         "limits": {
@@ -163,29 +169,62 @@ def timeline_json(result: RunResult) -> dict[str, Any]:
         "accepted_per_s": means(result.accepted),
         "throttled_per_s": means(result.throttled),
         "hottest_entities_per_s": means(result.hottest_milli / MILLI),
+        "latencies": latency_lines(result.classes, seconds, step),
     }
 
 
+def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -> list[dict[str, Any]]:
+    """Latencies over time of the classes with the most requests, ms, in the order of the classes.
+
+    A point is of the requests whose last attempt was sent in its step; None where none was.
+    """
+    most = sorted(classes, key=lambda name: -classes[name].requests)[:LATENCY_CLASSES]
+    found = []
+    for name in (name for name in classes if name in most and classes[name].latencies_ns):
+        counts = classes[name]
+        points: list[list[int]] = [[] for _ in range(0, seconds, step)]
+        for second, latency in zip(counts.ended_s, counts.latencies_ns, strict=True):
+            if second < seconds:  # a run that was interrupted is cut short
+                points[second // step].append(latency)
+        for point in points:
+            point.sort()
+        lines = {f"latency_ms_{of}": [quantile_ms(point, q) for point in points] for of, q in QUANTILES[:2]}
+        found.append({"name": name, **lines})
+    return found
+
+
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:
-    """Offered entities per second by band of keys and time, in times of a partition's target.
+    """Offered entities per second by band of keys and time, in times of a partition's target, and the pattern of it.
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
+    import numpy as np
+
     bands, heat = result.bands, result.heat
     if not len(space.keys) or not heat.size:
-        return {"step_s": 0, "rows": []}
+        return {"step_s": 0, "rows": [], "pattern": None}
     steps = heat.shape[0]
     step_s = max(1.0, math.ceil(result.duration_ns / NS_PER_S) / steps)
     per_s = heat / (MILLI * step_s * limits.partition_entities_per_s)
     edges = merged_bands(heat.sum(axis=0).tolist(), ROWS_MAX)
     columns = max(1, math.ceil(steps / POINTS_MAX))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for low, high in pairwise(edges):
         line = per_s[:, low:high].sum(axis=1)
         cells = [number(float(line[at : at + columns].mean())) for at in range(0, steps, columns)]
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
-    return {"step_s": number(step_s * columns), "rows": rows}
+    loads = np.array([row["times_target"] for row in rows])
+    pattern = pattern_of(loads, [row["partitions"] for row in rows], events=events_of(result.classes.values()))
+    return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_json(pattern)}
+
+
+def events_of(classes: Iterable[ClassCounts]) -> float:
+    """Requests of one size whose entities would vary by chance as much as those of the classes together."""
+    loads = [(c.entities_read + c.entities_written, c.attempts) for c in classes]
+    total = sum(load for load, _ in loads)
+    spread = sum(load * load / attempts for load, attempts in loads if attempts)
+    return total * total / spread if spread else 1.0
 
 
 def event_json(event: MapEvent, space: KeySpace, shown: Shown) -> dict[str, Any]:

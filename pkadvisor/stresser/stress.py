@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
@@ -69,6 +70,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         raise KeyboardInterrupt
     goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
     return stress_document(
+        inputs=_inputs(request),
         settings=_settings(request, shape.words),
         tables=tables,
         limits=limits,
@@ -76,6 +78,18 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         complete=complete,
         missed=any(not mark["met"] for mark in goals),
     )
+
+
+def _inputs(request: StressRequest) -> dict[str, Any]:
+    """What the run was made of, as a result says it."""
+    from pkadvisor.advisor import files_read
+
+    reading = request.reading
+    return {
+        "design": Path(reading.design).name if reading.design else None,
+        "result": Path(request.result).name if request.result else None,
+        "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files_read(reading)],
+    }
 
 
 def _settings(request: StressRequest, words: str) -> dict[str, Any]:

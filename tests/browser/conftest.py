@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from pkadvisor.report.html.page import render_html
+from pkadvisor.scorecard import compare_stored
 from tests.report.support import result
+from tests.review.documents import everything
 
+REPORTS = Path(__file__).parents[1] / "report"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PAGES = ("footrace", "documents")
-"""Samples whose page is looked at: a table that changes its key, and one with several kinds of entities."""
+ADVICE = ("footrace", "documents")
+"""Samples whose advice is looked at."""
+PAGES = (*ADVICE, "stress", "review", "comparison")
 HOSTILE = (
     "</script><script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -46,8 +51,25 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {}
     for name in PAGES:
         found[name] = folder / f"{name}.html"
-        found[name].write_bytes(render_html(result(name)))
+        found[name].write_bytes(render_html(document_of(name)))
     return found
+
+
+def document_of(name: str) -> dict[str, Any]:
+    """The document of a page."""
+    if name in ADVICE:
+        return result(name)
+    if name == "stress":
+        found: dict[str, Any] = json.loads((REPORTS / "golden" / "stress-footrace.json").read_text("utf-8"))
+        return found
+    if name == "review":
+        return everything()
+    free, lean = result("footrace"), result("footrace")
+    lean["tables"][0]["recommended"] = lean["tables"][0]["alternatives"][2]
+    with tempfile.TemporaryDirectory() as folder:
+        for side, document in (("old", free), ("new", lean)):
+            (Path(folder) / f"{side}.json").write_text(json.dumps(document))
+        return compare_stored(f"{folder}/old.json", f"{folder}/new.json")
 
 
 @pytest.fixture(scope="session")

@@ -242,11 +242,12 @@ def test_the_sample_of_latencies_is_that_of_one_at_a_time(monkeypatch: pytest.Mo
     for module in (measures, fluid_counts):
         monkeypatch.setattr(module, "SAMPLE", 300)
     many, single = fluid_counts._Latencies(), Sample()
-    for part in np.array_split(numbers, 9):
-        many.add(part, part * 3)
-    for number in numbers.tolist():
-        single.add(number, 3 * number)
-    assert many.values() == single.values() and 100 < len(single.values()) <= 300
+    for second, part in enumerate(np.array_split(numbers, 9)):
+        many.add(part, part * 3, second)
+        for number in part.tolist():
+            single.add(number, 3 * number, second)
+    assert many.values() == (single.values(), single.seconds()) and len(set(single.seconds())) == 9
+    assert 100 < len(single.values()) <= 300
 
 
 @given(st.integers(1, 2000), st.integers(0, 10 * WINDOW_NS))

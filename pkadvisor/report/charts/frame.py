@@ -93,7 +93,7 @@ def text_width(text: str, size: float = FONT_PX) -> float:
         elif char in "iljtfr.,:;|'!()[] ":
             units += 0.36
         else:
-            units += 0.59
+            units += 0.61
     return units * size
 
 

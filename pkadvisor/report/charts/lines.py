@@ -186,7 +186,7 @@ def plot(
                 for at, value in s.points
                 if value is not None
             ]
-    parts += [_limit_name(limit, y, box) for limit in limits]
+    parts += _limit_names(limits, y, box)
     if named:
         parts.append(_names(series, x, y, box))
     return joined(parts)
@@ -234,16 +234,24 @@ def _limit(limit: Limit, y: Scale, box: Box) -> Markup:
     )  # fmt: skip
 
 
-def _limit_name(limit: Limit, y: Scale, box: Box) -> Markup:
-    """The name above its line at the left; of a limit beyond the chart at the edge, where it is told so."""
-    words, at = limit.label, y.at(limit.value)
-    if limit.value > y.high:
-        words, place = f"{words} (above this chart)", box.top + LINE
-    elif limit.value < y.low:
-        words, place = f"{words} (below this chart)", box.bottom - 5
-    else:
-        place = at - 5 if at - 5 - LINE > box.top - 8 else at + LINE
-    return text(box.left + 6, place, words, class_="ch-bad ch-fill ch-halo", fill=COLOURS["bad"], font_weight="600")
+def _limit_names(limits: Sequence[Limit], y: Scale, box: Box) -> list[Markup]:
+    """The names above their lines at the left, moved apart; of a limit beyond the chart at the edge, where it is told
+    so."""
+    words, wanted = [], []
+    for limit in limits:
+        at = y.at(limit.value)
+        if limit.value > y.high:
+            words.append(f"{limit.label} (above this chart)")
+            wanted.append(box.top + LINE)
+        elif limit.value < y.low:
+            words.append(f"{limit.label} (below this chart)")
+            wanted.append(box.bottom - 5)
+        else:
+            words.append(limit.label)
+            wanted.append(at - 5 if at - 5 - LINE > box.top - 8 else at + LINE)
+    more: dict[str, Value] = {"class_": "ch-bad ch-fill ch-halo", "fill": COLOURS["bad"], "font_weight": "600"}
+    places = apart(wanted, LINE, box.top + 4, box.bottom - 3)
+    return [text(box.left + 6, place, word, **more) for word, place in zip(words, places, strict=True)]
 
 
 def _names(series: Sequence[Series], x: Scale, y: Scale, box: Box) -> Markup:

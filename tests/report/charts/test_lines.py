@@ -88,6 +88,14 @@ def test_a_limit_out_of_reach_is_told_and_does_not_flatten_the_lines() -> None:
     assert len([n for n in parsed(near).iter(f"{SVG}path") if n.get("class") == "ch-bad ch-stroke"]) == 1
 
 
+def test_names_of_limits_that_lie_close_do_not_overlap() -> None:
+    limits = (Limit(1, "target"), Limit(0.99, "head-room ends"), Limit(50, "far"))
+    chart = lines.draw(replace(FORECAST, limits=limits))
+    places = {n.text: float(n.attrib["y"]) for n in parsed(chart).iter(f"{SVG}text")}
+    assert places["head-room ends"] - places["target"] >= 15
+    assert abs(places["far (above this chart)"] - places["target"]) >= 15
+
+
 def test_long_names_and_many_lines_go_to_a_legend_uncut() -> None:
     long = "latest-by-device-" + "x" * 300
     chart = lines.draw(replace(FORECAST, series=(*FORECAST.series, Series(long, ((0, 1), (3, 2)), look=2))))
