@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.advisor import AnalyzeRequest, read_sections
+from pkadvisor.advisor import AnalyzeRequest, files_read, read_sections
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
+from pkadvisor.report.result import number
 from pkadvisor.report.stored import SCORE, load_stored
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.dataset import Dataset
     from pkadvisor.observe.declaration import Declaration
+    from pkadvisor.observe.digests import FileDigest
 
 SCHEMA_VERSION = "1.0"
 COMPARISON = "pkadvisor comparison"
@@ -127,7 +129,7 @@ def is_stored(path: str) -> bool:
 def compare_stored(old: str, new: str) -> dict[str, Any]:
     """Two results or score cards side by side: of a result what it recommends."""
     before, after = ((Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new))
-    return _comparison(before, after)
+    return _comparison(before, after, files=_digests([("old", old), ("new", new)]))
 
 
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
@@ -144,7 +146,19 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
         "of": "log" if logged else "new" if works == new else "old",
         "differs": _other_rates(declared[old], declared[new]),
     }
-    return _comparison(before, after, workload)
+    files = [*_digests([("old", old), ("new", new)]), *_digests_json(files_read(request))]
+    return _comparison(before, after, workload, files=files)
+
+
+def _digests(files: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """What was compared, by its content."""
+    from pkadvisor.observe.digests import digest_of
+
+    return _digests_json([digest_of(role, path) for role, path in files])
+
+
+def _digests_json(files: Sequence[FileDigest]) -> list[dict[str, Any]]:
+    return [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files]
 
 
 def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
@@ -207,6 +221,8 @@ def _comparison(
     old: tuple[str, dict[Any, dict[str, Any]]],
     new: tuple[str, dict[Any, dict[str, Any]]],
     workload: dict[str, Any] | None = None,
+    *,
+    files: list[dict[str, Any]],
 ) -> dict[str, Any]:
     from pkadvisor.report.stored import scheme_text
 
@@ -221,6 +237,7 @@ def _comparison(
                 "old": None if mine is None else scheme_text(mine),
                 "new": None if theirs is None else scheme_text(theirs),
                 "measures": _measures(mine, theirs),
+                "break_cause": {"old": _cause(mine), "new": _cause(theirs)},
                 "classes": _class_changes(mine, theirs),
                 "violations": {
                     "gone": _only(mine, theirs, "violations"),
@@ -241,10 +258,16 @@ def _comparison(
         "tool": {"name": "pkadvisor", "version": __version__},
         "old": old_name,
         "new": new_name,
+        "files": files,
         "workload": workload,
         "same": same,
         "tables": tables,
     }
+
+
+def _cause(scheme: dict[str, Any] | None) -> str | None:
+    """The limit that keys reach first as the load grows."""
+    return None if scheme is None else scheme["break_cause"]
 
 
 def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:
@@ -252,7 +275,7 @@ def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str)
     return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
 
 
-MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon")
+MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon", "rate that the skew allows")
 """Measures that are worse when they fall, or that are no cost: all others are worse when they rise."""
 NO_COST = ("horizon", "partitions")
 
@@ -272,7 +295,14 @@ def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> lis
         before, after = (side[name][0] if name in side else None for side in (old, new))
         held = name in old and name in new
         out.append(
-            {"name": name, "unit": unit, "old": before, "new": after, "worse": held and _worse(name, before, after)}
+            {
+                "name": name,
+                "unit": unit,
+                "old": before,
+                "new": after,
+                "change": number((after - before) / abs(before)) if before and after is not None else None,
+                "worse": held and _worse(name, before, after),
+            }
         )
     return out
 

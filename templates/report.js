@@ -116,7 +116,8 @@
       cursor.setAttribute("x", +d.x + at[1] * width);
       cursor.setAttribute("y", +d.y + at[0] * height);
       cursor.setAttribute("visibility", "visible");
-      const share = (value(d.source)[at[0]][at[1]] * d.factor) / 1000;
+      const line = value(d.source)[at[0]];
+      const share = ((line.times_target ?? line)[at[1]] * d.factor) / 1000;
       const row_ = d.labels ? value(d.labels)[at[0]] : null;
       const keys = row_ && (row_.label || (row_.to_key && row_.to_key !== row_.from_key ? `${row_.from_key} to ${row_.to_key}` : row_.from_key));
       const when = `${stamp(d.start, at[1] * d.step)} to ${stamp(d.start, (at[1] + 1) * d.step)}`;

@@ -100,6 +100,14 @@ class LoadMap:
             out[column] = out[column] + vector if column in out else vector
         return out
 
+    def worst_of(self, parts: tuple[Part, ...], group: int) -> tuple[float, float]:
+        """Entities per second of one group in its worst minute: (what stays, what grows with the rows of its key)."""
+        import numpy as np
+
+        fixed, grown = _minutes(self._loads[parts], self._schedule.peaks, np.array([group], dtype=np.int64))
+        minute = int(np.argmax(fixed[:, 0] + grown[:, 0]))
+        return float(fixed[minute, 0]), float(grown[minute, 0])
+
     @property
     def scanned_per_s(self) -> float:
         """Entities/s that all scans over several partitions read at the peak."""

@@ -37,10 +37,12 @@ def judge(
     *,
     named: Sequence[KeyScheme] = (),
     budgets: tuple[Budget, ...] = (),
+    told: bool = True,
 ) -> Judged:
     """The answer for one section; ``dataset`` is what its data can be read from again.
 
-    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's.
+    ``named`` schemes take part in the ranking; ``budgets`` are bounds as hard as the store's. Without ``told`` it is
+    the ranking alone: nobody reads how sure it is, over how many partitions, or under which reading of the targets.
     """
     workload, scheme, notes = observed(section)
     workload, scheme, left_out = _weighable(workload, scheme)
@@ -69,12 +71,14 @@ def judge(
         more += _looks(section)
     advice = advise(bench, current, named)
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
-    from pkadvisor.design.confidence import with_confidence
-    from pkadvisor.design.finalists import with_partitions
-
     more += _easy(checked.advice)
-    advice = with_partitions(_with_readings(checked.advice, bench), bench, dataset, dict(checked.counted))
-    advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
+    advice = checked.advice
+    if told:
+        from pkadvisor.design.confidence import with_confidence
+        from pkadvisor.design.finalists import with_partitions
+
+        advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
+        advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
     return Judged(
         section=section,
         workload=workload,

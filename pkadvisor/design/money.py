@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.estimates import Bench, CostEstimate
+from dataclasses import dataclass
+
+from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.plan import Access
 
 MONTH_S = 365.25 / 12 * 86_400.0
 """A mean Gregorian month, as in a declaration."""
@@ -38,3 +41,45 @@ def requests_price(found: CostEstimate, bench: Bench) -> float:
 def storage_price(found: CostEstimate, bench: Bench) -> float:
     """The price of a month's storage."""
     return storage_gb(found, bench) * bench.limits.price_per_gb_month
+
+
+STORAGE, WRITES, READS, SCANS, EXPIRY = "storage", "writes", "reads", "scans", "expiry"
+SPLIT = (STORAGE, WRITES, READS, SCANS, EXPIRY)
+"""What a month is paid for: expiry finds and deletes what is too old."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassPrice:
+    """What a month of one class costs; ``kind`` is one of ``SPLIT``, ``requests_per_s`` is on average."""
+
+    name: str
+    kind: str
+    requests_per_s: float
+    price: float
+
+
+def class_prices(found: CostEstimate, bench: Bench) -> tuple[ClassPrice, ...]:
+    """The price of each class; they add up, with expiry, to the price of requests."""
+    each = MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
+    return tuple(
+        ClassPrice(c.name, _kind(c), c.rate_per_s * c.requests, c.rate_per_s * c.requests * each) for c in found.classes
+    )
+
+
+def split(found: CostEstimate, bench: Bench) -> dict[str, float]:
+    """A month by what it is paid for, in the order of ``SPLIT``."""
+    parts = dict.fromkeys(SPLIT, 0.0)
+    parts[STORAGE] = storage_price(found, bench)
+    for each in class_prices(found, bench):
+        parts[each.kind] += each.price
+    kept = found.retention.requests_per_s if found.retention is not None else 0.0
+    parts[EXPIRY] = kept * MONTH_S / REQUESTS_PRICED * bench.limits.price_per_10k_transactions
+    return parts
+
+
+def _kind(cost: ClassCost) -> str:
+    """Writes with what they read first; of reads, those that go through whole partitions or more are scans."""
+    if cost.operation.writes:
+        return WRITES
+    wide = (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    return SCANS if cost.plan is not None and cost.plan.access in wide else READS

@@ -5,25 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost import put_down
+from pkadvisor.design.forecast import basis_of, forecast_of, unit_of
+from pkadvisor.design.money import SPLIT, class_prices, currency, split
+from pkadvisor.design.skew import Skew, skew_of
+from pkadvisor.design.what_if import break_even, what_if
 from pkadvisor.report.heat import heat_json
+from pkadvisor.report.result import number
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import CostEstimate
+    from pkadvisor.design.estimates import Bench, CostEstimate
     from pkadvisor.design.sections import Judged
+    from pkadvisor.observe.workload import Growth
     from pkadvisor.report.result import Shown
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"
+MONTHS_TOLD = 3
+"""Months that a log must cover before it could show growth."""
+PRICES = ("price_per_gb_month", "price_per_10k_transactions")
 
 
-def evidence_of(judged: Judged, shown: Shown) -> dict[str, Any]:
-    """The members of a table's result that are drawn; null where keys cannot be judged, with the reason."""
+def evidence_of(judged: Judged, shown: Shown, covered_s: float) -> dict[str, Any]:
+    """The members of a table's result that are drawn; null where keys cannot be judged, with the reason.
+
+    ``covered_s``: seconds that the logs cover, 0 without one.
+    """
     if judged.advice is None or judged.bench is None:
-        return {"heat": None, "why_no_heat": judged.why_not}
-    bench = judged.bench
-    loaded = [(name, found, put_down(found.scheme, bench)[0]) for name, found in designs_of(judged)]
+        return {
+            "heat": None,
+            "why_no_heat": judged.why_not,
+            **dict.fromkeys(("skew", "forecast", "cost", "sensitivity")),
+        }
+    bench, designs = judged.bench, designs_of(judged)
+    loaded = [(name, found, put_down(found.scheme, bench)[0]) for name, found in designs]
     heat = heat_json(loaded, bench, shown)
-    return {"heat": heat, "why_no_heat": None if heat is not None else NO_RATE}
+    skews = [(name, skew_of(found, bench, loads)) for name, found, loads in loaded]
+    return {
+        "heat": heat,
+        "why_no_heat": None if heat is not None else NO_RATE,
+        "skew": None
+        if any(skew is None for _, skew in skews)
+        else {"designs": [_skew(name, skew, shown) for name, skew in skews if skew is not None]},
+        "forecast": _forecast(designs, bench, covered_s),
+        "cost": _cost(designs, bench),
+        "sensitivity": _sensitivity(designs, bench),
+    }
 
 
 def designs_of(judged: Judged) -> list[tuple[str, CostEstimate]]:
@@ -33,3 +59,150 @@ def designs_of(judged: Judged) -> list[tuple[str, CostEstimate]]:
     best, current = advice.recommended, advice.current
     same = current is None or current.scheme.text == best.scheme.text
     return [*([] if same or current is None else [(CURRENT, current)]), (RECOMMENDED, best)]
+
+
+def _skew(name: str, found: Skew, shown: Shown) -> dict[str, Any]:
+    sizes = found.sizes
+    return {
+        "design": name,
+        "lorenz": [[number(x), number(y)] for x, y in found.lorenz],
+        "gini": number(round(found.gini, 4)),
+        "partitions": found.partitions,
+        "partitions_at_hand": found.at_hand,
+        "top": [
+            {
+                "key": shown.key(each.key),
+                "share": number(each.share),
+                "entities_per_s_peak": number(each.per_s),
+                "grows_with_rows_per_s": number(each.growing_per_s),
+                "rows": number(round(each.rows)),
+            }
+            for each in found.top
+        ],
+        "rows_per_partition": {
+            "p50": number(sizes.p50),
+            "p99": number(sizes.p99),
+            "largest": number(sizes.largest),
+            "basis": str(sizes.basis),
+        },
+    }
+
+
+def _forecast(designs: list[tuple[str, CostEstimate]], bench: Bench, covered_s: float) -> dict[str, Any]:
+    growth = bench.workload.growth
+    return {
+        "unit": unit_of(growth),
+        "basis": str(basis_of(growth)),
+        "growth_of": str(bench.growth_of),
+        "factor_per_month": None if growth is None else number(growth.factor_per_month),
+        "horizon_months": None if growth is None else number(growth.horizon_months),
+        "horizon_factor": number(bench.horizon_factor),
+        "headroom_share": number(bench.limits.headroom_share),
+        "note": _growth_note(growth, bench, covered_s),
+        "designs": [_course(name, found, bench) for name, found in designs],
+    }
+
+
+def _course(name: str, found: CostEstimate, bench: Bench) -> dict[str, Any]:
+    course = forecast_of(found, bench)
+    return {
+        "design": name,
+        "points": [
+            {
+                "at": number(p.at),
+                "partition": number(p.partition),
+                "low": None if p.low is None else number(p.low),
+                "high": None if p.high is None else number(p.high),
+                "worst": number(p.worst),
+                "cause": p.cause or None,
+                "entities": None if p.entities is None else number(p.entities),
+                "bytes": None if p.bytes is None else number(p.bytes),
+            }
+            for p in course.points
+        ],
+        "crosses_at": None if course.crosses_at is None else number(course.crosses_at),
+        "break_factor": number(course.factor),
+        "cause": course.cause,
+    }
+
+
+def _growth_note(growth: Growth | None, bench: Bench, covered_s: float) -> str:
+    """Where the growth comes from, and how little of it was seen."""
+    if growth is None:
+        said = f"No growth is declared: what follows a factor of {bench.horizon_factor:g} at the peak is shown."
+    else:
+        percent = 100 * (growth.factor_per_month - 1)
+        said = f"Growth is as declared: {percent:.3g} % a month of {growth.of.replace('_', ' ')}."
+    if covered_s <= 0:
+        return f"{said} It was not measured: there is no log."
+    days = covered_s / 86_400
+    if days < 30.4 * MONTHS_TOLD:
+        seen = f"{days:.3g} days" if days >= 1 else f"{covered_s / 3600:.2g} hours"
+        return f"{said} It was not measured: the log covers {seen}, fewer than {MONTHS_TOLD} months."
+    return f"{said} The log was not read for growth."
+
+
+def _cost(designs: list[tuple[str, CostEstimate]], bench: Bench) -> dict[str, Any]:
+    prices = [bench.limits.of(name) for name in PRICES]
+    return {
+        "currency": currency(bench),
+        "per": "month",
+        "prices": [
+            {
+                "name": entry.name,
+                "value": number(entry.value),
+                "unit": entry.unit,
+                "basis": str(entry.basis),
+                "date": entry.date,
+                "source": entry.source,
+            }
+            for entry in prices
+        ],
+        "designs": [_bill(name, found, bench) for name, found in designs],
+    }
+
+
+def _bill(name: str, found: CostEstimate, bench: Bench) -> dict[str, Any]:
+    parts = split(found, bench)
+    return {
+        "design": name,
+        **{part: number(parts[part]) for part in SPLIT},
+        "total": number(sum(parts.values())),
+        "classes": [
+            {"name": c.name, "kind": c.kind, "requests_per_s": number(c.requests_per_s), "price": number(c.price)}
+            for c in class_prices(found, bench)
+        ],
+    }
+
+
+def _sensitivity(designs: list[tuple[str, CostEstimate]], bench: Bench) -> dict[str, Any]:
+    found = [(name, each, what_if(each, bench)) for name, each in designs]
+    return {
+        "growth_of": str(bench.growth_of),
+        "loads": [number(load) for load in found[0][2].loads],
+        "growths": [number(growth) for growth in found[0][2].growths],
+        "designs": [
+            {
+                "design": name,
+                "grid": [
+                    [{"word": c.word, "times_limit": number(c.times_limit), "cause": c.cause or None} for c in row]
+                    for row in each.grid
+                ],
+                "break_factor": number(each.factor),
+                "bars": [
+                    {
+                        "name": bar.name,
+                        "unit": bar.unit,
+                        "basis": str(bar.basis),
+                        "value": number(bar.value),
+                        "half": number(bar.low),
+                        "twice": number(bar.high),
+                    }
+                    for bar in each.bars
+                ],
+                "unmoved": list(each.unmoved),
+                "break_even": [{"of": of, "factor": number(factor)} for of, factor in break_even(estimate, bench)],
+            }
+            for name, estimate, each in found
+        ],
+    }

@@ -246,7 +246,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
     }
     from pkadvisor.report.evidence import evidence_of
 
-    out |= evidence_of(judged, shown)
+    out |= evidence_of(judged, shown, covered_s)
     if advice is None or judged.bench is None:
         return out
     population = judged.bench.population

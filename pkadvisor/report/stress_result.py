@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ NS_PER_S = 1_000_000_000
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))
 POINTS_MAX = 60
 """Points of a timeline: seconds are taken together where there are more."""
+LATENCY_CLASSES = 8
+"""Classes whose latency is told over time: those with the most requests."""
 ROWS_MAX = 32
 """Rows of a heat map: bands of keys are taken together where there are more."""
 
@@ -38,6 +40,7 @@ def dump(document: dict[str, Any]) -> bytes:
 
 def stress_document(
     *,
+    inputs: dict[str, Any],
     settings: dict[str, Any],
     tables: list[dict[str, Any]],
     limits: Limits,
@@ -53,6 +56,7 @@ def stress_document(
         "outcome": "incomplete" if not complete else "goal-missed" if missed else "done",
         "complete": complete,
         "redacted": redact,
+        "inputs": inputs,
         "settings": settings,
         "tables": tables,
         "limits": {
@@ -164,6 +168,7 @@ def timeline_json(result: RunResult) -> dict[str, Any]:
         "accepted_per_s": means(result.accepted),
         "throttled_per_s": means(result.throttled),
         "hottest_entities_per_s": means(result.hottest_milli / MILLI),
+        "latencies": latency_lines(result.classes, seconds, step),
     }
 
 
@@ -174,6 +179,26 @@ def throttling_json(result: RunResult) -> dict[str, Any]:
         together = together + 1 if turned else 0
         seconds, longest = seconds + bool(turned), max(longest, together)
     return {"seconds": seconds, "longest_s": longest}
+
+
+def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -> list[dict[str, Any]]:
+    """Latencies over time of the classes with the most requests, ms, in the order of the classes.
+
+    A point is of the requests whose last attempt was sent in its step; None where none was.
+    """
+    most = sorted(classes, key=lambda name: -classes[name].requests)[:LATENCY_CLASSES]
+    found = []
+    for name in (name for name in classes if name in most and classes[name].latencies_ns):
+        counts = classes[name]
+        points: list[list[int]] = [[] for _ in range(0, seconds, step)]
+        for second, latency in zip(counts.ended_s, counts.latencies_ns, strict=True):
+            if second < seconds:  # a run that was interrupted is cut short
+                points[second // step].append(latency)
+        for point in points:
+            point.sort()
+        lines = {f"latency_ms_{of}": [quantile_ms(point, q) for point in points] for of, q in QUANTILES[:2]}
+        found.append({"name": name, **lines})
+    return found
 
 
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:

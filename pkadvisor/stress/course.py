@@ -150,7 +150,7 @@ class Course:
             flight.ready_ns = max(flight.ready_ns, onward_ns)
             flight.outdated = flight.outdated or status == 412
         flight.pending -= 1
-        return None if flight.pending else self._stage_ended(flight, stage)
+        return None if flight.pending else self._stage_ended(flight, stage, at_ns)
 
     def check(self) -> None:
         """Whatever came is served, lost, or under way."""
@@ -200,7 +200,7 @@ class Course:
             return 412
         return 200
 
-    def _stage_ended(self, flight: Flight, stage: int) -> Flight | None:
+    def _stage_ended(self, flight: Flight, stage: int, at_ns: int) -> Flight | None:
         flight.latency_ns += flight.answered_ns - flight.sent_ns
         if flight.outdated and not flight.lost:  # what it read was changed meanwhile: read again
             assert self._versions is not None, "only versions conflict"
@@ -214,5 +214,5 @@ class Course:
         if flight.lost:
             self.recorder.counts[flight.class_number].lost += 1
         else:
-            self.recorder.served(flight.class_number, flight.number, flight.latency_ns)
+            self.recorder.served(flight.class_number, flight.number, flight.latency_ns, at_ns)
         return flight

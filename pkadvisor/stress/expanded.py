@@ -65,23 +65,20 @@ def expanded(
     for stage in script.stages:
         made = None if kept is None else kept.get(id(stage))
         if made is None:
-            cut = [parts(step, sums, lows) for step in stage]
-            deepest = max(map(len, cut), default=0)
-            made = (stage,)
-            if deepest > 1:
-                made = tuple(tuple(each[depth] for each in cut if depth < len(each)) for depth in range(deepest))
+            made = cut_stage(stage, sums, lows)
             if kept is not None:
                 kept[id(stage)] = made
         stages += made
     return Script(tuple(stages)) if len(stages) != len(script.stages) else script
 
 
-def spanning(script: Script) -> tuple[tuple[int, int], ...]:
-    """The (low, high) of the pages that a range end between them would cut."""
-    steps = (step for stage in script.stages for step in stage)
-    return tuple(
-        (s.low, s.high) for s in steps if s.partition == SEVERAL and s.kind == Kind.PAGE and s.high > s.low + 1
-    )
+def cut_stage(stage: Stage, sums: Sequence[int], lows: Sequence[int]) -> tuple[Stage, ...]:
+    """The stages that a stage becomes under a map."""
+    cut = [parts(step, sums, lows) for step in stage]
+    deepest = max(map(len, cut), default=0)
+    if deepest <= 1:
+        return (stage,)
+    return tuple(tuple(each[depth] for each in cut if depth < len(each)) for depth in range(deepest))
 
 
 def range_lows(ranges: Iterable[tuple[int, int, int, str]]) -> tuple[int, ...]:

@@ -202,7 +202,7 @@ class _Run:
         if self._trace is not None:
             self._note(plan, order, code, latency)
         self._account(plan, start, code, latency)
-        self._go_on(plan, code, latency)
+        self._go_on(plan, start, code, latency)
         return end
 
     def _span(self, planned: int, sent: int, took_ns: int) -> None:
@@ -279,7 +279,7 @@ class _Run:
             note = (plan.at[i], plan.request[owner], stage, step, plan.tries[i], answer, latency[i])
             self._trace.append(tuple(map(int, note)))  # type: ignore[arg-type]
 
-    def _go_on(self, plan: Plan, code: Ints, latency: Ints) -> None:
+    def _go_on(self, plan: Plan, start: int, code: Ints, latency: Ints) -> None:
         """Requests that are done are counted; the others become flights."""
         from pkadvisor.stress.fluid_flights import landed
 
@@ -287,7 +287,7 @@ class _Run:
         of_class = self._table.of_class
         if len(after.served):
             served = after.served
-            self._counts.serve(plan.request[served], of_class[plan.script[served]], after.latency)
+            self._counts.serve(plan.request[served], of_class[plan.script[served]], after.latency, start // WINDOW_NS)
         if len(after.lost):
             self._counts.lose(of_class[plan.script[after.lost]])
         self._calendar.put(after.flights, after.attempts)

@@ -43,31 +43,33 @@ class _Latencies:
 
     def __init__(self) -> None:
         self._level = 0
-        self._parts: list[tuple[Ints, Ints]] = []
+        self._parts: list[tuple[Ints, Ints, Ints]] = []
         self._held = 0
 
-    def add(self, requests: Ints, values: Ints) -> None:
+    def add(self, requests: Ints, values: Ints, second: int) -> None:
         if self._level:
             chosen = self._chosen(requests)
             requests, values = requests[chosen], values[chosen]
-        self._parts.append((requests.copy(), values.copy()))
+        self._parts.append((requests.copy(), values.copy(), np.full(len(requests), second)))
         self._held += len(requests)
         while self._held > SAMPLE:
             self._level += 1
-            requests, values = self._all()
+            requests, values, seconds_ = self._all()
             chosen = self._chosen(requests)
-            self._parts = [(requests[chosen], values[chosen])]
+            self._parts = [(requests[chosen], values[chosen], seconds_[chosen])]
             self._held = len(self._parts[0][0])
 
-    def values(self) -> list[int]:
-        requests, values = self._all()
-        found: list[int] = values[np.argsort(requests)].tolist()
-        return found
+    def values(self) -> tuple[list[int], list[int]]:
+        """The values and their seconds, by the numbers of their requests."""
+        requests, values, seconds_ = self._all()
+        order = np.argsort(requests)
+        return values[order].tolist(), seconds_[order].tolist()
 
-    def _all(self) -> tuple[Ints, Ints]:
+    def _all(self) -> tuple[Ints, Ints, Ints]:
         empty = np.empty(0, np.int64)
-        parts = self._parts or [(empty, empty)]
-        return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+        parts = self._parts or [(empty, empty, empty)]
+        requests, values, seconds_ = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return requests, values, seconds_
 
     def _chosen(self, requests: Ints) -> NDArray[np.bool_]:
         low = mixed_numbers(requests) & np.uint64((1 << self._level) - 1)
@@ -113,19 +115,19 @@ class Counts:
         self._sums[0] += np.bincount(classes, minlength=len(self._classes))
         self.requests_done += len(classes)
 
-    def serve(self, requests: Ints, classes: Ints, latency: Ints) -> None:
-        """Requests have got all they wanted."""
+    def serve(self, requests: Ints, classes: Ints, latency: Ints, second: int) -> None:
+        """Requests have got all they wanted; their last attempts were sent in a second of the run."""
         count = len(self._classes)
         self._sums[1] += np.bincount(classes, minlength=count)
         if count == 1:
             self._sums[3] += latency.sum()
-            self._latencies[0].add(requests, latency)
+            self._latencies[0].add(requests, latency, second)
             return
         for number in range(count):
             chosen = classes == number
             if chosen.any():
                 self._sums[3, number] += latency[chosen].sum()
-                self._latencies[number].add(requests[chosen], latency[chosen])
+                self._latencies[number].add(requests[chosen], latency[chosen], second)
 
     def serve_at_once(self, classes: Ints) -> None:
         """Requests had nothing to send: they have no latency."""
@@ -203,7 +205,9 @@ class Counts:
         lost = np.zeros(len(different), np.int64)
         if turned is not None:
             lost = np.bincount(place[turned[pages]], minlength=len(different))
-        lows, highs, offered = (columns[name][different].tolist() for name in (column.LOW, column.HIGH, column.OFFERED))
+        lows, highs, offered = (
+            columns[name][different].tolist() for name in (column.LOW, column.UNTIL, column.OFFERED)
+        )
         for low, high, each, number, of_them in zip(lows, highs, offered, tries.tolist(), lost.tolist(), strict=True):
             asked = self._wide.setdefault((second, low, high), [0, 0, 0, 0])
             asked[0] += each * number
@@ -253,6 +257,7 @@ class Counts:
             codes = self._codes[number].tolist()
             requests, served, lost, latency_sum = self._sums[:, number].tolist()
             pages, read, written, _ = self._totals[:, number].tolist()
+            latencies, ended = self._latencies[number].values()
             classes[name] = ClassCounts(
                 requests=requests,
                 served=served,
@@ -265,7 +270,8 @@ class Counts:
                 entities_read=read,
                 entities_written=written,
                 latency_ns_sum=latency_sum,
-                latencies_ns=self._latencies[number].values(),
+                latencies_ns=latencies,
+                ended_s=ended,
             )
         return RunResult(
             duration_ns=self._duration_ns,

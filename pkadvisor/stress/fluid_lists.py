@@ -55,7 +55,7 @@ ONE = MILLI * UNITS
 """What an attempt needs of a bucket, but for writes of several entities."""
 
 
-class _Bucket:
+class Bucket:
     """A level at a moment. Before ``ready`` it lacks what most attempts need of it."""
 
     __slots__ = ("at", "burst", "level", "need", "rate", "ready")
@@ -84,17 +84,17 @@ class _Buckets:
 
     def __init__(self, state: State) -> None:
         figures = self._figures = state.figures
-        self.ranges = [_Bucket(levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
-        self.bandwidths = [_Bucket(levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
-        self.servers = [_Bucket(levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
-        self.account = _Bucket(state.accounts[0].tolist(), figures[12], figures[13], ONE)
-        self.partitions: dict[int, _Bucket] = {}
+        self.ranges = [Bucket(levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
+        self.bandwidths = [Bucket(levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
+        self.servers = [Bucket(levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
+        self.account = Bucket(state.accounts[0].tolist(), figures[12], figures[13], ONE)
+        self.partitions: dict[int, Bucket] = {}
         self._before = state.partitions
 
-    def of_partition(self, rank: int) -> _Bucket:
+    def of_partition(self, rank: int) -> Bucket:
         """The bucket of a partition that something is let through to."""
         levels = self._before[rank].tolist()
-        found = self.partitions[rank] = _Bucket(levels, self._figures[0], self._figures[1], ONE)
+        found = self.partitions[rank] = Bucket(levels, self._figures[0], self._figures[1], ONE)
         return found
 
     def give(self, state: State) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.stress.fluid_numpy import NEVER, Window, draw_indices
+from pkadvisor.stress.fluid_doubts import NEVER
+from pkadvisor.stress.fluid_numpy import Window, draw_indices
 from pkadvisor.stress.fluid_pass import sequential
 from pkadvisor.stress.fluid_table import JUDGED
 

@@ -16,13 +16,14 @@ attempt after the other (``sequential``). All is int64; differences of running s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress import fluid_table as column
+from pkadvisor.stress.fluid_doubts import NEVER, decided
 from pkadvisor.stress.fluid_lists import by_lists
 from pkadvisor.stress.fluid_pass import (
     ACCEPTED,
@@ -44,11 +45,12 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 SAFE = 1 << 61
-NEVER = 1 << 60
 FEW = 96
 """Fewer attempts are judged sooner one by one."""
-CROWDED = 0.5
-"""Share of a window's attempts that were not let through, or are in doubt, from which on one by one is sooner."""
+CROWDED = 0.3
+"""Attempts that have to be looked at, for each attempt of a window, from which on one by one is sooner."""
+FADING = 0.85
+"""What is left of that share with each window that was judged one by one, so that scans are tried again."""
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -76,14 +78,14 @@ def draw_indices(seed: int, first: int, count: int) -> Ints:
     return found
 
 
-class _Family:
+class Family:
     """Buckets of one kind with the attempts of a window that meet them, sorted by bucket and then by order."""
 
     def __init__(self, window: Window, key: Ints | None, levels: Ints, figures: list[int], need: Ints, charge: Ints):
         self.rate, self.burst, full = figures
         self.levels, at = levels, window.at
         count = len(at)
-        self._count = count
+        self._count, self._needs = count, need
         if key is None or (len(levels) == 1 and key.min() >= 0):
             self.order: Ints | None = None
             self.key, self.at, self.charge, self.need = np.zeros(count, np.int64), at, charge, need
@@ -105,6 +107,10 @@ class _Family:
         gone = np.clip(self.at[self.begins] - moment, 0, full)
         self.level = np.minimum(self.burst, level + self.rate * gone)
         self.total = np.add.reduceat(self.charge, self.begins)
+
+    def needs(self, number: Ints) -> Ints:
+        """What some attempts need of their bucket."""
+        return self._needs[number]
 
     def fits(self) -> bool:
         """Whether running sums over one bucket stay within 64 bits."""
@@ -155,18 +161,16 @@ class _Family:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    if state.figures[ELASTIC]:
-        found = _by_scans(window, table, state) if len(window.at) >= FEW else None
-        return found if found is not None else one_by_one(window, table, state)
-    if len(window.at) >= FEW and state.refused <= CROWDED:
+    found = None
+    if len(window.at) >= FEW and state.looked_at <= CROWDED:
         found = _by_scans(window, table, state)
-    else:
-        found = None
-    if found is None:
-        found = by_lists(window, table, state, draw_indices(window.seed, window.ticket, len(window.at)))
-    code = found[0]
-    state.refused = 1 - np.count_nonzero(code == ACCEPTED) / max(1, len(code))
-    return found
+    if found is not None:
+        return found
+    if state.figures[ELASTIC]:
+        return one_by_one(window, table, state)
+    code, latency = by_lists(window, table, state, draw_indices(window.seed, window.ticket, len(window.at)))
+    state.looked_at = FADING * state.looked_at if code.any() else 0.0
+    return code, latency
 
 
 def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
@@ -187,32 +191,33 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         return found
 
     families = (
-        _Family(window, partition, state.partitions, figures[0:3], need(cost, 0), whole),
-        _Family(window, of_range, state.ranges, figures[3:6], need(cost, 3), whole),
-        _Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
-        _Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
-        _Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
+        Family(window, partition, state.partitions, figures[0:3], need(cost, 0), whole),
+        Family(window, of_range, state.ranges, figures[3:6], need(cost, 3), whole),
+        Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
+        Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
+        Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
                 account_cost + columns[column.ACCOUNT_MORE][row]),
     )  # fmt: skip
     if not all(family.fits() for family in families):
         return None
     elastic = bool(figures[ELASTIC])
-    doubts: list[Ints | None] = []
+    lackings: list[Bools] = []
     for number, family in enumerate(families):
         soft = elastic and number < 2
-        lacking = family.lacking(soft) if not family.empty else np.zeros(0, np.bool_)
-        if soft and lacking.any():
+        lackings.append(family.lacking(soft) if not family.empty else np.zeros(0, np.bool_))
+        if soft and lackings[-1].any():
             return None
-        doubts.append(family.among(lacking) if lacking.any() else None)
-    doubtful = sum(int(np.count_nonzero(each >= 0)) for each in doubts if each is not None)
-    if not elastic and doubtful > CROWDED * len(at):
-        return None
+    doubts = [f.among(lacking) if lacking.any() else None for f, lacking in zip(families, lackings, strict=True)]
     code = np.zeros(len(at), np.int64)
     passed: Bools | None = None
     if any(each is not None for each in doubts):
-        failed = _doubtful(window, families, doubts, columns[column.STAGE][row], code)
-        held = columns[column.STAGE][row] > failed[window.owner]
-        code[held] = NOT_SENT
+        most = len(at) if elastic else round(CROWDED * len(at))
+        decision = decided(window, table, state, families, lackings, doubts, most)
+        if decision is None:
+            state.looked_at = 1.0
+            return None
+        code, failed = decision.code, decision.failed
+        code[columns[column.STAGE][row] > failed[window.owner]] = NOT_SENT
         passed = code == ACCEPTED
     queues = _queues(
         at, of_range, of_server, columns[column.ON_SERVER][row], columns[column.ON_RANGE][row], passed, state
@@ -235,96 +240,6 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         family.settle(passed)
     state.range_free[:], state.server_free[:] = range_free, server_free
     return code, latency
-
-
-def _doubtful(
-    window: Window, families: tuple[_Family, ...], doubts: list[Ints | None], stage: Ints, code: Ints
-) -> Ints:
-    """Decides about the attempts that meet a bucket in doubt; the first failed stage of each request."""
-    failed = np.full(window.owners, NEVER, np.int64)
-    named = [(number, each) for number, each in enumerate(doubts) if each is not None]
-    met = named[0][1] >= 0
-    for _, each in named[1:]:
-        met |= each >= 0
-    where = np.flatnonzero(met)
-    stages, owners, moments = stage[where].tolist(), window.owner[where].tolist(), window.at[where].tolist()
-    first: dict[int, int] = {}
-    codes = [0] * len(where)
-    buckets: list[Any] = []
-    for number, each in named:
-        family = families[number]
-        levels = {
-            bucket: [level, at]
-            for bucket, level, at in zip(
-                family.buckets.tolist(), family.level.tolist(), family.at[family.begins].tolist(), strict=True
-            )
-        }
-        order = family.order
-        needs, charges = np.zeros(len(met), np.int64), np.zeros(len(met), np.int64)
-        needs[slice(None) if order is None else order] = family.need
-        charges[slice(None) if order is None else order] = family.charge * UNITS
-        met_here = each[where].tolist()
-        columns = (met_here, needs[where].tolist(), charges[where].tolist())
-        buckets.append((number + 1, levels, family.rate, family.burst, *columns))
-    if len(buckets) == 1:
-        _one_family(buckets[0], moments, owners, stages, first, codes)
-    else:
-        _several_families(buckets, moments, owners, stages, first, codes)
-    code[where] = codes
-    if first:
-        failed[list(first)] = list(first.values())
-    return failed
-
-
-def _one_family(
-    buckets: Any, moments: list[int], owners: list[int], stages: list[int], first: dict[int, int], codes: list[int]
-) -> None:
-    number, levels, rate, burst, met, needs, charges = buckets
-    for i, (now, request, stage, name) in enumerate(zip(moments, owners, stages, met, strict=True)):
-        if request in first and first[request] < stage:
-            continue
-        bucket = levels[name]
-        level = bucket[0] + rate * (now - bucket[1])
-        if level > burst:
-            level = burst
-        bucket[1] = now
-        if level < needs[i]:
-            bucket[0] = level
-            codes[i] = number
-            first.setdefault(request, stage)
-        else:
-            bucket[0] = level - charges[i]
-
-
-def _several_families(
-    buckets: list[Any],
-    moments: list[int],
-    owners: list[int],
-    stages: list[int],
-    first: dict[int, int],
-    codes: list[int],
-) -> None:
-    for i, (now, request, stage) in enumerate(zip(moments, owners, stages, strict=True)):
-        if request in first and first[request] < stage:
-            continue
-        bound = 0
-        for number, levels, rate, burst, met, needs, _ in buckets:
-            name = met[i]
-            if name < 0:
-                continue
-            bucket = levels[name]
-            level = bucket[0] + rate * (now - bucket[1])
-            bucket[0] = burst if level > burst else level
-            bucket[1] = now
-            if not bound and bucket[0] < needs[i]:
-                bound = number
-        if bound:
-            codes[i] = bound
-            first.setdefault(request, stage)
-            continue
-        for _, levels, _, _, met, _, charges in buckets:
-            if met[i] >= 0:
-                levels[met[i]][0] -= charges[i]
 
 
 def _queues(

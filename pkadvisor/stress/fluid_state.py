@@ -57,8 +57,8 @@ class State:
         self._range_codes: Ints = np.empty((0, 9), np.int64)
         self._busy: tuple[Ints, Ints] = (self.range_free, self.range_free)
         self.figures: list[int] = []
-        self.refused = 0.0
-        """The share of the attempts of the last window that were not let through."""
+        self.looked_at = 0.0
+        """Attempts that had to be looked at one by one, for each attempt of a window; it fades."""
 
     def take(self, ranges: Sequence[MapRange]) -> None:
         """Takes what ``Capacity`` has of the ranges of a map and of their servers."""

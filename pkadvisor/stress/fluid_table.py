@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.capacity import KIB
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.expanded import expanded, row_sums, spanning
+from pkadvisor.stress.expanded import cut_stage, row_sums
+from pkadvisor.stress.flat_scripts import HIGH, KIND, OF_PARTITION, FlatScripts, in_order, raw_of, runs
+from pkadvisor.stress.flat_scripts import LOW as SPAN_LOW
 from pkadvisor.stress.scripts import SEVERAL
-from pkadvisor.stress.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.scripts import Script, Scripts, Stage
+    from pkadvisor.stress.scripts import Scripts
 
     Ints = NDArray[np.int64]
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 STAGE, PARTITION, LOW, COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE = range(8)
 ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(8, 13)
 # Columns of which the pass knows nothing.
-NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS, HIGH = range(13, 22)
+NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS, UNTIL = range(13, 22)
 JUDGED = NOMINAL
 WIDTH = 22
 """``TRIP`` is the row of ``trips``; ``STARTS`` is when the stage is sent after the request arrived, unhindered."""
@@ -51,28 +51,22 @@ class Table:
         times = capacity.times
         self.trips: Ints = np.array([*times.unhindered[:2], times.next_page], np.int64)
         self.flat_trips: list[int] = self.trips.ravel().tolist()
-        self._plain: list[Script] = []
-        """Scripts as they were recorded; number i of them is what ``current[i]`` stands for under the map."""
-        self._base: list[Ints] = []
-        classes: list[int] = []
-        places: list[int] = []
-        known: dict[tuple[int, int], int] = {}
-        for epoch in scripts.epochs:
-            base = []
-            for number, of_class in enumerate(epoch):
-                base.append(len(places))
-                for script in of_class:
-                    key = number, id(script)  # what many parameters have in common is made once
-                    place = known.get(key)
-                    if place is None:
-                        place = known[key] = len(self._plain)
-                        self._plain.append(script)
-                        classes.append(number)
-                    places.append(place)
-            self._base.append(np.array(base, np.int64))
-        self._place = np.array(places, np.int64)
-        """By epoch, class and parameters which of ``_plain``."""
-        self._class = np.array(classes, np.int64)
+        flat = self._flat = FlatScripts.of(scripts)
+        several = flat.raw[:, OF_PARTITION] == SEVERAL
+        spanning = several & (flat.raw[:, KIND] == Kind.PAGE) & (flat.raw[:, HIGH] > flat.raw[:, SPAN_LOW] + 1)
+        self._spanning: Ints = np.flatnonzero(spanning)
+        """The rows of ``flat`` that a range end may cut, and of which stage each is."""
+        self._stage_of: Ints = np.repeat(np.arange(len(flat.stages)), flat.sizes)[self._spanning]
+        each = [number * len(flat.lengths) + mine for epoch in flat.numbers for number, mine in enumerate(epoch)]
+        sizes = np.array([len(mine) for mine in each], np.int64)
+        self._base = (sizes.cumsum() - sizes).reshape(len(flat.numbers), -1)
+        every = np.concatenate(each)
+        classes = max(map(len, flat.numbers))
+        distinct, place = in_order(every, classes * len(flat.lengths))  # what many parameters share is made once
+        self._place = place[every]
+        """By epoch, class and parameters which of the scripts that are kept."""
+        self._class, self._plain = np.divmod(distinct, max(1, len(flat.lengths)))
+        """Of those their classes, and their numbers in ``flat``."""
         self._lows = tuple(lows)
         self.columns: Ints = np.empty((WIDTH, 0), np.int64)
         """Rows column by column; ``some`` says which columns are not all 0."""
@@ -81,24 +75,12 @@ class Table:
         """Rows that were asked for by ``as_tuple``."""
         self.first: Ints = np.empty(0, np.int64)
         self.end, self.stages, self.of_class = self.first, self.first, self.first
-        made = list(self._plain)
-        self._spanning: list[tuple[int, tuple[tuple[int, int], ...]]] = []
-        flat = _flat(made)
-        raw = flat.raw
-        cut = (raw[:, 1] == SEVERAL) & (raw[:, 0] == Kind.PAGE) & (raw[:, 3] > raw[:, 2] + 1)
-        if cut.any():
-            hit = np.unique(np.repeat(np.arange(len(made)), flat.counts)[cut[flat.which]]).tolist()
-            kept: dict[int, tuple[Stage, ...]] = {}
-            for i in hit:
-                self._spanning.append((i, spanning(made[i])))
-                made[i] = expanded(made[i], self._sums, self._lows, kept)
-            flat = _flat(made)
         self.next_stage: Ints = np.empty(0, np.int64)
         """For each row where the next stage of its script begins, or the script ends."""
-        self.current: Ints = np.arange(len(made), dtype=np.int64)
+        self.current: Ints = np.arange(len(self._plain), dtype=np.int64)
         self.largest: tuple[int, ...] = (0, 0, 0)
         """The most that a step counts toward partitions, ranges and servers; of a range's bandwidth; of the account."""
-        self._append(flat, self._class)
+        self._append(self._under_map(self._plain), self._class)
 
     @property
     def judged(self) -> Ints:
@@ -119,25 +101,65 @@ class Table:
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
         """The scripts of requests that arrive now."""
-        found: Ints = self.current[self._place[self._base[epoch][classes] + instances]]
+        found: Ints = self.current[self._place[self._base[epoch, classes] + instances]]
         return found
 
     def follow(self, lows: Sequence[int]) -> None:
         """The map has changed: pages that it cuts at other ranks are made anew, for requests that arrive from now."""
         import numpy as np
 
-        changed = sorted(set(lows) ^ set(self._lows))
+        changed = np.array(sorted(set(lows) ^ set(self._lows)), np.int64)
         self._lows = tuple(lows)
-        if not changed or not self._spanning:
-            return
-        hit = [i for i, spans in self._spanning if any(low < at < high for low, high in spans for at in changed)]
-        if not hit:
+        flat = self._flat
+        after = np.searchsorted(changed, flat.raw[self._spanning, SPAN_LOW], side="right")
+        cut = after < np.searchsorted(changed, flat.raw[self._spanning, HIGH])
+        stages = np.zeros(len(flat.stages), np.bool_)
+        stages[self._stage_of[cut]] = True
+        lengths = flat.lengths[self._plain]
+        of_script = np.repeat(np.arange(len(self._plain)), lengths)
+        hit = np.unique(of_script[stages[flat.stages_of(self._plain)]])
+        if not len(hit):
             return
         start = len(self.first)
-        kept: dict[int, tuple[Stage, ...]] = {}
-        made = [expanded(self._plain[i], self._sums, self._lows, kept) for i in hit]
-        self._append(_flat(made), self._class[hit])
+        self._append(self._under_map(self._plain[hit]), self._class[hit])
         self.current[hit] = np.arange(start, start + len(hit), dtype=np.int64)
+
+    def _under_map(self, scripts: Ints) -> _Flat:
+        """Some scripts as rows, their pages cut where ranges end (``expanded.parts``)."""
+        import numpy as np
+
+        flat, lows = self._flat, self._lows
+        which, lengths = flat.stages_of(scripts), flat.lengths[scripts]
+        edges = np.array(lows, np.int64)
+        after = np.searchsorted(edges, flat.raw[self._spanning, SPAN_LOW], side="right")
+        cut = after < np.searchsorted(edges, flat.raw[self._spanning, HIGH])
+        raw, first, sizes = flat.raw, flat.first, flat.sizes
+        if cut.any():
+            asked = np.zeros(len(flat.stages), np.bool_)
+            asked[which] = True
+            stages = np.unique(self._stage_of[cut])
+            stages = stages[asked[stages]]
+            made = [cut_stage(flat.stages[stage], self._sums, lows) for stage in stages.tolist()]
+            counts = np.ones(len(flat.stages), np.int64)
+            counts[stages] = [len(each) for each in made]
+            begins = np.arange(len(flat.stages))
+            begins[stages] = len(flat.stages) + counts[stages].cumsum() - counts[stages]
+            new = [stage for each in made for stage in each]
+            new_sizes = np.fromiter(map(len, new), np.int64, len(new))
+            first = np.concatenate([first, len(raw) + new_sizes.cumsum() - new_sizes])
+            sizes, raw = np.concatenate([sizes, new_sizes]), np.concatenate([raw, raw_of(new)])
+            grown = np.r_[0, counts[which].cumsum()]
+            ends = lengths.cumsum()
+            lengths = grown[ends] - grown[ends - lengths]
+            which = runs(begins[which], counts[which])
+        rows = runs(first[which], sizes[which])
+        ends = lengths.cumsum()
+        number = np.arange(len(which)) - np.repeat(ends - lengths, lengths)
+        sums = np.r_[0, sizes[which].cumsum()]
+        used, place = in_order(rows, len(raw))
+        return _Flat(
+            raw[used], place[rows], np.repeat(number, sizes[which]), sums[ends] - sums[ends - lengths], lengths
+        )
 
     def _append(self, flat: _Flat, classes: Ints) -> None:
         import numpy as np
@@ -191,7 +213,7 @@ class Table:
         out[NOMINAL] = middle[out[TRIP]] * out[EFFORT] // MILLI + out[SCAN]
         out[EXAMINED], out[BYTES] = np.where(write, entities, examined), raw[:, 6]
         out[READ] = np.where(page, examined, np.where(write, 0, 1))
-        out[WRITTEN], out[PAGES], out[STARTS], out[HIGH] = np.where(write, entities, 0), page, 0, raw[:, 3]
+        out[WRITTEN], out[PAGES], out[STARTS], out[UNTIL] = np.where(write, entities, 0), page, 0, raw[:, HIGH]
         return out
 
     @staticmethod
@@ -221,21 +243,3 @@ class _Flat(NamedTuple):
     stage: Ints
     counts: Ints
     stages: Ints
-
-
-def _flat(scripts: Sequence[Script]) -> _Flat:
-    """The steps of scripts; a stage that several scripts share is taken apart once."""
-    import numpy as np
-
-    distinct, which, stages = shared_stages(scripts)
-    sizes = np.fromiter(map(len, distinct), np.int64, len(distinct))
-    begins = sizes.cumsum() - sizes
-    steps = list(chain.from_iterable(distinct))
-    raw = np.fromiter(chain.from_iterable(steps), np.int64, 8 * len(steps)).reshape(-1, 8)
-    lengths = sizes[which]
-    ends = stages.cumsum()
-    number = np.arange(len(lengths)) - np.repeat(ends - stages, stages)
-    before = lengths.cumsum() - lengths
-    index = np.arange(int(lengths.sum())) + np.repeat(begins[which] - before, lengths)
-    sums = np.r_[0, lengths.cumsum()]
-    return _Flat(raw, index, np.repeat(number, lengths), sums[ends] - sums[ends - stages], stages)

@@ -95,19 +95,23 @@ class Sample:
 
     def __init__(self) -> None:
         self.level = 0
-        self._kept: dict[int, int] = {}
+        self._kept: dict[int, tuple[int, int]] = {}
 
-    def add(self, request: int, value: int) -> None:
-        """Adds the value of a request, or leaves it out."""
+    def add(self, request: int, value: int, second: int) -> None:
+        """Adds the value of a request and the second of the run that it is of, or leaves them out."""
         if self._in(request):
-            self._kept[request] = value
+            self._kept[request] = (value, second)
             while len(self._kept) > SAMPLE:
                 self.level += 1
                 self._kept = {number: kept for number, kept in self._kept.items() if self._in(number)}
 
     def values(self) -> list[int]:
         """The values, by the numbers of their requests."""
-        return [self._kept[number] for number in sorted(self._kept)]
+        return [self._kept[number][0] for number in sorted(self._kept)]
+
+    def seconds(self) -> list[int]:
+        """The seconds that the values are of, in their order."""
+        return [self._kept[number][1] for number in sorted(self._kept)]
 
     def _in(self, request: int) -> bool:
         return not sample_key(request) & ((1 << self.level) - 1)

@@ -94,19 +94,19 @@ class Recorder:
                 counts.entities_written += entities_written(step)
             _add(self._accepted, second, 1)
 
-    def served(self, class_number: int, request: int, latency_ns: int) -> None:
-        """A request of which every stage was accepted."""
+    def served(self, class_number: int, request: int, latency_ns: int, at_ns: int) -> None:
+        """A request of which every stage was accepted, the last attempt being sent at a moment."""
         counts = self.counts[class_number]
         counts.served += 1
         counts.latency_ns_sum += latency_ns
-        self._samples[class_number].add(request, latency_ns)
+        self._samples[class_number].add(request, latency_ns, at_ns // WINDOW_NS)
 
     def result(self, events: Sequence[MapEvent], complete: bool = True) -> RunResult:
         """The run as it is now."""
         import numpy as np
 
         for counts, sample in zip(self.counts, self._samples, strict=True):
-            counts.latencies_ns = sample.values()
+            counts.latencies_ns, counts.ended_s = sample.values(), sample.seconds()
         length = max(seconds(self._duration_ns), max(self._offered, default=-1) + 1)
         own = np.zeros(self.ranks, dtype=np.int64)
         for rank, by_second in self._by_rank.items():

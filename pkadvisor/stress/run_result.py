@@ -26,7 +26,8 @@ class ClassCounts:
 
     requests = served + lost; attempts = accepted + timed_out + throttled. Entities are those of accepted steps.
     ``conflicts`` of the accepted were answered 412: somebody else had written what an update had read.
-    ``latencies_ns`` of served requests: a sample of them, with how many of them there were.
+    ``latencies_ns`` of served requests: a sample of them; ``ended_s`` are the seconds of the run in which the last
+    attempt of each of them was sent.
     """
 
     requests: int = 0
@@ -42,6 +43,7 @@ class ClassCounts:
     entities_written: int = 0
     latency_ns_sum: int = 0
     latencies_ns: list[int] = field(default_factory=list)
+    ended_s: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

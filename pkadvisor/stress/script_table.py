@@ -56,7 +56,7 @@ def script_table(
     clock = clock_of(programs, duration_ns)
     scale = scales(programs) if examined_scale else (None,) * len(programs.classes)
     recorder = Recorder(programs, limits, scale, clock.short)
-    with _keeping():
+    with keeping():
         return _ranked(recorder, _recorded(recorder, used, clock), clock)
 
 
@@ -70,7 +70,7 @@ def script_tables(
     clock = clock_of(programs, duration_ns)
     scale = scales(programs)
     recorder = Recorder(programs, limits, scale, clock.short)
-    with _keeping():
+    with keeping():
         recorded = _recorded(recorder, used, clock)
         whole = _ranked(recorder, recorded, clock)
         within = all(
@@ -98,8 +98,8 @@ def _recorded(recorder: Recorder, used: Sequence[Ints], clock: Clock) -> list[li
 
 
 @contextmanager
-def _keeping() -> Iterator[None]:
-    """Without looking for garbage: millions of tuples are made here, and all of them stay."""
+def keeping() -> Iterator[None]:
+    """Without looking for garbage: a stress test makes millions of tuples, and all of them stay until its end."""
     looked = gc.isenabled()
     gc.disable()
     try:

@@ -91,6 +91,8 @@ class Scripts:
     classes: tuple[str, ...]
     epochs: tuple[tuple[tuple[Script, ...], ...], ...]
     ends_ns: tuple[int, ...] = ()
+    kept: dict[str, object] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What was worked out of them before (``flat_scripts.py``)."""
 
     def at(self, at_ns: int) -> tuple[tuple[Script, ...], ...]:
         """The scripts, by class and parameters, of a request that arrives at a moment."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ def shared_stages(scripts: Sequence[Script]) -> SharedStages:
     """Stages that are one object come once; equal ones need not be one."""
     import numpy as np
 
-    lengths = np.fromiter((len(script.stages) for script in scripts), np.int64, len(scripts))
-    every = list(chain.from_iterable(script.stages for script in scripts))
-    distinct = {id(stage): stage for stage in every}
+    of_scripts = list(map(itemgetter(0), scripts))
+    lengths = np.fromiter(map(len, of_scripts), np.int64, len(scripts))
+    every = list(chain.from_iterable(of_scripts))
+    ids = list(map(id, every))
+    distinct = dict(zip(ids, every, strict=True))
     place = dict(zip(distinct, range(len(distinct)), strict=True))
-    which = np.fromiter(map(place.__getitem__, map(id, every)), np.int64, len(every))
+    which = np.fromiter(map(place.__getitem__, ids), np.int64, len(ids))
     return SharedStages(tuple(distinct.values()), which, lengths)

@@ -63,6 +63,7 @@ class _Flight:
     ready_ns: int = 0
     answered_ns: int = 0
     latency_ns: int = 0
+    last_ns: int = 0
     lost: bool = False
 
 
@@ -97,6 +98,7 @@ class StoreRequests:
         """An answer came at a moment; what follows it may be sent at ``ready_ns``."""
         flight = self._flights[due.request]
         flight.answered_ns = max(flight.answered_ns, answered_ns)
+        flight.last_ns = max(flight.last_ns, due.at_ns)
         if outcome.status in TURNED_AWAY:
             delay_ns = self._policy.delay_ns(due.tried, due.request, due.step, outcome.status)
             if delay_ns is not None:
@@ -140,7 +142,7 @@ class StoreRequests:
             if answers is None:
                 self._recorder.counts[flight.class_number].served += 1
             else:
-                self._recorder.served(flight.class_number, number, flight.latency_ns)
+                self._recorder.served(flight.class_number, number, flight.latency_ns, flight.last_ns)
             return
         assert operations, "a stage has steps"
         flight.operations, flight.answers = operations, [None] * len(operations)

@@ -20,9 +20,8 @@ from pkadvisor.engine.partition.balancer import Move
 from pkadvisor.engine.partition.traffic import USEFUL_SHARE
 from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.stress.expanded import row_sums
-from pkadvisor.stress.measures import offered_milli
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts
-from pkadvisor.stress.shared_stages import shared_stages
+from pkadvisor.stress.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
+from pkadvisor.stress.scripts import SEVERAL, KeySpace, Scripts
 from pkadvisor.stress.stamp_map import MapRange
 
 if TYPE_CHECKING:
@@ -53,51 +52,52 @@ def counted_load(load: Load, scripts: Scripts, limits: Limits, windows: int = WI
     firsts = np.concatenate([[0], np.cumsum([len(of_class) for of_class in scripts.epochs[0]])])
     width = int(firsts[-1])
     ends = np.array(scripts.ends_ns, dtype=np.int64)
-    spread = _Spread(scripts.space, limits, windows)
+    spread = _Spread(scripts, limits, windows)
     asked, present = np.zeros(windows * width, dtype=np.int64), 0  # requests of the present epoch, by window and script
     for batch in load.batches():
         places = batch.at_ns * windows // duration_ns * width + firsts[batch.classes] + batch.instances
         epochs = np.searchsorted(ends, batch.at_ns, side="right")
         for epoch in np.unique(epochs).tolist():
             if epoch != present:
-                spread.add(scripts.epochs[present], asked.reshape(windows, width))
+                spread.add(present, asked.reshape(windows, width))
                 asked[:], present = 0, epoch
             np.add.at(asked, places[epochs == epoch], 1)
-    spread.add(scripts.epochs[present], asked.reshape(windows, width))
+    spread.add(present, asked.reshape(windows, width))
     return np.rint(spread.found() * (windows * SECOND_NS) / duration_ns).astype(np.int64)
 
 
 class _Spread:
     """Puts the steps of scripts where they count."""
 
-    def __init__(self, space: KeySpace, limits: Limits, windows: int) -> None:
+    def __init__(self, scripts: Scripts, limits: Limits, windows: int) -> None:
         import numpy as np
 
-        self._rows, self._limits = space.rows, limits
+        space = scripts.space
+        self._flat, self._rows, self._limits = FlatScripts.of(scripts), space.rows, limits
         self._sums = np.array(row_sums(space), dtype=np.int64)
         self._points = np.zeros((len(space.keys), windows))
         self._slopes = np.zeros((len(space.keys) + 1, windows))
 
-    def add(self, of_epoch: Sequence[Sequence[Script]], asked: Ints) -> None:
+    def add(self, epoch: int, asked: Ints) -> None:
         """The scripts of an epoch, and how often each was asked for, by window."""
         import numpy as np
 
-        limits, flat = self._limits, [script for of_class in of_epoch for script in of_class]
+        flat = self._flat
         chosen = np.flatnonzero(asked.any(axis=0))
-        stages, which, lengths = shared_stages([flat[number] for number in chosen.tolist()])
-        of_script = np.repeat(chosen, lengths)
-        times = [np.bincount(which, window[of_script], len(stages)).astype(np.int64) for window in asked]
-        columns = [
-            (number, step.low, step.high, step.partition == SEVERAL, offered_milli(step, limits))
-            for number, stage in enumerate(stages)
-            for step in stage
-        ]
-        if not columns:
+        scripts = np.concatenate(flat.numbers[epoch])[chosen]
+        which = flat.stages_of(scripts)
+        if not len(which):
             return
-        numbers, lows, highs, several, each = np.array(columns, dtype=np.int64).T
+        stages, place = in_order(which, len(flat.stages))
+        of_script = np.repeat(chosen, flat.lengths[scripts])
+        times = [np.bincount(place[which], window[of_script], len(stages)).astype(np.int64) for window in asked]
+        raw = flat.raw[flat.rows_of(stages)]
+        numbers = np.repeat(np.arange(len(stages)), flat.sizes[stages])
+        lows, highs, several = raw[:, LOW], raw[:, HIGH], raw[:, OF_PARTITION] == SEVERAL
+        each = offered(raw, self._limits)
         weights = np.stack(times)[:, numbers].T * each[:, None]
         rows = self._sums[highs] - self._sums[lows]
-        wide = (several == 1) & (rows > 0)
+        wide = several & (rows > 0)
         np.add.at(self._points, lows[~wide], weights[~wide])
         slopes = weights[wide] / rows[wide, None]
         np.add.at(self._slopes, lows[wide], slopes)

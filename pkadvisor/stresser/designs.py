@@ -68,7 +68,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
         if stored is not None:
             found.append(_priced(section, dataset, limits, stored[number]))
         else:
-            judged = judge(section, limits, dataset, named=named[number], budgets=budgets)
+            judged = judge(section, limits, dataset, named=named[number], budgets=budgets, told=False)
             found.append(_of_judged(judged, section, dataset, limits, request))
     runnable = [table for table in found if table is not None]
     if not runnable:

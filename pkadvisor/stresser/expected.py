@@ -6,18 +6,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress.flat_scripts import (
+    CONTINUED,
+    ENTITIES,
+    EXAMINED,
+    KIND,
+    OF_PARTITION,
+    FlatScripts,
+    in_order,
+)
 from pkadvisor.stress.scripts import SEVERAL
-from pkadvisor.stress.shared_stages import shared_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import Script, Scripts, Step
+    from pkadvisor.stress.scripts import Scripts
 
+    Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 
@@ -31,24 +40,30 @@ class Means:
     entities_written: float
 
 
-def counted(step: Step, limits: Limits) -> float:
-    """What an attempt counts toward the target of its partition, in entities."""
-    if step.kind == Kind.WRITE:
-        return float(step.entities)
-    return max(1.0, limits.scan_weight * step.examined) if step.kind == Kind.PAGE else 1.0
+def counted(raw: Ints, limits: Limits) -> Floats:
+    """What an attempt of each step counts toward the target of its partition, in entities."""
+    import numpy as np
+
+    page = np.where(raw[:, KIND] == Kind.PAGE, np.maximum(1.0, limits.scan_weight * raw[:, EXAMINED]), 1.0)
+    found: Floats = np.where(raw[:, KIND] == Kind.WRITE, raw[:, ENTITIES], page)
+    return found
 
 
-def means_of(scripts: Sequence[Script], weights: Mapping[int, float]) -> Means:
-    """The means of one class over its parameters; ``weights`` by parameters, those absent were not asked for."""
-    total = sum(weights.values())
-    requests = continued = read = written = 0.0
-    for step, weight in _steps(scripts, weights):
-        share = weight / total
-        requests += share
-        continued += share * step.continued
-        written += share * step.entities * (step.kind == Kind.WRITE)
-        read += share * (step.examined if step.kind == Kind.PAGE else step.kind == Kind.READ)
-    return Means(requests, continued, read, written)
+def means_of(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> Means:
+    """The means of one class over its parameters, as the scripts begin; ``weights`` by parameters, those absent were
+    not asked for."""
+    import numpy as np
+
+    raw, weight = _steps(scripts, class_number, weights)
+    share, kind = weight / sum(weights.values()), raw[:, KIND]
+    examined = np.where(kind == Kind.PAGE, raw[:, EXAMINED], kind == Kind.READ)
+    each = (
+        share,
+        share * raw[:, CONTINUED],
+        share * examined,
+        share * np.where(kind == Kind.WRITE, raw[:, ENTITIES], 0),
+    )
+    return Means(*(float(values.cumsum()[-1]) if len(values) else 0.0 for values in each))
 
 
 def partition_loads(
@@ -61,26 +76,25 @@ def partition_loads(
     import numpy as np
 
     found = np.zeros(len(scripts.space.keys))
-    for of_class, rate, mine in zip(scripts.epochs[0], rates_per_s, weights, strict=True):
-        total = sum(mine.values())
-        for step, weight in _steps(of_class, mine):
-            if step.partition != SEVERAL:
-                found[step.partition] += rate * weight / total * counted(step, limits)
+    for number, (rate, mine) in enumerate(zip(rates_per_s, weights, strict=True)):
+        if not mine:
+            continue
+        raw, weight = _steps(scripts, number, mine)
+        alone = raw[:, OF_PARTITION] != SEVERAL
+        loads = rate * weight[alone] / sum(mine.values()) * counted(raw[alone], limits)
+        np.add.at(found, raw[alone, OF_PARTITION], loads)
     return found
 
 
-def _steps(scripts: Sequence[Script], weights: Mapping[int, float]) -> Iterator[tuple[Step, float]]:
+def _steps(scripts: Scripts, class_number: int, weights: Mapping[int, float]) -> tuple[Ints, Floats]:
     """The steps of parameters with their weights; stages that many scripts have in common come once, with all of it."""
     import numpy as np
 
-    heavy: dict[int, float] = {}
-    found: dict[int, Script] = {}
-    for instance, weight in weights.items():
-        key = id(scripts[instance])
-        found[key] = scripts[instance]
-        heavy[key] = heavy.get(key, 0.0) + weight
-    stages, which, lengths = shared_stages(list(found.values()))
-    each = np.repeat(np.fromiter(heavy.values(), np.float64, len(heavy)), lengths)
-    for stage, weight in zip(stages, np.bincount(which, each, len(stages)).tolist(), strict=True):
-        for step in stage:
-            yield step, weight
+    flat = FlatScripts.of(scripts)
+    asked = flat.numbers[0][class_number][np.fromiter(weights, np.int64, len(weights))]
+    mine, place = in_order(asked, len(flat.lengths))
+    heavy = np.bincount(place[asked], np.fromiter(weights.values(), np.float64, len(weights)), len(mine))
+    which = flat.stages_of(mine)
+    stages, place = in_order(which, len(flat.stages))
+    each = np.bincount(place[which], np.repeat(heavy, flat.lengths[mine]), len(stages))
+    return flat.raw[flat.rows_of(stages)], np.repeat(each, flat.sizes[stages])

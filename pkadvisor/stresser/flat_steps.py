@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.measures import offered_milli
+from pkadvisor.stress.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
 from pkadvisor.stress.scripts import SEVERAL
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import KeySpace, Script, Stage
+    from pkadvisor.stress.scripts import KeySpace, Scripts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -45,33 +44,28 @@ class FlatSteps:
     wide: NDArray[np.bool_]
 
     @staticmethod
-    def of(space: KeySpace, scripts: Sequence[Sequence[Script]], limits: Limits) -> FlatSteps:
-        """Of the scripts of one epoch, by class and parameters."""
+    def of(scripts: Scripts, limits: Limits) -> FlatSteps:
+        """Of the scripts of the first epoch, by class and parameters."""
         import numpy as np
 
-        stages: list[tuple[int, Stage]] = []
-        counts, places = [], list[int]()
-        for number, of_class in enumerate(scripts):
-            known: dict[int, int] = {}
-            for instance, script in enumerate(of_class):
-                ids = list(map(id, script.stages))
-                if any(map(operator.not_, map(known.__contains__, ids))):
-                    for stage in script.stages:
-                        if id(stage) not in known:
-                            known[id(stage)] = len(stages)
-                            stages.append((number, stage))
-                places += map(known.__getitem__, ids)
-                counts.append((number, instance, len(ids)))
-        rows = [
-            (number, place, step.partition, step.low, step.high, offered_milli(step, limits), step.kind == Kind.PAGE)
-            for place, (number, stage) in enumerate(stages)
-            for step in stage
-        ]
-        class_, stage_, partition, low, high, milli, page = np.array(rows, dtype=np.int64).reshape(-1, 7).T
-        of_script, instances, lengths = np.array(counts, dtype=np.int64).reshape(-1, 3).T
-        whose = (np.repeat(of_script, lengths), np.repeat(instances, lengths), np.array(places, dtype=np.int64))
-        wide = (partition == SEVERAL) & (page == 1)
-        return FlatSteps(space, whose, class_, stage_, partition, low, high, milli / MILLI, wide)
+        flat, count = FlatScripts.of(scripts), 0
+        members: list[tuple[Ints, Ints, Ints]] = []
+        steps: list[tuple[Ints, Ints, Ints]] = []
+        for number, mine in enumerate(flat.numbers[0]):
+            which, lengths = flat.stages_of(mine), flat.lengths[mine]
+            stages, place = in_order(which, len(flat.stages))
+            instances = np.repeat(np.arange(len(mine)), lengths)
+            members.append((np.full(len(which), number), instances, place[which] + count))
+            sizes = flat.sizes[stages]
+            of_stage = np.repeat(np.arange(count, count + len(stages)), sizes)
+            steps.append((np.full(len(of_stage), number), of_stage, flat.rows_of(stages)))
+            count += len(stages)
+        class_, stage, rows = (np.concatenate(each).astype(np.int64) for each in zip(*steps, strict=True))
+        whose = tuple(np.concatenate(each).astype(np.int64) for each in zip(*members, strict=True))
+        raw = flat.raw[rows]
+        columns = (raw[:, OF_PARTITION], raw[:, LOW], raw[:, HIGH], offered(raw, limits) / MILLI)
+        wide = (columns[0] == SEVERAL) & (raw[:, KIND] == Kind.PAGE)
+        return FlatSteps(scripts.space, (whose[0], whose[1], whose[2]), class_, stage, *columns, wide)
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""

@@ -30,7 +30,7 @@ def class_predictions(stand: Stand) -> list[dict[str, Any]]:
     for number_, name in enumerate(stand.programs.classes):
         if not stand.weights[number_]:
             continue
-        cost, means = predicted[name], means_of(stand.unscaled.epochs[0][number_], stand.weights[number_])
+        cost, means = predicted[name], means_of(stand.unscaled, number_, stand.weights[number_])
         ends = _range_ends(cost, stand)
         tolerance = EQUAL if stand.compared_all else READ_TOLERANCE
         measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance, ends)]

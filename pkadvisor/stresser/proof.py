@@ -110,7 +110,7 @@ def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, lo
     total = float(counted.sum(axis=1).max()) / 1000
     enough = math.ceil(total / (SERVER_SHARE * stand.limits.server_entities_per_s))
     strict = replace(request, enforcement=Enforcement.STRICT, servers=max(request.servers, enough))
-    return run_on_own_map(stand, strict, policy, load, aim.scripts, aim.enforced(stand), counted)
+    return run_on_own_map(stand, strict, policy, load, aim.scripts, aim.enforced(stand, total), counted)
 
 
 def _by_attempts(

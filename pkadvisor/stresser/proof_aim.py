@@ -9,7 +9,7 @@ from pkadvisor.design import breaks
 from pkadvisor.engine.options import SECOND
 from pkadvisor.stress.scripts import SEVERAL
 from pkadvisor.stresser.even_load import EvenLoad
-from pkadvisor.stresser.runs import LIFTED
+from pkadvisor.stresser.runs import LIFTED, LIFTED_LITTLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -59,25 +59,26 @@ class Aim:
         weights = steps.entities if limits.account_counts_entities else np.ones(len(rates))
         return float((rates * weights).sum())
 
-    def enforced(self, stand: Stand) -> Limits | None:
-        """The targets that are in force; None for all of them.
+    def enforced(self, stand: Stand, entities_per_s: float) -> Limits | None:
+        """The targets that are in force; None for all of them. ``entities_per_s``: all that is sent.
 
         Of a PartitionKey its own: the rest of the load cannot matter to it. Of an account its own, where a part of the
         keys would meet others too early.
         """
         limits = stand.limits
+        lifted = LIFTED_LITTLE if 2 * entities_per_s <= LIFTED_LITTLE else LIFTED
         alone = replace(
             limits,
-            range_entities_per_s=LIFTED,
+            range_entities_per_s=lifted,
             range_bytes_per_s=LIFTED,
-            server_entities_per_s=LIFTED,
-            account_requests_per_s=LIFTED,
+            server_entities_per_s=lifted,
+            account_requests_per_s=lifted,
         )
         if self.rank >= 0:
             return replace(alone, range_entities_per_s=limits.range_entities_per_s) if self.spread else alone
         if not self.account or stand.table.bench.population.complete:
             return None
-        return replace(alone, partition_entities_per_s=LIFTED, account_requests_per_s=limits.account_requests_per_s)
+        return replace(alone, partition_entities_per_s=lifted, account_requests_per_s=limits.account_requests_per_s)
 
 
 def aim_of(stand: Stand, load_at: Callable[..., Load], cause: str) -> Aim:
@@ -156,7 +157,7 @@ def _still(scripts: Scripts) -> Scripts:
     """The scripts of the first epoch: keys with a period in them stay those of its beginning."""
     from pkadvisor.stress.scripts import Scripts
 
-    return Scripts(scripts.space, scripts.classes, scripts.epochs[:1])
+    return scripts if len(scripts.epochs) == 1 else Scripts(scripts.space, scripts.classes, scripts.epochs[:1])
 
 
 def on_idle_store(

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 WARM, COLD = "warmed up", "cold start"
-LIFTED = 1e9
-"""A target that nothing reaches, per second."""
+LIFTED, LIFTED_LITTLE = 1e9, 1e6
+"""Targets that nothing reaches, per second; levels of the second one still fit into 64 bits, for loads far below it."""
 AMPLE = 10
 """Times the target of a server that no PartitionKey of it can reach; levels still fit into 64 bits."""
 FEW_REQUESTS = 30_000

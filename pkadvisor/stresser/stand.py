@@ -68,7 +68,7 @@ class Stand:
         from pkadvisor.stresser.flat_steps import FlatSteps
 
         if "steps" not in self.kept:
-            self.kept["steps"] = FlatSteps.of(self.scripts.space, self.scripts.epochs[0], self.limits)
+            self.kept["steps"] = FlatSteps.of(self.scripts, self.limits)
         found: FlatSteps = self.kept["steps"]
         return found
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
+from pkadvisor.stresser.aside import started
 from pkadvisor.stresser.audit import audit_of
 from pkadvisor.stresser.bars import bears_load
 from pkadvisor.stresser.designs import Table, tables_of
@@ -47,6 +50,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     from pkadvisor.stress.faults import parse_fault
     from pkadvisor.stress.load_text import parse_load
     from pkadvisor.stress.retry import policy_of
+    from pkadvisor.stress.script_table import keeping
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
@@ -54,8 +58,8 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     judged = tables_of(request, limits, progress)
     tables, complete = [], True
     try:
-        stands = _stands(judged, request, limits)
-        with session_of(request) as session:
+        with session_of(request) as session, keeping() if session is None else nullcontext():
+            stands = _stands(judged, request, limits)
             for number_, table in enumerate(judged):
                 stand = stands[number_] if stands else ()
                 tables.append(_table(table, stand, request, limits, policy, session, progress))
@@ -67,6 +71,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         raise KeyboardInterrupt
     goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
     return stress_document(
+        inputs=_inputs(request),
         settings=_settings(request, shape.words),
         tables=tables,
         limits=limits,
@@ -74,6 +79,18 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         complete=complete,
         missed=any(not mark["met"] for mark in goals),
     )
+
+
+def _inputs(request: StressRequest) -> dict[str, Any]:
+    """What the run was made of, as a result says it."""
+    from pkadvisor.advisor import files_read
+
+    reading = request.reading
+    return {
+        "design": Path(reading.design).name if reading.design else None,
+        "result": Path(request.result).name if request.result else None,
+        "files": [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files_read(reading)],
+    }
 
 
 def _settings(request: StressRequest, words: str) -> dict[str, Any]:
@@ -115,9 +132,15 @@ def _table(
     progress: Progress,
 ) -> dict[str, Any]:
     done: list[dict[str, Any]] = []
+    last, aside = len(table.designs) - 1, None
+    if last and not stands and session is None:
+        aside = started(table, last, request, limits)
     try:
         for place, design in enumerate(table.designs):
             progress.phase(f"run {table.section.table}, {design.label}")
+            if aside is not None and place == last and (ready := aside.result()) is not None:
+                done.append(ready)
+                continue
             stand = stands[place] if stands else stand_of(table, design, request, limits)
             found = _Found()
             try:
@@ -131,7 +154,22 @@ def _table(
                     done.append(_design(table, stand, request, found))
     except KeyboardInterrupt:
         raise _Interrupted(done) from None
+    finally:
+        if aside is not None:
+            aside.ended()
     return _closed(table, done, request)
+
+
+def design_alone(table: Table, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
+    """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
+    from pkadvisor.stress.retry import policy_of
+    from pkadvisor.stress.script_table import keeping
+
+    found = _Found()
+    with keeping():
+        stand = stand_of(table, table.designs[place], request, limits)
+        _run(found, stand, request, policy_of(request.retry), limits)
+        return _design(table, stand, request, found)
 
 
 def _closed(table: Table, designs: list[dict[str, Any]], request: StressRequest) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from tests.design.support import EPOCH, bench_of, population_of, query
 TYPES = {"tenant": EdmType.STRING, "id": EdmType.STRING, "ts": EdmType.DATETIME}
 ROWS = 2880
 """One row each half minute of a day."""
+ONE = "tenant eq '{tenant}' and id eq '{id}'"
 START = EPOCH + timedelta(days=18_000)
 
 
@@ -113,7 +114,7 @@ def test_the_order_of_a_file_is_an_order_without_a_clock() -> None:
 
 
 def test_the_hottest_cell_is_the_hottest_partition() -> None:
-    zipf = query("get", "tenant eq '{tenant}' and id eq '{id}'", rate=5000.0, draw=Draw(DrawBy.ZIPF, ("id",), 1.2, stated=True))
+    zipf = query("get", ONE, rate=5000.0, draw=Draw(DrawBy.ZIPF, ("id",), 1.2, stated=True))
     bench = bench_of(table(), zipf, query("list", "tenant eq '{tenant}'", rate=3.0))
     for partition in ("{tenant}_{id}", "{tenant}", "{tenant}_{hash(id,64)}"):
         scheme = KeyScheme(parse_key(partition, "{id}"))
@@ -138,7 +139,7 @@ def logged(**minutes: MinuteSeries) -> Bench:
     """Two logged classes on a table, each with its minutes."""
     base = bench_of(
         table(),
-        QueryClass("get", Operation.QUERY, query("", "tenant eq '{tenant}' and id eq '{id}'").filter, Rate(10, 60, 60)),
+        QueryClass("get", Operation.QUERY, query("", ONE).filter, Rate(10, 60, 60)),
         QueryClass("list", Operation.QUERY, query("", "tenant eq '{tenant}'").filter, Rate(1, 6, 6)),
     )
     workload = Workload("Table", base.workload.classes, minutes=dict(minutes))
@@ -170,7 +171,7 @@ def test_two_classes_that_peak_at_different_minutes_of_a_column_do_not_meet() ->
 
 def test_a_declared_hour_of_the_peak_makes_a_day() -> None:
     rate = Rate(10, 100, peak_at=(600, 660))
-    bench = bench_of(table(), QueryClass("get", Operation.QUERY, query("", "tenant eq '{tenant}' and id eq '{id}'").filter, rate))
+    bench = bench_of(table(), QueryClass("get", Operation.QUERY, query("", ONE).filter, rate))
     grid, clock = mapped(bench, "{tenant}")
     assert (clock.start_us, clock.step_s * clock.columns, clock.basis) == (None, 86_400, Basis.DECLARED)
     busy = np.flatnonzero(grid.totals > 50)

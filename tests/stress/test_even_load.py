@@ -62,7 +62,9 @@ def test_a_part_of_the_parameters_keeps_its_rate() -> None:
 
 def test_pages_over_several_partitions_count_toward_none() -> None:
     wide = Step(Kind.PAGE, SEVERAL, 0, 3, examined=60)
-    steps = FlatSteps.of(SPACE, [[Script(((point(0), page(1, 20)),)), Script(((wide,),))]], default_limits())
+    steps = FlatSteps.of(
+        Scripts(SPACE, ("c",), (((Script(((point(0), page(1, 20)),)), Script(((wide,),))),),)), default_limits()
+    )
     rates = steps.rates([10.0], [np.array([3.0, 1.0])])
     assert steps.partition_loads(rates).tolist() == [7.5, 150.0, 0.0]
     assert steps.spread_at(rates, 1) == pytest.approx(2.5 * 60 * 20 / 60)

@@ -7,8 +7,9 @@ import pytest
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import default_limits
+from pkadvisor.stress.measures import offered_milli
 from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stresser.expected import counted, means_of, partition_loads
+from pkadvisor.stresser.expected import means_of, partition_loads
 
 SPACE = KeySpace("rows", ("a", "b"), np.array([5, 5], dtype=np.int64))
 READ = (Step(Kind.READ, 0, 0, 1, 1, 1, 100),)
@@ -19,7 +20,7 @@ WEIGHTS = {0: 1.0, 1: 2.0, 2: 5.0}
 
 
 def test_means_are_those_of_request_after_request() -> None:
-    found = means_of(OF_CLASS, WEIGHTS)
+    found = means_of(Scripts(SPACE, ("c",), ((OF_CLASS,),)), 0, WEIGHTS)
     assert found.requests == pytest.approx((1 * 3 + 2 * 5) / 8)
     assert found.continued == pytest.approx((1 * 1 + 2 * 2) / 8)
     assert found.entities_read == pytest.approx((1 * 1301 + 2 * 2600) / 8)
@@ -29,7 +30,7 @@ def test_means_are_those_of_request_after_request() -> None:
 def test_a_partition_takes_what_every_request_counts_there() -> None:
     limits = default_limits()
     scripts = Scripts(SPACE, ("c",), ((OF_CLASS,),))
-    page = counted(PAGE[0], limits)
+    page = offered_milli(PAGE[0], limits) / 1000
     assert page > 1
     found = partition_loads(scripts, (16.0,), (WEIGHTS,), limits)
     assert found.tolist() == pytest.approx([16 / 8, 16 * (page + 2 * (2 * page + 3)) / 8])

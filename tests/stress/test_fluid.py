@@ -105,7 +105,7 @@ def test_refusals_by_walls_are_settled_by_scans(
         raise AssertionError("a window was judged one attempt after the other")
 
     monkeypatch.setattr(fluid_numpy, "by_lists", no_pass)
-    monkeypatch.setattr(fluid_numpy, "CROWDED", 2.0)
+    monkeypatch.setattr(fluid_numpy, "CROWDED", 1.0)
     monkeypatch.setattr(fluid_numpy, "FEW", 0)
     found, trace, _ = busy_case.by_fluid(False)
     assert trace == expected_trace
@@ -113,16 +113,12 @@ def test_refusals_by_walls_are_settled_by_scans(
 
 
 @pytest.mark.parametrize("changed", [{}, {"account_requests_per_s": 500}, {"server_entities_per_s": 600}])
-def test_crowded_windows_are_judged_by_lists(monkeypatch: pytest.MonkeyPatch, changed: dict[str, float]) -> None:
-    """Where much is turned away no scan is made; the integers, and what ``Capacity`` is left with, are the loop's."""
+def test_windows_are_judged_by_lists(monkeypatch: pytest.MonkeyPatch, changed: dict[str, float]) -> None:
+    """Where scans cannot decide; the integers, and what ``Capacity`` is left with, are the loop's."""
     busy_case = busy(**changed)
     expected, expected_trace, expected_capacity = busy_case.by_loop()
 
-    def no_scan(*_: object) -> None:
-        raise AssertionError("a window was scanned")
-
-    monkeypatch.setattr(fluid_numpy, "_by_scans", no_scan)
-    monkeypatch.setattr(fluid_numpy, "CROWDED", -1.0)
+    monkeypatch.setattr(fluid_numpy, "_by_scans", lambda *_: None)
     found, trace, capacity = busy_case.by_fluid(False)
     assert trace == expected_trace
     assert_same_result(found, expected)
@@ -236,11 +232,12 @@ def test_the_sample_of_latencies_is_that_of_one_at_a_time(monkeypatch: pytest.Mo
     for module in (measures, fluid_counts):
         monkeypatch.setattr(module, "SAMPLE", 300)
     many, single = fluid_counts._Latencies(), Sample()
-    for part in np.array_split(numbers, 9):
-        many.add(part, part * 3)
-    for number in numbers.tolist():
-        single.add(number, 3 * number)
-    assert many.values() == single.values() and 100 < len(single.values()) <= 300
+    for second, part in enumerate(np.array_split(numbers, 9)):
+        many.add(part, part * 3, second)
+        for number in part.tolist():
+            single.add(number, 3 * number, second)
+    assert many.values() == (single.values(), single.seconds()) and len(set(single.seconds())) == 9
+    assert 100 < len(single.values()) <= 300
 
 
 @given(st.integers(1, 2000), st.integers(0, 10 * WINDOW_NS))

@@ -54,6 +54,7 @@ def test_two_reads_at_once_queue_on_the_server_and_on_the_range() -> None:
     counts = found.classes["c"]
     assert (counts.requests, counts.served, counts.lost, counts.attempts, counts.accepted) == (2, 2, 0, 2, 2)
     assert counts.latencies_ns == [alone, second] and counts.latency_ns_sum == alone + second
+    assert counts.ended_s == [0, 0]
     assert counts.entities_read == 2 and counts.entities_written == counts.pages == 0
     assert found.offered.tolist() == found.accepted.tolist() == [2] and found.throttled.tolist() == [0]
     assert found.hottest == 0 and found.hottest_milli.tolist() == [2000]

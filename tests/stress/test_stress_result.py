@@ -11,6 +11,7 @@ from pkadvisor.report.result import Shown
 from pkadvisor.report.stress_result import (
     POINTS_MAX,
     counts_json,
+    latency_lines,
     quantile_ms,
     run_json,
     total_counts,
@@ -56,7 +57,7 @@ def test_a_run_in_the_document() -> None:
     heat[:, 1] = 2 * 4_000_000
     result = RunResult(
         duration_ns=seconds * 10**9,
-        classes={"q": ClassCounts(requests=1, served=1, attempts=1, accepted=1, latencies_ns=[MS])},
+        classes={"q": ClassCounts(requests=1, served=1, attempts=1, accepted=1, latencies_ns=[MS], ended_s=[0])},
         offered=np.full(seconds, 10),
         accepted=np.full(seconds, 8),
         throttled=np.full(seconds, 2),
@@ -81,3 +82,12 @@ def test_a_run_in_the_document() -> None:
     hidden = run_json(result, space, default_limits(), Shown(True))
     assert "b" not in str(hidden["hottest"]["partition_key"]).split()
     assert hidden["hottest"]["partition_key"].startswith("[key ")
+
+
+def test_latency_over_time_is_of_the_requests_that_ended_then() -> None:
+    quick = ClassCounts(requests=5, served=5, latencies_ns=[n * MS for n in (4, 1, 2, 3, 9)], ended_s=[0, 0, 1, 4, 7])
+    rare = [(f"rare-{n}", ClassCounts(requests=n, served=1, latencies_ns=[MS], ended_s=[0])) for n in range(9)]
+    found = latency_lines({"never": ClassCounts(requests=20), **dict(rare), "quick": quick}, 6, 2)
+    assert [line["name"] for line in found] == [*(f"rare-{n}" for n in (3, 4, 5, 6, 7, 8)), "quick"]
+    assert found[-1]["latency_ms_p50"] == [2, None, 3]  # 4, 1 and 2 in the first two seconds; second 7 is cut off
+    assert found[-1]["latency_ms_p99"] == [4, None, 3]

@@ -18,7 +18,7 @@ from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text,
 from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
 from pkadvisor.report.charts.style import CIVIDIS, NOTHING
-from pkadvisor.report.charts.svg import coordinate, element, joined
+from pkadvisor.report.charts.svg import Value, coordinate, element, joined
 from pkadvisor.report.page import amount, percent
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -115,12 +115,7 @@ def draw(chart: HeatMap) -> Markup:
         parts.append(_row_totals(chart, box, row_height))
     if chart.column_totals:
         parts.append(_column_totals(chart, box, cell))
-    parts.append(
-        element(
-            "rect", class_="ch-cursor", visibility="hidden", x=box.left, y=box.top, width=cell, height=row_height,
-            fill="none", stroke="#ffffff", stroke_width=2, vector_effect="non-scaling-stroke",
-        )
-    )  # fmt: skip
+    parts.append(_cursor(box, cell, row_height))
     return figure(
         "heat map",
         chart.alt,
@@ -144,6 +139,16 @@ def draw(chart: HeatMap) -> Markup:
         data_labels=chart.labels_source or None,
         data_factor=chart.source_factor,
     )
+
+
+def _cursor(box: Box, cell: float, row_height: float) -> Markup:
+    """What the page's script moves: a frame, light within dark, that is seen on every step."""
+    common: dict[str, Value] = {"width": cell, "height": row_height, "fill": "none"}
+    common["vector_effect"] = "non-scaling-stroke"
+    frames = element("rect", stroke="#000000", stroke_width=5, **common) + element(
+        "rect", stroke="#ffffff", stroke_width=2, **common
+    )
+    return element("svg", frames, class_="ch-cursor", visibility="hidden", overflow="visible", x=box.left, y=box.top)
 
 
 def _rows_title(chart: HeatMap) -> str:

@@ -50,7 +50,7 @@ def keys_of(scheme: At) -> dict[str, Any]:
 
 def verdict(document: At, table: At) -> Context:
     """The word, the keys, and what changes with them."""
-    word, mood = HEADLINES[table["verdict"].text]
+    word, mood = HEADLINES[table["verdict"].among(HEADLINES)]
     best, current = table["recommended"], table["current"]
     if not best:
         return {"word": word, "mood": mood, "why_not": table["why_not"].text, "keys": None, "tiles": [], "facts": []}
@@ -61,8 +61,26 @@ def verdict(document: At, table: At) -> Context:
         "why_not": "",
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,
+        **_lead(document, before, best),
         "tiles": _tiles(document, before, best),
         "facts": _facts(table, before, best),
+    }
+
+
+def _lead(document: At, before: At | None, best: At) -> dict[str, Any]:
+    """The first sentence: the hottest partition now and then, against its target, and the first reason."""
+    now, then = (scheme["hot_partition"] if scheme else None for scheme in (before, best))
+    reasons = [
+        *(before["violations"] if before else ()),
+        *(v for v in best["violations"] if not v["assumed_growth"].flag),
+    ]
+    lost_by = before["loses"] if before and before["loses"] else None
+    reason = reasons[0]["message"].text if reasons else f"behind by {lost(lost_by.value)}" if lost_by else ""
+    return {
+        "peak_now": now["entities_per_s_peak"].figure() if now else None,
+        "peak": then["entities_per_s_peak"].figure() if then else "none",
+        "target": limit_of(document, "partition_entities_per_s").figure(),
+        "reason": f"{'In use now' if before and reason else 'Broken'}: {reason}." if reason else "",
     }
 
 
@@ -115,7 +133,7 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
         reasons = [v["message"].text for v in before["violations"]]
         if not reasons and before["loses"]:
             reasons = [f"behind by {lost(before['loses'].value)}"]
-        facts += [("now", reason) for reason in reasons[:FACTS_SHOWN]]
+        facts += [("now", reason) for reason in reasons[1:FACTS_SHOWN]]  # the first is in the first sentence
     for violation in best["violations"]:
         facts.append(("growth" if violation["assumed_growth"].flag else "limit", violation["message"].text))
     if table["confidence"]:

@@ -61,12 +61,12 @@ def render_html(document: dict[str, Any], options: HtmlOptions | None = None) ->
 
     UsageError for an unknown section or where nothing fits, InputError for a document that is not whole.
     """
-    return _fitting(document, options or HtmlOptions(), Parts(style(), script(), policy()))
+    return _fitting(document, options or HtmlOptions(), inline=True)[0]
 
 
 def render_folder(document: dict[str, Any], options: HtmlOptions | None = None) -> dict[str, bytes]:
     """The same as files of a folder, for servers that allow nothing inside of a page: name → content."""
-    page = _fitting(document, options or HtmlOptions(), Parts("", "", FOLDER_POLICY)).decode()
+    content, css = _fitting(document, options or HtmlOptions(), inline=False)
     files: dict[str, bytes] = {}
 
     def picture(match: re.Match[str]) -> str:
@@ -76,61 +76,63 @@ def render_folder(document: dict[str, Any], options: HtmlOptions | None = None) 
         return f'{match[1]}="{name}"'
 
     # Only attributes have a bare quotation mark: in text it is an entity.
-    page = re.sub(r'(href|src)="data:image/png;base64,([A-Za-z0-9+/=]+)"', picture, page)
+    page = re.sub(r'(href|src)="data:image/png;base64,([A-Za-z0-9+/=]+)"', picture, content.decode())
     return {
         "index.html": page.encode(),
-        "report.css": style().encode(),
+        "report.css": css.encode(),
         "report.js": script().encode(),
         "result.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
         **files,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Style and script inside of the page, or empty where they are files beside it; and the policy for them."""
-
-    style: str
-    script: str
-    policy: str
-
-
-def _fitting(document: dict[str, Any], options: HtmlOptions, parts: Parts) -> bytes:
-    """The page of the document, or of the least reduced one whose page is small enough."""
+def _fitting(document: dict[str, Any], options: HtmlOptions, *, inline: bool) -> tuple[bytes, str]:
+    """The page of the document, or of the least reduced one whose page is small enough, and its style sheet."""
     page = b""
     for most in (None, *LISTS):
         reduced, cuts = (document, {}) if most is None else shortened(document, most)
         data = json.dumps(reduced, separators=(",", ":"), allow_nan=False)
         if len(data) < options.max_bytes:
-            page = _page(reduced, data, options, parts, sentences(cuts))
+            page, css = _page(reduced, data, options, sentences(cuts), inline=inline)
             if len(page) <= options.max_bytes:
-                return page
+                return page, css
     size = f"{len(page):,} bytes" if page else "more"
     raise UsageError(f"a page of this document takes {size}", where="--max-size", fix="allow more, or name --sections")
 
 
-def _page(document: dict[str, Any], data: str, options: HtmlOptions, parts: Parts, cuts: list[str]) -> bytes:
+def _page(
+    document: dict[str, Any], data: str, options: HtmlOptions, cuts: list[str], *, inline: bool
+) -> tuple[bytes, str]:
     whole = At(document)
     groups = _groups(whole, _wanted(document, options.sections))
+    title = clean(options.title or _title(whole))
+    digest = hashlib.sha256(data.encode()).hexdigest()[:16]
+    css = style() + _footer(f"{title} · data SHA-256 {digest}")
     page = (
         environment()
         .get_template("page.html")
         .render(
-            title=options.title or _title(whole),
+            title=title,
             kind=TITLES[whole["document"].text],
             theme=options.theme,
-            style=Markup(parts.style),
-            script=Markup(parts.script),
-            policy=parts.policy,
+            style=Markup(css if inline else ""),
+            script=Markup(script() if inline else ""),
+            policy=policy(css, script()) if inline else FOLDER_POLICY,
             groups=groups,
             cuts=cuts,
             tool={name: whole["tool"][name].text for name in ("name", "version")},
             document=document,
-            digest=hashlib.sha256(data.encode()).hexdigest()[:16],
+            digest=digest,
         )
     )
     # A net below the templates: whatever is not printable is shown as an escape.
-    return "\n".join(clean(line) for line in page.split("\n")).encode("utf-8", "backslashreplace")
+    return "\n".join(clean(line) for line in page.split("\n")).encode("utf-8", "backslashreplace"), css
+
+
+def _footer(text: str) -> str:
+    """What stands at the foot of each printed page, as a style sheet says it: every other character by its code."""
+    safe = "".join(c if c.isascii() and c.isalnum() else f"\\{ord(c):06x}" for c in text[:200])
+    return f'@page{{@bottom-left{{content:"{safe}"}}@bottom-right{{content:counter(page)}}}}\n'
 
 
 def _wanted(document: dict[str, Any], names: tuple[str, ...]) -> tuple[Section, ...]:
@@ -205,11 +207,18 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=False,
+        keep_trailing_newline=True,
         finalize=_final,
     )
+    made.filters["folded"] = folded
     made.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False}
     return made
+
+
+def folded(text: str) -> Markup:
+    """A template or filter that may be folded behind each of its parts; copied, it is the same text."""
+    pieces = clean(text).replace("}", "}\n").split("\n")
+    return Markup("<wbr>").join(pieces)
 
 
 def _final(value: Any) -> Any:
@@ -235,7 +244,7 @@ def script() -> str:
     return resource("templates", "report.js").read_text("utf-8")
 
 
-def policy() -> str:
+def policy(css: str, js: str) -> str:
     """What a browser may do with the page: this style, this script, drawings inside of it, and nothing else."""
-    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style(), script())]
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, js)]
     return f"default-src 'none'; img-src data:; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; {SHUT}"

@@ -6,7 +6,7 @@ the place, and every number on the page carries the place it stands at, so that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,10 +20,32 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def _breaks(value: float | None) -> str:
+    """At how many times the peak a limit is reached; beyond a million nobody will see it."""
+    return "over 1,000,000x" if value is not None and value > 1_000_000 else breaks(value)
+
+
 def _points(value: float) -> str:
     """Points of the score, which a reader adds up."""
     return f"{value:.1f}"
 
+
+def _signed(share: float) -> str:
+    """A difference as a share, with its direction."""
+    if share >= MANYFOLD:
+        return f"{amount(1 + share)} times"
+    size = percent(abs(share))
+    return size if size.startswith("<") or not share else f"{'+' if share > 0 else '-'}{size}"
+
+
+def _reached(factor: float | None) -> str:
+    """A factor of the load; what is far beyond any load is not told to the last digit."""
+    return f"over {FAR:,}x" if factor is not None and factor > FAR else breaks(factor)
+
+
+MANYFOLD = 9
+"""From so many times more on a difference is told as a multiple."""
+FAR = 1_000_000
 
 # How a number is written. What comes in is the number of the document, null included.
 FORMS: dict[str, Callable[[Any], str]] = {
@@ -32,9 +54,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "exact": lambda value: "none" if value is None else f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,}",
     "points": lambda value: "–" if value is None else _points(value),
     "percent": lambda value: "unknown" if value is None else percent(value),
+    "thousandths": lambda value: "unknown" if value is None else ratio(value / 1000),
     "ratio": lambda value: "unknown" if value is None else ratio(value),
-    "breaks": breaks,
+    "breaks": _breaks,
     "ms": lambda value: "unknown" if value is None else milliseconds(value),
+    "latency": lambda value: "none" if value is None else milliseconds(value),
+    "reached": _reached,
+    "signed": lambda value: "unknown" if value is None else _signed(value),
     "rate": rate,
     "time": lambda value: "unknown" if value is None else lasting(value),
 }
@@ -106,6 +132,13 @@ class At:
         if not isinstance(self.value, str):
             raise self._wrong("a text")
         return clean(self.value)
+
+    def among(self, words: Collection[str]) -> str:
+        """The text here, which must be one of the words."""
+        if self.text not in words:
+            what = f"{self.path} cannot be {self.text[:40]!r}"
+            raise InputError(f"is not whole: {what}", fix="made by another version? run it again")
+        return self.text
 
     @property
     def number(self) -> float:

@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pkadvisor.report.html import advice, findings, method, queries
+from pkadvisor.report.html import (
+    advice,
+    comparison_sections,
+    findings,
+    heat_sections,
+    method,
+    queries,
+    review_changes,
+    review_sections,
+    stress_method,
+    stress_pictures,
+    stress_proof,
+    stress_sections,
+)
 from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
@@ -42,6 +55,7 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "scheme", "The keys", "advice/scheme.html", method.scheme),
     Section(RESULT, "candidates", "Candidates", "advice/candidates.html", advice.candidates),
     Section(RESULT, "queries", "Queries and writes", "advice/queries.html", queries.queries),
+    Section(RESULT, "heatmap", "Where the load falls", "advice/heatmap.html", heat_sections.heatmap),
     Section(RESULT, "breaks", "When it breaks", "advice/breaks.html", findings.breaks),
     Section(RESULT, "findings", "Findings", "advice/findings.html", findings.findings),
     Section(RESULT, "method", "Method", "advice/method.html", method.method),
@@ -49,6 +63,42 @@ SECTIONS: tuple[Section, ...] = (
     Section(RESULT, "account", "The log", "advice/account.html", method.account, each_table=False),
     Section(RESULT, "limits", "Limits and prices", "advice/limits.html", method.limits, each_table=False),
     Section(RESULT, "reproduce", "Reproduce", "advice/reproduce.html", method.reproduce, each_table=False),
+    Section(STRESS, "verdict", "Verdict", "stress/verdict.html", stress_sections.verdict),
+    Section(STRESS, "designs", "Designs side by side", "stress/designs.html", stress_sections.designs),
+    Section(STRESS, "goals", "Goals", "stress/goals.html", stress_sections.goals),
+    Section(STRESS, "queries", "Queries and writes", "stress/queries.html", stress_sections.queries),
+    Section(STRESS, "stress", "Over time", "stress/over_time.html", stress_pictures.over_time),
+    Section(STRESS, "events", "Events", "stress/events.html", stress_pictures.events),
+    Section(STRESS, "heatmap", "Where the load falls", "stress/heat.html", stress_pictures.heat),
+    Section(STRESS, "breaks", "When it breaks", "stress/breaks.html", stress_proof.breaks),
+    Section(STRESS, "prediction", "Predicted and measured", "stress/prediction.html", stress_proof.prediction),
+    Section(STRESS, "endpoint", "On a real endpoint", "stress/endpoint.html", stress_proof.endpoint),
+    Section(STRESS, "method", "Method", "stress/method.html", stress_method.method, each_table=False),
+    Section(STRESS, "reproduce", "Reproduce", "stress/reproduce.html", stress_method.reproduce, each_table=False),
+    Section(
+        REVIEW, "verdict", "Verdict", "review/verdict.html", review_sections.verdict, each_table=False, after=False
+    ),
+    Section(
+        REVIEW, "findings", "Findings", "review/findings.html", review_sections.findings, each_table=False, after=False
+    ),
+    Section(
+        REVIEW, "changes", "What changed", "review/changes.html", review_changes.changes, each_table=False, after=False
+    ),
+    Section(REVIEW, "rules", "The rules", "review/rules.html", review_sections.rules, each_table=False),
+    Section(REVIEW, "method", "Method", "review/method.html", review_sections.method, each_table=False),
+    Section(REVIEW, "reproduce", "Reproduce", "review/reproduce.html", review_sections.reproduce, each_table=False),
+    Section(COMPARISON, "verdict", "Verdict", "comparison/verdict.html", comparison_sections.verdict),
+    Section(COMPARISON, "measures", "Measures", "comparison/measures.html", comparison_sections.measures),
+    Section(COMPARISON, "queries", "Queries and writes", "comparison/queries.html", comparison_sections.queries),
+    Section(COMPARISON, "method", "Method", "comparison/method.html", comparison_sections.method, each_table=False),
+    Section(
+        COMPARISON,
+        "reproduce",
+        "Reproduce",
+        "comparison/reproduce.html",
+        comparison_sections.reproduce,
+        each_table=False,
+    ),
 )
 
 

@@ -1,0 +1,118 @@
+"""The section of an analysis that shows where the load falls: keys in place and recommended keys on one scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from markupsafe import Markup
+
+from pkadvisor.report.charts import heat_map
+from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.page import lasting, ratio
+
+HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
+PER_MILLE = 1000
+
+
+def heatmap(document: At, table: At) -> Context:
+    """A map of each design, what it shows in words, and its rows."""
+    found = table.maybe("heat")
+    if not found:
+        why = table.maybe("why_no_heat")
+        reason = f": {why.text}" if why else ""
+        return Missing(f"There is no map of the load{reason}. Give data, and a log or rates in a design file.")
+    maps = [_design(found, design) for design in found["designs"]]
+    return {
+        "key": heat_map.key(found["target_per_s"].number, found["unit"].text),
+        "span": _span(found),
+        "both": len(maps) > 1,
+        "maps": maps,
+        "note": found["note"].text,
+        "basis": found["basis"].text,
+    }
+
+
+def _span(found: At) -> str:
+    """What the map shows from left to right."""
+    if not found["step_s"].number:
+        return "the rows in their order, as no time is known"
+    if not found["start"]:
+        return "a day in UTC"
+    return f"{_long(found)} from {found['start'].text}"
+
+
+def _long(found: At) -> str:
+    seconds = found["step_s"].number * found["columns"].number
+    return lasting(seconds) if seconds < 172_800 else f"{seconds / 86_400:.3g} days"
+
+
+def _design(found: At, design: At) -> dict[str, Any]:
+    head = HEADS.get(design["design"].text, design["design"].text)
+    pattern, inserts = design["pattern"], design["inserts_pattern"]
+    apart = inserts and inserts["name"].text != pattern["name"].text
+    hottest = design["hottest"]
+    finding = _sentence(pattern["sentence"].text)
+    return {
+        "head": head,
+        "finding": finding,
+        "inserts": _sentence(inserts["sentence"].text) if apart else "",
+        "hottest": {
+            "key": hottest["key"].text,
+            "times": hottest["per_mille"].figure("thousandths"),
+            "share": hottest["share"].figure("percent"),
+            "over": hottest["per_mille"].number > PER_MILLE,
+        }
+        if hottest
+        else None,
+        "chart": _chart(found, design, f"{head}: {pattern['sentence'].text}"),
+        "rows": _rows(design),
+    }
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _chart(found: At, design: At, alt: str) -> Markup:
+    rows = list(design["rows"])
+    templates = [row["template"].text for row in rows]
+    if design["hottest"]:
+        alt += (
+            f"; the hottest partition comes to {ratio(design['hottest']['per_mille'].number / PER_MILLE)} of its target"
+        )
+    return heat_map.draw(
+        heat_map.HeatMap(
+            alt=alt,
+            per_mille=tuple(tuple(int(cell.number) for cell in line) for line in design["per_mille"]),
+            row_labels=tuple(row["label"].text for row in rows),
+            target=found["target_per_s"].number,
+            unit=found["unit"].text,
+            step_s=found["step_s"].number,
+            start=found["start"].text if found["start"] else None,
+            row_totals=tuple(total.number for total in design["row_per_s"]),
+            column_totals=tuple(total.number for total in design["column_per_s"]),
+            partitions=tuple(int(row["partitions"].number) for row in rows),
+            source=design["per_mille"].path,
+            labels_source=design["rows"].path,
+            time_label="" if found["start"] or not found["step_s"].number else "time of day (UTC)",
+            borders=tuple(n for n in range(1, len(rows)) if templates[n] != templates[n - 1]),
+        )
+    )
+
+
+def _rows(design: At) -> list[dict[str, Any]]:
+    """Each row of the map: its keys in full, how many partitions, what they take."""
+    return [
+        {
+            "number": number,
+            "template": row["template"].text,
+            "first": row["from_key"].text,
+            "last": row["to_key"].text if row["to_key"].text != row["from_key"].text else "",
+            "partitions": row["partitions"].figure("whole"),
+            "mean": total.figure("amount"),
+            "most": max(line, key=lambda cell: cell.number).figure("thousandths"),
+        }
+        for number, (row, total, line) in enumerate(
+            zip(design["rows"], design["row_per_s"], design["per_mille"], strict=True), 1
+        )
+    ]

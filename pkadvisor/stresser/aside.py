@@ -1,0 +1,87 @@
+"""One design run in a process of its own, beside the others: designs of a table know nothing of each other.
+
+The process is given what there is to run as a pickle and gives back the design's part of the document as another, both
+through files that have no name. Whatever goes wrong there goes wrong here too, where it can be told: a design that did
+not come back is simply run again.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+    from pkadvisor.stresser.designs import Table
+    from pkadvisor.stresser.request import StressRequest
+
+ROWS_LEAST = 1_000
+"""A table of fewer rows is run sooner than a process starts."""
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stresser.aside import answer; answer()"
+
+
+@dataclass(slots=True)
+class Aside:
+    """A process that runs a design; ``ended`` must be called, whatever happens."""
+
+    process: subprocess.Popen[bytes]
+    found: IO[bytes]
+
+    def result(self) -> dict[str, Any] | None:
+        """What it found, when it is done; None where it failed."""
+        if self.process.wait() != 0:
+            return None
+        self.found.seek(0)
+        try:
+            result: dict[str, Any] = pickle.load(self.found)
+        except (EOFError, pickle.UnpicklingError):
+            return None
+        return result
+
+    def ended(self) -> None:
+        """Stops it where it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.found.close()
+
+
+def started(table: Table, place: int, request: StressRequest, limits: Limits) -> Aside | None:
+    """A process that runs a design of a table; None where it would not be worth it, or cannot be had."""
+    if _processors() < 2 or table.bench.population.rows < ROWS_LEAST or not sys.executable:
+        return None
+    found = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the process has ended
+    # -P and the same path: modules are those that run here, never what lies in the working folder.
+    command = [sys.executable, "-P", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _PROGRAM.format(path=sys.path)]
+    try:
+        with tempfile.TemporaryFile() as asked:
+            pickle.dump((table, place, request, limits), asked, protocol=pickle.HIGHEST_PROTOCOL)
+            asked.seek(0)
+            process = subprocess.Popen(command, stdin=asked, stdout=found, stderr=subprocess.DEVNULL)
+    except (OSError, pickle.PicklingError, AttributeError, TypeError):
+        found.close()
+        return None
+    return Aside(process, found)
+
+
+def answer() -> None:
+    """What the other process does."""
+    from pkadvisor.stresser.stress import design_alone
+
+    table, place, request, limits = pickle.load(sys.stdin.buffer)
+    found = pickle.dumps(design_alone(table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
+    sys.stdout.buffer.write(found)
+    sys.stdout.buffer.flush()
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # no such call on this system
+        return os.cpu_count() or 1

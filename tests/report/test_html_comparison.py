@@ -1,0 +1,168 @@
+"""The page of a comparison: what got worse first, with its difference, and what both were priced on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pkadvisor.progress import SilentProgress
+from pkadvisor.report.html.comparison_sections import changed, measures, method, queries, reproduce, verdict
+from pkadvisor.report.html.page import HtmlOptions, render_html
+from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.resources import resource
+from pkadvisor.scorecard import compare_designs
+from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
+from tests.report.support import request
+from tests.report.test_schemas import complaints
+
+RACE = str(resource("samples", "footrace", "design.yaml"))
+BIB_ONLY = str(resource("samples", "footrace", "design-bib-only.yaml"))
+
+
+@cache
+def _made(folder: Path) -> str:
+    text = Path(RACE).read_text("utf-8")
+    text = text.replace('"{event}__{distance}"', '"{event}"').replace('"{bib}__{initials}__{gender}__{age}"', '"{bib}"')
+    (folder / "other.yaml").write_text(text, "utf-8")
+    return json.dumps(
+        compare_designs(request("footrace", design=None), RACE, str(folder / "other.yaml"), SilentProgress())
+    )
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("comparison")
+
+
+@pytest.fixture
+def found(folder: Path) -> dict[str, Any]:
+    """The race's design against one with coarser keys; a copy of its own for every test."""
+    made: dict[str, Any] = json.loads(_made(folder))
+    return made
+
+
+def about(section: Callable[[At, At], Context], found: dict[str, Any]) -> Any:
+    shown = section(At(found), At(found)["tables"][0])
+    assert not isinstance(shown, Missing), shown.reason
+    return shown
+
+
+def shown(found: dict[str, Any], *sections: str) -> str:
+    return text_of(parsed(render_html(found, HtmlOptions(sections=sections))))
+
+
+def test_every_number_of_the_page_is_that_of_the_document(found: dict[str, Any]) -> None:
+    assert complaints(found, "comparison") == []
+    tree = parsed(render_html(found))
+    assert embedded(tree) == found
+    assert check_figures(tree) > 60
+
+
+def test_a_difference_is_a_share_of_the_older_value(found: dict[str, Any]) -> None:
+    moved = [m for m in found["tables"][0]["measures"] if m["change"]]
+    assert len(moved) > 5
+    for measure in moved:
+        assert measure["change"] == pytest.approx((measure["new"] - measure["old"]) / abs(measure["old"]), rel=1e-4)
+
+
+def test_what_got_worse_stands_first_and_is_marked(found: dict[str, Any]) -> None:
+    worse = {m["name"] for m in found["tables"][0]["measures"] if m["worse"]}
+    better = [m["name"] for m in found["tables"][0]["measures"] if not m["worse"] and m["old"] != m["new"]]
+    assert worse
+    assert better
+    rows = about(measures, found)["table"].rows
+    names = [str(row.cells[0].text) for row in rows]
+    assert set(names[: len(worse)]) == worse
+    assert [str(row.cells[5].text) for row in rows] == ["worse"] * len(worse) + [""] * len(better)
+
+
+def test_a_larger_rate_that_the_skew_allows_is_no_loss(found: dict[str, Any]) -> None:
+    (rate,) = [m for m in found["tables"][0]["measures"] if m["name"] == "rate that the skew allows"]
+    assert rate["worse"] == (rate["new"] < rate["old"])
+    assert rate["new"] != rate["old"]
+
+
+def test_the_headline_counts_what_got_worse(found: dict[str, Any]) -> None:
+    table = found["tables"][0]
+    for entry in table["classes"]:
+        entry["worse"] = entry["name"] == "by-age"
+    assert about(verdict, found)["word"] == "A QUERY OR WRITE COSTS MORE"
+    for entry in table["classes"]:
+        entry["worse"] = False
+    count = sum(m["worse"] for m in table["measures"])
+    assert about(verdict, found)["word"] == f"{count} MEASURES GOT WORSE"
+    for measure in table["measures"]:
+        measure["worse"] = False
+    assert table["violations"]["added"]
+    assert about(verdict, found)["word"] == "NOTHING GOT WORSE, BUT A LIMIT IS BROKEN"
+    assert about(verdict, found)["mood"] == "warn"
+    table["violations"]["added"] = []
+    assert about(verdict, found)["word"] == "NOTHING GOT WORSE"
+    for measure in table["measures"]:
+        measure["old"] = measure["new"]
+    table["classes"] = []
+    assert about(verdict, found)["word"] == "NO DIFFERENCE"
+    assert changed(At(found)["tables"][0]) == []
+    assert isinstance(queries(At(found), At(found)["tables"][0]), Missing)
+
+
+def test_queries_that_cost_more_stand_first(found: dict[str, Any]) -> None:
+    for entry in found["tables"][0]["classes"]:
+        entry["worse"] = entry["name"] == "register"
+    rows = about(queries, found)["queries"].rows
+    assert [str(cell.text) for cell in (rows[0].cells[0], rows[0].cells[8], rows[1].cells[8])] == [
+        "register",
+        "",
+        "worse",
+    ]
+
+
+def test_a_query_of_one_side_only_has_a_gap_on_the_other(found: dict[str, Any]) -> None:
+    found["tables"][0]["classes"][0]["old"] = None
+    assert "not in its workload" in shown(found, "queries")
+
+
+def test_a_limit_that_is_never_reached_is_no_gap(found: dict[str, Any]) -> None:
+    (factor,) = [m for m in found["tables"][0]["measures"] if m["name"] == "break factor"]
+    factor["new"] = factor["change"] = None
+    (row,) = [r for r in about(measures, found)["table"].rows if str(r.cells[0].text) == "break factor"]
+    assert str(row.cells[2].text) == "never"
+
+
+def test_a_table_of_one_side_only_says_so(found: dict[str, Any]) -> None:
+    found["tables"][0]["old"] = None
+    assert "only in the newer file" in shown(found, "verdict")
+
+
+def test_other_workloads_are_told(folder: Path) -> None:
+    found = compare_designs(request("footrace", design=None), RACE, BIB_ONLY, SilentProgress())
+    context = about(method, found)
+    assert (context["of"], context["count"]) == ("design-bib-only.yaml", 1)
+    assert "The two declare different workloads" in shown(found, "method")
+    assert "NO DIFFERENCE" in shown(found, "verdict")
+
+
+def test_the_command_names_both_files_and_the_data(found: dict[str, Any]) -> None:
+    context = about(reproduce, found)
+    assert context["command"] == "advisor compare design.yaml other.yaml registrations.csv"
+    assert [str(row.cells[1].text) for row in context["files"].rows] == ["old", "new", "data"]
+    del found["files"]
+    assert "does not name the files" in shown(found, "reproduce")
+
+
+@pytest.mark.parametrize("hostile", ["</script><script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "\u202ex"])
+def test_hostile_keys_are_text(found: dict[str, Any], hostile: str) -> None:
+    table = found["tables"][0]
+    table["old"] = table["new"] = found["old"] = hostile
+    table["violations"]["added"] = [hostile]
+    table["measures"][0]["name"] = table["classes"][0]["name"] = hostile
+    tree = parsed(render_html(found))
+    assert embedded(tree) == found
+    assert not list(tree.iter(f"{HTML}img"))
+    assert len(list(tree.iter(f"{HTML}script"))) == 2
+    assert hostile.replace("\u202e", "\\u202e") in text_of(tree)
