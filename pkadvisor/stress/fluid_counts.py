@@ -199,7 +199,9 @@ class Counts:
         lost = np.zeros(len(different), np.int64)
         if turned is not None:
             lost = np.bincount(place[turned[pages]], minlength=len(different))
-        lows, highs, offered = (columns[name][different].tolist() for name in (column.LOW, column.HIGH, column.OFFERED))
+        lows, highs, offered = (
+            columns[name][different].tolist() for name in (column.LOW, column.UNTIL, column.OFFERED)
+        )
         for low, high, each, number, of_them in zip(lows, highs, offered, tries.tolist(), lost.tolist(), strict=True):
             asked = self._wide.setdefault((second, low, high), [0, 0, 0, 0])
             asked[0] += each * number

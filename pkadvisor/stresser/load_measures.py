@@ -30,7 +30,10 @@ FEW = 1.0
 """Requests under way at a time, below which the law of many clients says nothing."""
 OTHERS_BIND = "the partition shares its range with others"
 FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
+TOO_SHORT = "retries do not settle in so short a run"
 """Why what is throttled is not predicted."""
+STEADY_S = 60
+"""Length of a run from which on the first tries of its requests are few beside their retries."""
 SETTLED = 10
 """Seconds at the beginning that are left out: the burst is used up, the first retries have come."""
 
@@ -48,6 +51,8 @@ def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: Re
         rejected, why = (None, OTHERS_BIND) if settled is None else (settled.rejected_share, "")
         if rejected and at_a_time(stand, run.hottest, policy) < FEW:
             rejected, why = None, FEW_AT_A_TIME
+        elif rejected and run.duration_ns < STEADY_S * 1_000_000_000:
+            rejected, why = None, TOO_SHORT
         unit = "share of attempts"
         found.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0

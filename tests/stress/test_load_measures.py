@@ -84,7 +84,7 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
     policy = policy_of("current")
     assert retrying_s(policy) == pytest.approx(6, rel=0.3)
     for scans, rows, alone in (("6/min", 2400, True), ("10/s", 240, False)):
-        more = {"case": {"rows": rows}, "duration_s": 30.0}
+        more = {"case": {"rows": rows}, "duration_s": 60.0}
         tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)
         request = request_of(tmp_path, **more)  # type: ignore[arg-type]
         assert bool(at_a_time(tested, 0, policy) < 1) is alone
