@@ -204,8 +204,7 @@ def throttling_json(result: RunResult) -> dict[str, Any]:
 
 
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:
-    """Offered entities per second of the busiest PartitionKey by band and time, in times of a partition\'s target, and the
-    pattern of it.
+    """Offered entities per second of the busiest PartitionKey by band and time, in times of a target; its pattern.
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
