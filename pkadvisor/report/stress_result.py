@@ -225,7 +225,8 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
     loads = np.array([row["times_target"] for row in rows])
-    pattern = pattern_of(loads, [row["partitions"] for row in rows], events=events_of(result.classes.values()))
+    # A row has the load of one PartitionKey, its busiest, however many lie in it.
+    pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values()))
     return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_json(pattern)}
 
 
