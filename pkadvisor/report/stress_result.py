@@ -226,7 +226,8 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
     loads = np.array([row["times_target"] for row in rows])
     # A row has the load of one PartitionKey, its busiest, however many lie in it.
-    pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values()))
+    noun = "partitions" if all(row["partitions"] == 1 for row in rows) else "parts of the keys"
+    pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values()), noun=noun)
     return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_json(pattern)}
 
 
