@@ -6,6 +6,7 @@ over all keys, and a hot spot that jumps.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ APPEND, FRONTS, MOVING = "append", "fronts", "moving"
 PATTERNS = (IDLE, EVEN, SKEWED, HOT_KEY, BURST, APPEND, FRONTS, MOVING)
 
 MOVED = 0.2
-"""Share of the load that must lie elsewhere than on average before a map is said to move."""
+"""Share of the load that must lie elsewhere than on average, more than by chance, before a map is said to move."""
 CLUSTER = 0.25
 """Cells of a column that belong to its hot spots, in times of what the hottest of them has above its average."""
 SPOTS_MAX = 16
@@ -41,6 +42,8 @@ HOT_TIMES = 4.0
 """… which is: this many times below."""
 BURST_TIMES = 2.5
 """A column is in a burst from so many times the median column on."""
+BURST_CHANCE = 5.0
+"""… and beyond what so many standard deviations of a column's requests make of it."""
 BURST_SHARE = 0.05
 """Share of the load that must lie above the median in bursts."""
 SKEW_TIMES = 2.0
@@ -59,9 +62,12 @@ class Pattern:
     count: int = 0
 
 
-def pattern_of(loads: Floats, partitions: Sequence[int], of: str = "load") -> Pattern:
+def pattern_of(loads: Floats, partitions: Sequence[int], of: str = "load", *, events: float = math.inf) -> Pattern:
     """The pattern of a map: ``loads`` has a row for each band of keys in their order and a column for each stretch of
-    time, in any unit; ``partitions`` of each band; ``of``: what the sentence calls it."""
+    time, in any unit; ``partitions`` of each band; ``of``: what the sentence calls it.
+
+    ``events``: how many requests the map counts, whose chance is no pattern; infinite for what was computed.
+    """
     import numpy as np
 
     total = float(loads.sum())
@@ -69,9 +75,10 @@ def pattern_of(loads: Floats, partitions: Sequence[int], of: str = "load") -> Pa
         return Pattern(IDLE, f"there is no {of}", 0.0)
     by_row, columns = loads.sum(axis=1) / total, loads.sum(axis=0)
     timed = loads.shape[1] >= COLUMNS_LEAST
-    found = _moving(loads, by_row, columns, of) if timed and len(loads) > 1 else None
+    in_column = events / loads.shape[1]
+    found = _moving(loads, by_row, columns, of, in_column) if timed and len(loads) > 1 else None
     found = found or _hot(by_row, np.array(partitions, dtype=np.int64), of)
-    found = found or (_burst(columns) if timed else None)
+    found = found or (_burst(columns, in_column) if timed else None)
     return found or _still(by_row, np.array(partitions, dtype=np.int64), of)
 
 
@@ -88,7 +95,7 @@ class _Spot:
     mass: float
 
 
-def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str) -> Pattern | None:
+def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str, in_column: float) -> Pattern | None:
     """One front, several, or a hot spot that jumps; None where nothing moves but noise."""
     import numpy as np
 
@@ -96,7 +103,11 @@ def _moving(loads: Floats, by_row: Floats, columns: Floats, of: str) -> Pattern 
     excess = np.maximum(shares - by_row[:, None], 0.0)
     total = float(columns.sum())
     moved = float((excess.sum(axis=0) * columns).sum()) / total
-    if moved < MOVED:
+    # What Poisson arrivals move by chance: half of the mean deviation of each cell from what is expected in it.
+    expected = by_row * in_column if math.isfinite(in_column) else np.full(len(by_row), math.inf)
+    each = np.minimum(np.exp(-np.minimum(expected, 700.0)), 1 / np.sqrt(2 * math.pi * np.maximum(expected, 1e-12)))
+    chance = min(1.0, float((by_row * each).sum()))
+    if moved < chance + MOVED * (1 - chance):
         return None
     spots = [_spots(excess[:, at]) if columns[at] > 0 else [] for at in range(loads.shape[1])]
     in_spots = sum(float(columns[at]) * sum(s.mass for s in found) for at, found in enumerate(spots)) / total
@@ -199,12 +210,13 @@ def _hot(by_row: Floats, partitions: Ints, of: str) -> Pattern | None:
     return Pattern(HOT_KEY, f"{lines}: {who} {percent(share)} of the {of} all the time", share, len(hot))
 
 
-def _burst(columns: Floats) -> Pattern | None:
+def _burst(columns: Floats, in_column: float) -> Pattern | None:
     """Columns that have a multiple of the median, all keys together."""
     import numpy as np
 
     total, median = float(columns.sum()), float(np.median(columns))
-    inside = columns >= BURST_TIMES * median if median > 0 else columns > 0
+    times_least = max(BURST_TIMES, 1 + BURST_CHANCE / math.sqrt(in_column))
+    inside = columns >= times_least * median if median > 0 else columns > 0
     above = float((columns - median)[inside].sum()) / total
     if not inside.any() or above < BURST_SHARE:
         return None

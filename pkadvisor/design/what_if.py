@@ -13,19 +13,21 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.breaks import earliest
 from pkadvisor.design.flips import again, with_rate
 from pkadvisor.design.forecast import load_at
+from pkadvisor.design.plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.design.estimates import Bench, Break, CostEstimate
 
 LOADS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Today's rates, times."""
 SHARES = (0.0, 0.5, 1.0, 1.5)
 """Of the growth over the horizon, as powers: 0 is today, 1 the end of the horizon."""
 FACTORS = (0.5, 2.0)
-LIMITS = ("range_entities_per_s", "lasting_s", "scan_boundary_requests")
+RANGE, LASTING, BOUNDARIES = "range_entities_per_s", "lasting_s", "scan_boundary_requests"
+LIMITS = (RANGE, LASTING, BOUNDARIES)
 """Limits that loads and breaks are computed from and that nobody publishes; others move latencies and prices alone."""
 UNSURE = ("assumed", "derived")
 CLASSES = 4
@@ -91,7 +93,9 @@ def what_if(found: CostEstimate, bench: Bench) -> WhatIf:
     tried: dict[str, dict[float, float]] = {}
     told: dict[str, tuple[str, Basis, float]] = {}
     for name, unit, basis, value, times, changed in _variants(found, bench):
-        tried.setdefault(name, {})[times] = earliest(again(found, changed).breaks, bench.growth_of)[0]
+        breaks = found.breaks if changed is None else again(found, changed).breaks
+        breaks = _with_ranges(breaks, times) if name == RANGE else breaks
+        tried.setdefault(name, {})[times] = earliest(breaks, bench.growth_of)[0]
         told[name] = (unit, basis, value)
     bars = [Bar(name, *told[name], by[FACTORS[0]], by[FACTORS[1]]) for name, by in tried.items()]
     moved = [b for b in bars if not (_same(b.low, factor) and _same(b.high, factor))]
@@ -110,13 +114,32 @@ def _width(bar: Bar, factor: float) -> float:
     return math.log(max(ends) / min(ends)) if len(ends) > 1 else math.inf
 
 
-def _variants(found: CostEstimate, bench: Bench) -> Iterator[tuple[str, str, Basis, float, float, Bench]]:
-    """(name, unit, basis, value, how many times it is tried, the bench with it)."""
+def _with_ranges(breaks: tuple[Break, ...], times: float) -> tuple[Break, ...]:
+    """The breaks where a range takes so many times as much; loads are what they are."""
+    out = []
+    for each in breaks:
+        limit = each.limit * times if each.resource == "range" else each.limit
+        factor = max(0.0, (limit - each.fixed) / (each.measured - each.fixed))
+        out.append(replace(each, limit=limit, factor=factor))
+    return tuple(out)
+
+
+def _priced_again(name: str, found: CostEstimate) -> bool:
+    """Whether a limit can move a load of this design at all."""
+    if name == LASTING:
+        return found.fronts.least is not None and found.fronts.least != found.fronts.median
+    wide = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    return name == BOUNDARIES and any(c.plan is not None and c.plan.access in wide for c in found.classes)
+
+
+def _variants(found: CostEstimate, bench: Bench) -> Iterator[tuple[str, str, Basis, float, float, Bench | None]]:
+    """(name, unit, basis, value, how many times it is tried, the bench with it; None where loads stay as they are)."""
     for name in LIMITS:
         entry = bench.limits.of(name)
         for times in FACTORS if entry.basis in UNSURE else ():
             changed = bench.limits.with_value(name, entry.value * times)
-            yield name, entry.unit, Basis(entry.basis), entry.value, times, replace(bench, limits=changed)
+            again_on = replace(bench, limits=changed) if _priced_again(name, found) else None
+            yield name, entry.unit, Basis(entry.basis), entry.value, times, again_on
     live = sorted(
         (c for c in found.classes if not c.analytic and c.peak_per_s > 0),
         key=lambda c: (-c.peak_per_s * (c.entities_read + c.entities_written), c.name),

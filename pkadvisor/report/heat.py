@@ -80,7 +80,7 @@ def _row(band: Band, bench: Bench, shown: Shown) -> dict[str, Any]:
         "from_key": shown.key(first),
         "to_key": shown.key(last),
         "partitions": band.partitions,
-        "label": label_text([(part, shown.key(a), shown.key(b)) for part, a, b in label]),
+        "label": label_text([(shown.key(a), shown.key(b)) for a, b in label]),
         "template": format_template(band.template),
     }
 

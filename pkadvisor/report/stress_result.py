@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.design.heat_pattern import pattern_of
 from pkadvisor.design.key_bands import merged_bands
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
+from pkadvisor.report.heat import pattern_json
 from pkadvisor.report.result import Shown, number
 
 if TYPE_CHECKING:
@@ -91,6 +93,7 @@ def run_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -
         "classes": [
             {"name": name, **counts_json(counts, result.duration_ns)} for name, counts in result.classes.items()
         ],
+        "throttling": throttling_json(result),
         "timeline": timeline_json(result),
         "heat": heat_json(result, space, limits, shown),
         "events": [event_json(event, space, shown) for event in result.events],
@@ -171,6 +174,15 @@ def timeline_json(result: RunResult) -> dict[str, Any]:
     }
 
 
+def throttling_json(result: RunResult) -> dict[str, Any]:
+    """In how many seconds anything was throttled, and how many of them came one after another."""
+    seconds = longest = together = 0
+    for turned in result.throttled.tolist():
+        together = together + 1 if turned else 0
+        seconds, longest = seconds + bool(turned), max(longest, together)
+    return {"seconds": seconds, "longest_s": longest}
+
+
 def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -> list[dict[str, Any]]:
     """Latencies over time of the classes with the most requests, ms, in the order of the classes.
 
@@ -192,25 +204,37 @@ def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -
 
 
 def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -> dict[str, Any]:
-    """Offered entities per second by band of keys and time, in times of a partition's target.
+    """Offered entities per second by band of keys and time, in times of a partition's target, and the pattern of it.
 
     Neighbouring cold bands are one row; the hottest keep their own. ``from_key`` is the first key of a row.
     """
+    import numpy as np
+
     bands, heat = result.bands, result.heat
     if not len(space.keys) or not heat.size:
-        return {"step_s": 0, "rows": []}
+        return {"step_s": 0, "rows": [], "pattern": None}
     steps = heat.shape[0]
     step_s = max(1.0, math.ceil(result.duration_ns / NS_PER_S) / steps)
     per_s = heat / (MILLI * step_s * limits.partition_entities_per_s)
     edges = merged_bands(heat.sum(axis=0).tolist(), ROWS_MAX)
     columns = max(1, math.ceil(steps / POINTS_MAX))
-    rows = []
+    rows: list[dict[str, Any]] = []
     for low, high in pairwise(edges):
         line = per_s[:, low:high].sum(axis=1)
         cells = [number(float(line[at : at + columns].mean())) for at in range(0, steps, columns)]
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
-    return {"step_s": number(step_s * columns), "rows": rows}
+    loads = np.array([row["times_target"] for row in rows])
+    pattern = pattern_of(loads, [row["partitions"] for row in rows], events=events_of(result.classes.values()))
+    return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_json(pattern)}
+
+
+def events_of(classes: Iterable[ClassCounts]) -> float:
+    """Requests of one size whose entities would vary by chance as much as those of the classes together."""
+    loads = [(c.entities_read + c.entities_written, c.attempts) for c in classes]
+    total = sum(load for load, _ in loads)
+    spread = sum(load * load / attempts for load, attempts in loads if attempts)
+    return total * total / spread if spread else 1.0
 
 
 def event_json(event: MapEvent, space: KeySpace, shown: Shown) -> dict[str, Any]:

@@ -179,3 +179,22 @@ def test_regular_bursts_are_counted_and_called_regular() -> None:
 def test_the_unit_of_the_loads_does_not_matter() -> None:
     loads, _ = fronts(np.random.default_rng(3))
     assert pattern_of(loads, [1] * len(loads)) == pattern_of(loads * 1024, [1] * len(loads))
+
+
+@pytest.mark.parametrize("each", [0.3, 1, 3, 10])
+def test_the_chance_of_few_requests_is_no_pattern(each: float) -> None:
+    """Maps with so many requests in a cell, of which no key and no time has more than another."""
+    named = []
+    for seed in range(100):
+        loads = np.random.default_rng(seed).poisson(np.full((32, 60), each)).astype(np.float64)
+        named.append(pattern_of(loads, [4] * 32, events=float(loads.sum())).name)
+    assert named.count(EVEN) >= RIGHT, named
+
+
+def test_few_requests_still_show_a_front() -> None:
+    draw, right = np.random.default_rng(9), 0
+    for _ in range(100):
+        expected = front(draw, 32, 60)
+        loads = draw.poisson(600 * expected).astype(np.float64)
+        right += pattern_of(loads, [4] * 32, events=float(loads.sum())).name == APPEND
+    assert right >= RIGHT

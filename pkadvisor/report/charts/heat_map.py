@@ -28,7 +28,8 @@ PALETTE = (NOTHING, *CIVIDIS)
 HEIGHT = 288
 """Of the picture, about; rows are all of one height."""
 ROW_MAX = 28
-LABELS_WIDTH = 190
+LABELS_WIDTH = 250
+HOTTEST_LABELLED = 5
 TOTALS_WIDTH = 76
 TOTALS_HEIGHT = 44
 
@@ -108,7 +109,7 @@ def draw(chart: HeatMap) -> Markup:
         ),
         _borders(chart, box, row_height),
         _over(chart, box, cell, row_height),
-        _row_labels(named, box, row_height),
+        _row_labels(chart, named, box, row_height),
         _time_axis(chart, box),
     ]  # fmt: skip
     if chart.row_totals:
@@ -168,19 +169,16 @@ def _row_names(chart: HeatMap) -> tuple[list[str], float]:
     return named, max(text_width(label) for label in named) + 12
 
 
-def _row_labels(named: Sequence[str], box: Box, row_height: float) -> Markup:
-    """The labels of as many rows as have room, always the first and the last."""
-    every = max(1, -(-LINE // int(row_height)))
-    shown = list(range(0, len(named), every))
-    if shown[-1] != len(named) - 1:
-        if len(shown) > 1 and len(named) - 1 - shown[-1] < every:
-            shown.pop()
-        shown.append(len(named) - 1)
-    parts = []
-    for number in shown:
-        middle = box.top + (number + 0.5) * row_height
-        parts.append(text(box.left - 6, middle + 4, named[number], anchor="end"))
-    return joined(parts)
+def _row_labels(chart: HeatMap, named: Sequence[str], box: Box, row_height: float) -> Markup:
+    """The labels of as many rows as have room: of the hottest ones first, then of the first and the last."""
+    every = -(-LINE // row_height)
+    by_heat = sorted(range(len(named)), key=lambda n: (-max(chart.per_mille[n]), n))
+    chosen: list[int] = []
+    for number in (*by_heat[:HOTTEST_LABELLED], 0, len(named) - 1, *range(len(named))):
+        if all(abs(number - other) >= every for other in chosen):
+            chosen.append(number)
+    places = ((n, box.top + (n + 0.5) * row_height + 4) for n in sorted(chosen))
+    return joined(text(box.left - 6, at, named[n], anchor="end") for n, at in places)
 
 
 def _time_axis(chart: HeatMap, box: Box) -> Markup:

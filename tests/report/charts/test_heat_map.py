@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -127,6 +128,16 @@ def test_a_label_without_room_is_told_by_its_number_and_never_cut() -> None:
     many = plain([[n] for n in range(96)])
     shown = [t for t in texts(draw(many)) if t.startswith("k")]
     assert shown[0] == "k0" and shown[-1] == "k95" and 10 <= len(shown) <= 24
+
+
+def test_the_hottest_rows_are_labelled_whatever_else_has_no_room() -> None:
+    rows = [[0] for _ in range(96)]
+    rows[41], rows[42], rows[70] = [900], [1500], [700]
+    chart = draw(plain(rows))
+    shown = [t for t in texts(chart) if t.startswith("k")]
+    assert {"k42", "k70", "k0", "k95"} <= set(shown) and "k41" not in shown
+    places = [float(n.attrib["y"]) for n in parsed(chart).iter(f"{SVG}text") if (n.text or "").startswith("k")]
+    assert all(b - a >= 14.9 for a, b in pairwise(places))
 
 
 def test_the_page_s_script_finds_geometry_and_values() -> None:
