@@ -31,6 +31,9 @@ from a copy that had turned bad, and validated by the same copy, as the others d
 SPARE = range(8)
 """A seed may show a mistake no longer when the engine changes: then one of these does, for most mistakes."""
 
+BROKEN = ("TypeError", "AttributeError", "NameError", "UnboundLocalError", "ImportError")
+"""Errors of a plant itself, not of what it breaks."""
+
 Plant = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -58,7 +61,10 @@ class Bug:
     def run(self, seed: int) -> Report:
         """A seed with this mistake."""
         with self.planted():
-            return simulate(seed)
+            report = simulate(seed)
+        # Code that has moved on leaves a plant that only trips over itself: any seed would "show" that.
+        assert not report.violation.startswith(BROKEN), f"{self.name} is planted wrongly: {report.violation}"
+        return report
 
     def shown_by(self) -> int | None:
         """The known seed, or where it shows the mistake no longer, one of the first; it has no violation without it."""
@@ -96,7 +102,7 @@ IN_PARTITIONS = (
     Bug(partitions.checkpoints_before_memory, "P7", 5, 40),
     Bug(partitions.forget_the_frozen_table, "P7", 3, 40),
     Bug(partitions.show_the_foreign_half, "P4", 3, 40),
-    Bug(partitions.drop_tombstones_too_early, "T1", 19, 100),
+    Bug(partitions.drop_tombstones_too_early, "T1", 19, 400),
     Bug(partitions.checkpoint_without_tombstones, "P6", 3, 40),
     Bug(partitions.forget_to_seal_at_the_split, "S4", 3, 40),
     Bug(partitions.split_among_writers, "P4", 7, 40),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import pytest
@@ -13,6 +13,8 @@ from pkadvisor.engine.tables.table_messages import Answer, PageRequest, WriteReq
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.store import Key, Outcome, Query
+
+T = TypeVar("T", Answer, Outcome)
 
 
 def token_as_an_offset(patch: pytest.MonkeyPatch) -> None:
@@ -29,7 +31,7 @@ def token_as_an_offset(patch: pytest.MonkeyPatch) -> None:
             found += page.entities
             inner = replace(inner, continuation=page.continuation)
         end = skipped + (asked.top or 1_000)
-        return replace(page, entities=tuple(found[skipped:end]), continuation=str(end) if end < len(found) else "")
+        return changed(page, entities=tuple(found[skipped:end]), continuation=str(end) if end < len(found) else "")
 
     patch.setattr(TableService, "_query", query)
 
@@ -51,7 +53,7 @@ def token_names_an_entity(patch: pytest.MonkeyPatch) -> None:
         start = 0 if last is None else keys.index(last) + 1 if last in keys else len(keys)
         shown = found[start : start + (asked.top or 1_000)]
         more = shown and start + len(shown) < len(found)
-        return replace(page, entities=tuple(shown), continuation="/".join(shown[-1].key) if more else "")
+        return changed(page, entities=tuple(shown), continuation="/".join(shown[-1].key) if more else "")
 
     patch.setattr(TableService, "_query", query)
 
@@ -62,7 +64,7 @@ def end_at_an_empty_page(patch: pytest.MonkeyPatch) -> None:
 
     async def query(self: TableService, asked: Query) -> Outcome:
         page = await right(self, asked)
-        return page if page.entities else replace(page, continuation="")
+        return page if page.entities else changed(page, continuation="")
 
     patch.setattr(TableService, "_query", query)
 
@@ -73,7 +75,7 @@ def end_where_the_range_ends(patch: pytest.MonkeyPatch) -> None:
 
     async def read_page(rows: Any, request: PageRequest, elapsed_ns: Any) -> Answer:
         answer = await right(rows, request, elapsed_ns)
-        return msgspec_replace(answer, next_key=None) if answer.next_key == rows.high else answer
+        return changed(answer, next_key=None) if answer.next_key == rows.high else answer
 
     patch.setattr(table_requests, "read_page", read_page)
 
@@ -89,12 +91,12 @@ def page_of_two_moments(patch: pytest.MonkeyPatch) -> None:
         half = len(answer.entities) // 2
         if len(again.entities) != len(answer.entities):
             return again
-        return msgspec_replace(again, entities=answer.entities[:half] + again.entities[half:])
+        return changed(again, entities=answer.entities[:half] + again.entities[half:])
 
     patch.setattr(table_requests, "read_page", read_page)
 
 
-def msgspec_replace(answer: Answer, **changes: Any) -> Answer:
+def changed(answer: T, **changes: Any) -> T:
     """An answer with other fields."""
     return msgspec.structs.replace(answer, **changes)
 
