@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 MANY_REQUESTS = 1_000_000
 """From so many on, numba is worth its start, where it is installed."""
 
-WASTED = 3
+WASTED = 2
 """Planned attempts for each one that is sent, from which on windows are made shorter."""
-LITTLE = 500
+LITTLE = 200
 """Attempts that take no longer than the work that every window makes."""
 SHORTEST_NS = 1_000_000
 

@@ -49,7 +49,7 @@ FEW = 96
 """Fewer attempts are judged sooner one by one."""
 CROWDED = 0.3
 """Attempts that have to be looked at, for each attempt of a window, from which on one by one is sooner."""
-FADING = 0.85
+FADING = 0.95
 """What is left of that share with each window that was judged one by one, so that scans are tried again."""
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
