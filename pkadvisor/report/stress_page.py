@@ -14,6 +14,9 @@ TIMELINE = 60
 HEAT_ROWS = 8
 EVENTS = 6
 COLUMN = 13
+SHARE = "share of "
+FAR_OFF = 10
+"""From this relative error on percents are no longer read."""
 HOT = 0.8
 """From this share of a partition's target on, a heat map is worth its lines."""
 STATES = (
@@ -58,9 +61,20 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
         if design.get("measured"):
             write_measured(page, design["label"], design["measured"])
     _goals(page, table)
-    for sentence in table["verdict"]["sentences"]:
-        page.wrapped(sentence, "", "  ", table["verdict"]["style"])
+    _verdict(page, table["verdict"])
     page.line()
+
+
+STYLES = {"bears": "good", "bursts": "warn", "fails": "bad"}
+
+
+def _verdict(page: Page, verdict: dict[str, Any]) -> None:
+    """A sentence for each design in the colour of its own level, then what there is to say of the proposed one."""
+    for number, sentence in enumerate(verdict["sentences"]):
+        style = verdict["style"]
+        if number < len(verdict["designs"]):
+            style = STYLES[verdict["designs"][number]["level"]]
+        page.wrapped(sentence, "", "  ", style)
 
 
 def _length(settings: dict[str, Any], table: dict[str, Any]) -> str:
@@ -90,12 +104,16 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
         bears = "bears the load" if verdict["bears"] else "does not bear the load"
         if document["settings"]["faults"]:
             bears += " under these faults"
+        if verdict["level"] == "bursts":
+            bears += ", with bursts throttled and retried"
         if verdict["bears"] and not verdict["new_table_bears"]:
             bears += " once it is warmed up, not as a new table"
         joined, kept = ("but", "meets") if verdict["bears"] else ("and", "though it meets")
         goals = f", {joined} misses {missed[0]}" if missed else f", {kept} every goal" if table["goals"] else ""
         if missed[1:]:
             goals += f" and {plural(len(missed) - 1, 'more goal')}"
+        if verdict["failed_predictions"]:
+            goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} of it did not come true"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
         page.wrapped("interrupted: figures are of the part that was run", "", "  ", "warn")
@@ -259,15 +277,10 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
             for m in entry["measures"]
             if m["predicted"] or m["measured"]
         ]
-        page.wrapped(f"{entry['name']}: {', '.join(parts)}", "  ", "    ", "" if entry["agrees"] else "warn")
+        note = f" ({entry['note']})" if entry["note"] else ""
+        page.wrapped(f"{entry['name']}: {', '.join(parts)}{note}", "  ", "    ", "" if entry["agrees"] else "warn")
     for measure in found["load"]:
-        error = f", {percent(abs(measure['error']))} off" if measure["error"] is not None else ""
-        page.wrapped(
-            f"{measure['name']}: {amount(measure['predicted'])} predicted, {amount(measure['measured'])} measured "
-            f"{measure['unit']}{error}",
-            "  ",
-            "    ",
-        )
+        page.wrapped(_load_measure(measure), "  ", "    ", "warn" if measure["agrees"] is False else "")
     for proof in found["breaks"]:
         page.wrapped(proof["sentence"], "  ", "    ", "good" if proof["holds"] else "warn")
     if found["audit"] is not None:
@@ -292,6 +305,33 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
     if design["partition_test"] is not None:
         _partition_test(page, design["partition_test"])
     page.line()
+
+
+def _load_measure(measure: dict[str, Any]) -> str:
+    """What was predicted of a run, and what came."""
+    name, unit = measure["name"], measure["unit"]
+    measured = f"{_value(unit, measure['measured'])} measured"
+    if measure["predicted"] is None:
+        why = f" ({measure['why']})" if measure["why"] else ""
+        return f"{name}: not predicted{why}, {measured}"
+    error = "" if measure["error"] is None else f", {_off(abs(measure['error']))}"
+    predicted = measure["predicted"]
+    short = percent(predicted) if unit.startswith(SHARE) else amount(predicted)
+    return f"{name}: {short} predicted, {measured}{error}"
+
+
+def _value(unit: str, value: float | None) -> str:
+    """A value with its unit: shares in percent."""
+    if value is None:
+        return "nothing"
+    if unit.startswith(SHARE):
+        return f"{percent(value)} of {unit.removeprefix(SHARE)}"
+    return f"{amount(value)} {unit}"
+
+
+def _off(error: float) -> str:
+    """An error: in percent, beyond that in times what was predicted."""
+    return f"{percent(error)} off" if error < FAR_OFF else f"{amount(error + 1)} times that"
 
 
 def _partition_test(page: Page, test: dict[str, Any]) -> None:

@@ -93,6 +93,7 @@ def run_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) -
         "classes": [
             {"name": name, **counts_json(counts, result.duration_ns)} for name, counts in result.classes.items()
         ],
+        "throttling": throttling_json(result),
         "timeline": timeline_json(result),
         "heat": heat_json(result, space, limits, shown),
         "events": [event_json(event, space, shown) for event in result.events],
@@ -171,6 +172,15 @@ def timeline_json(result: RunResult) -> dict[str, Any]:
         "hottest_entities_per_s": means(result.hottest_milli / MILLI),
         "latencies": latency_lines(result.classes, seconds, step),
     }
+
+
+def throttling_json(result: RunResult) -> dict[str, Any]:
+    """In how many seconds anything was throttled, and how many of them came one after another."""
+    seconds = longest = together = 0
+    for turned in result.throttled.tolist():
+        together = together + 1 if turned else 0
+        seconds, longest = seconds + bool(turned), max(longest, together)
+    return {"seconds": seconds, "longest_s": longest}
 
 
 def latency_lines(classes: Mapping[str, ClassCounts], seconds: int, step: int) -> list[dict[str, Any]]:

@@ -19,6 +19,8 @@ class Stressed:
 
     ``hottest_times_target``: what was asked of the hottest partition ÷ its target, retries among it; None where nobody
     asked. ``break_proved``: whether the printed break factor held in the run; None where no run can tell.
+    ``level``: what the test says of the keys, ``bears``, ``bursts`` or ``fails``; ``new_table_level``: the same from a
+    cold start. ``load``: what was run, with its faults, in words.
     """
 
     table: str
@@ -30,6 +32,9 @@ class Stressed:
     latency_ms_p99: float | None
     hottest_times_target: float | None
     break_proved: bool | None
+    level: str = "bears"
+    new_table_level: str = "bears"
+    load: str = ""
 
 
 def keys_of(scheme: KeyScheme) -> Keys:

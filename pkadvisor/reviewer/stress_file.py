@@ -51,9 +51,20 @@ def _document(path: str) -> dict[str, Any]:
     return document
 
 
+def _load(settings: dict[str, Any]) -> str:
+    """What was run, in words: figures of a stress test are of its load and its faults."""
+    text = str(settings["load_words"])
+    if settings["growth_months"]:
+        text += f" after {settings['growth_months']:g} months of growth"
+    if settings["faults"]:
+        text += f" with {' and '.join(settings['faults'])}"
+    return text
+
+
 def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
+    load = _load(document["settings"])
     for table in document["tables"]:
-        for design in table["designs"]:
+        for design, verdict in zip(table["designs"], table["verdict"]["designs"], strict=True):
             warm = design["runs"][0]
             cold = next((run for run in design["runs"] if run["state"] == COLD), None)
             proofs = [proof["holds"] for proof in design["prediction"]["breaks"] if proof["holds"] is not None]
@@ -67,4 +78,7 @@ def _designs(document: dict[str, Any]) -> Iterator[Stressed]:
                 latency_ms_p99=None if warm["latency_ms_p99"] is None else float(warm["latency_ms_p99"]),
                 hottest_times_target=None if warm["hottest"] is None else float(warm["hottest"]["times_target"]),
                 break_proved=all(proofs) if proofs else None,
+                level=str(verdict["level"]),
+                new_table_level=str(verdict["new_table_level"]),
+                load=load,
             )

@@ -107,7 +107,7 @@ class _Run:
             slots = -(-WINDOW_NS // max(1, min(WINDOW_NS, shortest)))
         self._calendar = Calendar(slots)
         watched = stamp_map.next_change_ns() is not None
-        self._counts = Counts(scripts.classes, size, load.duration_ns, watched)
+        self._counts = Counts(scripts.classes, scripts.space.rows, load.duration_ns, watched)
         self._events: list[MapEvent] = []
         self._accelerate = accelerate
         if accelerate:

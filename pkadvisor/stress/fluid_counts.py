@@ -12,6 +12,7 @@ from pkadvisor.stress.fluid_state import BOUNDS
 from pkadvisor.stress.measures import SAMPLE, band_edges, heat_step, seconds
 from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.stamp_map import WindowCounts
+from pkadvisor.stress.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +78,11 @@ class _Latencies:
 
 
 class Counts:
-    """What a run has come to. ``size`` is how many PartitionKeys there are; ``watched``: the map asks for counts."""
+    """What a run has come to. ``rows`` are those of each PartitionKey; ``watched``: the map asks for counts."""
 
-    def __init__(self, classes: Sequence[str], size: int, duration_ns: int, watched: bool) -> None:
+    def __init__(self, classes: Sequence[str], rows: Ints, duration_ns: int, watched: bool) -> None:
+        size = len(rows)
+        self._rows = rows
         self._classes, self._duration_ns, self._size = tuple(classes), duration_ns, size
         count = len(self._classes)
         self._codes = np.zeros((count, 9), np.int64)
@@ -98,6 +101,7 @@ class Counts:
         self._second_turned = np.zeros(size, np.int64)
         self._tries = np.zeros((2, size), np.int64)
         """By PartitionKey: attempts, and those of them that were answered 503."""
+        self._wide: dict[Span, Asked] = {}
         self._now = -1
         self._kept: list[tuple[int, Ints, Ints, Ints]] = []
         self._cells = 0
@@ -185,6 +189,7 @@ class Counts:
         self._heat[row] += np.bincount(self._band[lows], offered, self._heat.shape[1]).astype(np.int64)
         if keys.size and keys.min() < 0:
             alone = keys >= 0
+            self._pages(second, columns, rows[~alone], None if turned is None else turned[~alone])
             keys, offered = keys[alone], offered[alone]
             turned = None if turned is None else turned[alone]
         np.add.at(self._second, keys, offered)
@@ -192,6 +197,23 @@ class Counts:
         if turned is not None:
             np.add.at(self._second_turned, keys[turned], offered[turned])
             np.add.at(self._tries[1], keys[turned], 1)
+
+    def _pages(self, second: int, columns: Ints, rows: Ints, turned: NDArray[np.bool_] | None) -> None:
+        """Attempts of pages over several PartitionKeys, by the row of the table."""
+        pages = columns[column.PAGES][rows] > 0
+        different, place, tries = np.unique(rows[pages], return_inverse=True, return_counts=True)
+        lost = np.zeros(len(different), np.int64)
+        if turned is not None:
+            lost = np.bincount(place[turned[pages]], minlength=len(different))
+        lows, highs, offered = (
+            columns[name][different].tolist() for name in (column.LOW, column.UNTIL, column.OFFERED)
+        )
+        for low, high, each, number, of_them in zip(lows, highs, offered, tries.tolist(), lost.tolist(), strict=True):
+            asked = self._wide.setdefault((second, low, high), [0, 0, 0, 0])
+            asked[0] += each * number
+            asked[1] += each * of_them
+            asked[2] += number
+            asked[3] += of_them
 
     def _close_second(self) -> None:
         second = self._second
@@ -218,13 +240,14 @@ class Counts:
         self._close_second()
         self._now = -1
         used = self._used
-        hottest = int(self._of_key.argmax()) if self._of_key.any() else -1
+        hottest = hottest_rank(self._of_key, self._wide, self._rows)
         timeline = np.zeros((2, used), np.int64)
         for second, keys, values, turned in self._kept:
             place = np.searchsorted(keys, hottest)
             if place < len(keys) and keys[place] == hottest:
                 timeline[:, second] += (values[place], turned[place])
         tries = self._tries[:, hottest].tolist() if hottest >= 0 else (0, 0)
+        hot = with_pages(Hottest(hottest, timeline[0], timeline[1], *tries), self._wide, self._rows)
         rows = -(-used // self._step)
         heat = np.zeros((rows, self._heat.shape[1]), np.int64)
         filled = min(rows, len(self._heat))
@@ -257,10 +280,10 @@ class Counts:
             accepted=self._seconds[:used, 1].copy(),
             throttled=self._seconds[:used, 2].copy(),
             hottest=hottest,
-            hottest_milli=timeline[0],
-            hottest_throttled_milli=timeline[1],
-            hottest_attempts=tries[0],
-            hottest_throttled=tries[1],
+            hottest_milli=hot.milli,
+            hottest_throttled_milli=hot.throttled_milli,
+            hottest_attempts=hot.attempts,
+            hottest_throttled=hot.throttled,
             bands=self._edges,
             heat=heat,
             events=tuple(events),

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 STAGE, PARTITION, LOW, COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE = range(8)
 ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(8, 13)
 # Columns of which the pass knows nothing.
-NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS = range(13, 21)
+NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS, UNTIL = range(13, 22)
 JUDGED = NOMINAL
-WIDTH = 21
+WIDTH = 22
 """``TRIP`` is the row of ``trips``; ``STARTS`` is when the stage is sent after the request arrived, unhindered."""
 
 KEPT = 100_000
@@ -213,7 +213,7 @@ class Table:
         out[NOMINAL] = middle[out[TRIP]] * out[EFFORT] // MILLI + out[SCAN]
         out[EXAMINED], out[BYTES] = np.where(write, entities, examined), raw[:, 6]
         out[READ] = np.where(page, examined, np.where(write, 0, 1))
-        out[WRITTEN], out[PAGES], out[STARTS] = np.where(write, entities, 0), page, 0
+        out[WRITTEN], out[PAGES], out[STARTS], out[UNTIL] = np.where(write, entities, 0), page, 0, raw[:, HIGH]
         return out
 
     @staticmethod

@@ -18,6 +18,7 @@ from pkadvisor.stress.measures import (
 )
 from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.stamp_map import WindowCounts
+from pkadvisor.stress.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,7 @@ class Recorder:
 
     def __init__(self, classes: Sequence[str], space: KeySpace, limits: Limits, duration_ns: int) -> None:
         self.counts = [ClassCounts() for _ in classes]
-        self.ranks = len(space.keys)
+        self.ranks, self._rows = len(space.keys), space.rows
         self._classes, self._limits, self._duration_ns = tuple(classes), limits, duration_ns
         self._samples = [Sample() for _ in classes]
         self._offered: dict[int, int] = {}
@@ -48,6 +49,7 @@ class Recorder:
         """What of them was answered 503."""
         self._tries: dict[int, list[int]] = {}
         """Attempts by PartitionKey, and how many of them were answered 503."""
+        self._wide: dict[Span, Asked] = {}
         self._by_low: dict[tuple[int, int], int] = {}
         """The same by column of the heat map and rank that routes."""
         self._column_ns = heat_step(duration_ns) * WINDOW_NS
@@ -69,6 +71,13 @@ class Recorder:
             if status == 503:
                 tries[1] += 1
                 _add(self._turned.setdefault(step.partition, {}), second, weight)
+        elif step.kind == Kind.PAGE:
+            asked = self._wide.setdefault((second, step.low, step.high), [0, 0, 0, 0])
+            asked[0] += weight
+            asked[2] += 1
+            if status == 503:
+                asked[1] += weight
+                asked[3] += 1
         self.window.attempt(step, number, status, latency_ns)
         if status == 503:
             counts.throttled[bound] = counts.throttled.get(bound, 0) + 1
@@ -99,15 +108,19 @@ class Recorder:
         for counts, sample in zip(self.counts, self._samples, strict=True):
             counts.latencies_ns, counts.ended_s = sample.values(), sample.seconds()
         length = max(seconds(self._duration_ns), max(self._offered, default=-1) + 1)
-        hottest = min(self._by_rank, key=lambda rank: (-sum(self._by_rank[rank].values()), rank), default=-1)
+        own = np.zeros(self.ranks, dtype=np.int64)
+        for rank, by_second in self._by_rank.items():
+            own[rank] = sum(by_second.values())
+        hottest = hottest_rank(own, self._wide, self._rows)
         edges = band_edges(self.ranks)
         columns = -(-length * WINDOW_NS // self._column_ns)
         heat = np.zeros((columns, len(edges) - 1), dtype=np.int64)
         for (column, low), weight in self._by_low.items():
             heat[column, int(np.searchsorted(edges, low, side="right")) - 1] += weight
-        hot, turned = self._by_rank.get(hottest, {}), self._turned.get(hottest, {})
-        line = _timelines(length, self._offered, self._accepted, self._throttled, hot, turned)
-        tries = self._tries.get(hottest, [0, 0])
+        named, turned = self._by_rank.get(hottest, {}), self._turned.get(hottest, {})
+        line = _timelines(length, self._offered, self._accepted, self._throttled, named, turned)
+        hot = Hottest(hottest, line[3], line[4], *self._tries.get(hottest, [0, 0]))
+        hot = with_pages(hot, self._wide, self._rows)
         return RunResult(
             duration_ns=self._duration_ns,
             classes=dict(zip(self._classes, self.counts, strict=True)),
@@ -115,10 +128,10 @@ class Recorder:
             accepted=line[1],
             throttled=line[2],
             hottest=hottest,
-            hottest_milli=line[3],
-            hottest_throttled_milli=line[4],
-            hottest_attempts=tries[0],
-            hottest_throttled=tries[1],
+            hottest_milli=hot.milli,
+            hottest_throttled_milli=hot.throttled_milli,
+            hottest_attempts=hot.attempts,
+            hottest_throttled=hot.throttled,
             bands=edges,
             heat=heat,
             events=tuple(events),

@@ -67,7 +67,8 @@ class RunResult:
     """A whole run. Timelines are by second; ``heat`` maps (second // heat_step) to counted milli-entities by rank band.
 
     ``offered``, ``accepted``, ``throttled`` count attempts. ``hottest`` is the rank of the PartitionKey with the most
-    offered milli-entities, ``hottest_milli`` its timeline, ``hottest_throttled_milli`` what of that was answered 503;
+    offered milli-entities, its part of pages over several PartitionKeys among them (``wide_pages``), ``hottest_milli``
+    its timeline, ``hottest_throttled_milli`` what of that was answered 503;
     ``hottest_attempts`` and ``hottest_throttled`` count its attempts. ``bands`` are band edges (ranks) of ``heat``.
     """
 

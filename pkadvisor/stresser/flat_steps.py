@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
-from pkadvisor.stress.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
+from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
 from pkadvisor.stress.scripts import SEVERAL
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ class FlatSteps:
     come once. ``entities`` are those that count toward targets.
 
     ``class_`` says whose it is, ``stage`` of which stage, ``partition`` is a rank or ``SEVERAL``; ``low`` and ``high``
-    (exclusive) are ranks. ``members``: for each stage of each script (class, parameters, number of the stage).
+    (exclusive) are ranks, and ``wide`` are pages over several of them (not writes of a PartitionKey that nobody else
+    uses, which are ``SEVERAL`` too). ``members``: for each stage of each script (class, parameters, number of it).
     """
 
     space: KeySpace
@@ -39,6 +41,7 @@ class FlatSteps:
     low: Ints
     high: Ints
     entities: Floats
+    wide: NDArray[np.bool_]
 
     @staticmethod
     def of(scripts: Scripts, limits: Limits) -> FlatSteps:
@@ -61,7 +64,8 @@ class FlatSteps:
         whose = tuple(np.concatenate(each).astype(np.int64) for each in zip(*members, strict=True))
         raw = flat.raw[rows]
         columns = (raw[:, OF_PARTITION], raw[:, LOW], raw[:, HIGH], offered(raw, limits) / MILLI)
-        return FlatSteps(scripts.space, (whose[0], whose[1], whose[2]), class_, stage, *columns)
+        wide = (columns[0] == SEVERAL) & (raw[:, KIND] == Kind.PAGE)
+        return FlatSteps(scripts.space, (whose[0], whose[1], whose[2]), class_, stage, *columns, wide)
 
     def rates(self, rates_per_s: Sequence[float], weights: Sequence[Floats]) -> Floats:
         """How often each step is sent per second, where classes come at rates, their parameters by weight."""
@@ -116,7 +120,7 @@ class FlatSteps:
         """
         import numpy as np
 
-        wide = self.partition == SEVERAL
+        wide = self.wide
         if not wide.any():
             return np.zeros(len(self.space.keys))
         sent = self._sent(rates_per_s, weights)
@@ -155,14 +159,14 @@ class FlatSteps:
 
     def spread_at(self, rates: Floats, rank: int) -> float:
         """Entities/s that pages over several PartitionKeys read at one of them, in proportion to its rows."""
-        wide = self.partition == SEVERAL
+        wide = self.wide
         return float((rates[wide] * self.at(rank)[wide]).sum())
 
     def at(self, rank: int) -> Floats:
         """Entities that each step reads or writes at one PartitionKey: of pages over several those of its rows."""
         import numpy as np
 
-        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        wide = self.wide & (self.low <= rank) & (rank < self.high)
         sums = np.concatenate([[0], np.cumsum(self.space.rows)])
         rows = np.maximum(1, sums[self.high] - sums[self.low])
         found: Floats = self.entities * np.where(wide, self.space.rows[rank] / rows, self.partition == rank)
@@ -172,7 +176,7 @@ class FlatSteps:
         """By class the parameters whose requests load a PartitionKey."""
         import numpy as np
 
-        wide = (self.partition == SEVERAL) & (self.low <= rank) & (rank < self.high)
+        wide = self.wide & (self.low <= rank) & (rank < self.high)
         there = np.zeros(self._stages, dtype=bool)
         there[self.stage[(self.partition == rank) | wide]] = True
         class_, instance, place = self.members

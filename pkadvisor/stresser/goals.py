@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.stresser.bars import QUIET_SHARE
 from pkadvisor.stresser.request import Goal
 
-USUAL = (Goal("throttled", 0.001),)
+USUAL = (Goal("throttled", QUIET_SHARE),)
 """What a load must keep where nobody says what it must: next to nothing is turned away."""
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.stress.retry import TRIES_MAX
-from pkadvisor.stresser.predictions import load_measure
+from pkadvisor.stresser.foreseen import hottest_foreseen
+from pkadvisor.stresser.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,30 +24,44 @@ if TYPE_CHECKING:
 
 LITTLE = 0.05
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to it."""
+LEAST = 0.001
+"""Part of the target of a partition up to which no difference between loads matters."""
+FEW = 1.0
+"""Requests under way at a time, below which the law of many clients says nothing."""
+OTHERS_BIND = "the partition shares its range with others"
+FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
+TOO_SHORT = "retries do not settle in so short a run"
+"""Why what is throttled is not predicted."""
+STEADY_S = 60
+"""Length of a run from which on the first tries of its requests are few beside their retries."""
 SETTLED = 10
 """Seconds at the beginning that are left out: the burst is used up, the first retries have come."""
 
 
-def load_measures(
-    stand: Stand, run: RunResult, warm: dict[str, Any], policy: RetryPolicy, times: float
-) -> list[dict[str, Any]]:
-    """Predictions about the warmed-up run, each with its error. ``times``: the load over the worst minute that the
-    estimate is about; ``warm`` is the run as the document has it."""
-    hot, target = stand.design.estimate.hot, stand.limits.partition_entities_per_s
-    predicted = None if hot is None else times * hot.entities_per_s
-    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand))]
+def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
+    """Predictions about the warmed-up run, each with its error; ``warm`` is the run as the document has it."""
+    target = stand.limits.partition_entities_per_s
+    predicted = hottest_foreseen(stand)
+    least = LEAST * target
+    found = [load_measure("hottest partition", "entities/s", predicted, _hottest(stand), LOAD_TOLERANCE, least)]
     quiet = True
     if run.hottest >= 0:
         settled = settled_at(stand, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
-        rejected = None if settled is None else settled.rejected_share
-        found.append(load_measure("throttled there", "share of attempts", rejected, share))
+        rejected, why = (None, OTHERS_BIND) if settled is None else (settled.rejected_share, "")
+        if rejected and at_a_time(stand, run.hottest, policy) < FEW:
+            rejected, why = None, FEW_AT_A_TIME
+        elif rejected and run.duration_ns < STEADY_S * 1_000_000_000:
+            rejected, why = None, TOO_SHORT
+        unit = "share of attempts"
+        found.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0
         if settled is not None and not quiet and not _meets_scans(stand, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
-                found.append(load_measure("saturation there", "entities/s", target, float(through.mean())))
+                measured = float(through.mean())
+                found.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
     if not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return found
@@ -88,6 +104,34 @@ def retries_of(policy: RetryPolicy) -> int:
     while tried < TRIES_MAX and policy.delay_ns(tried + 1, 0, 0, 503) is not None:
         tried += 1
     return tried
+
+
+def retrying_s(policy: RetryPolicy) -> float:
+    """How long a request tries that never comes through; infinite without retries, where nobody waits."""
+    delays = [policy.delay_ns(tried, 0, 0, 503) or 0 for tried in range(1, retries_of(policy) + 1)]
+    return sum(delays) / 1e9 if delays else math.inf
+
+
+def at_a_time(stand: Stand, rank: int, policy: RetryPolicy) -> float:
+    """How many of the requests that make the load of a PartitionKey are under way at a time while they are retried.
+
+    Each class counts by its part of the load (the effective number of Kish, L² ÷ Σ L_i² / n_i): of a thousand small
+    requests and one that reads nearly everything it is one.
+    """
+    import numpy as np
+
+    steps, count = stand.steps, len(stand.programs.classes)
+    load = small = 0.0
+    for (sums, _), rate, weights in zip(steps.chains(steps.at(rank), count), stand.rates_per_s, stand.mix, strict=True):
+        of = np.zeros(max(len(sums), max(weights, default=0) + 1))
+        of[list(weights)] = list(weights.values())
+        there = np.pad(sums, (0, len(of) - len(sums)))
+        if not of.sum() or not (there * of).sum():
+            continue
+        per_s = rate / of.sum() * of[there > 0].sum()
+        mine = rate / of.sum() * float((there * of).sum())
+        load, small = load + mine, small + mine * mine / per_s
+    return float(load * load / small * retrying_s(policy)) if small else 0.0
 
 
 def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:

@@ -21,7 +21,7 @@ from pkadvisor.report.stress_result import NS_PER_S
 from pkadvisor.stress.load import Batch
 from pkadvisor.stress.scripts import SEVERAL, Script
 from pkadvisor.stress.shared_stages import shared_stages
-from pkadvisor.stresser.verdict import QUIET_SHARE
+from pkadvisor.stresser.bars import QUIET_SHARE
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.plan import Access
 from pkadvisor.report.result import number
 from pkadvisor.stresser.expected import Means, means_of
 
@@ -13,7 +14,13 @@ if TYPE_CHECKING:
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""
+LOAD_TOLERANCE = 0.05
+"""Of what is predicted of a run: of the hottest partition its load, what is turned away there, where it saturates."""
+SHARE_LEAST = 0.01
+"""Beside a predicted share of attempts: the law is one of means, a burst is not."""
 EQUAL = 1e-6
+RANGE_ENDS = "in one range; {:g} more is taken for the end of another"
+"""What is said of a scan over several PartitionKeys."""
 
 
 def class_predictions(stand: Stand) -> list[dict[str, Any]]:
@@ -24,15 +31,27 @@ def class_predictions(stand: Stand) -> list[dict[str, Any]]:
         if not stand.weights[number_]:
             continue
         cost, means = predicted[name], means_of(stand.unscaled, number_, stand.weights[number_])
-        measures = [_measure(*entry) for entry in _pairs(cost, means, EQUAL if stand.compared_all else READ_TOLERANCE)]
-        out.append({"name": name, "agrees": all(m["agrees"] for m in measures), "measures": measures})
+        ends = _range_ends(cost, stand)
+        tolerance = EQUAL if stand.compared_all else READ_TOLERANCE
+        measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance, ends)]
+        note = RANGE_ENDS.format(ends) if ends else ""
+        out.append({"name": name, "agrees": all(m["agrees"] for m in measures), "measures": measures, "note": note})
     return out
 
 
-def _pairs(cost: ClassCost, means: Means, tolerance: float) -> list[tuple[str, float, float, float]]:
+def _range_ends(cost: ClassCost, stand: Stand) -> float:
+    """Requests that the model adds to a scan over several PartitionKeys, since a page ends where a range does.
+
+    What is sent is recorded on one range, so that they are left out of what is compared; runs send them.
+    """
+    scans = cost.plan is not None and cost.plan.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    return stand.limits.scan_boundary_requests if scans else 0.0
+
+
+def _pairs(cost: ClassCost, means: Means, tolerance: float, ends: float) -> list[tuple[str, float, float, float]]:
     return [
-        ("requests", cost.requests, means.requests, tolerance),
-        ("further pages", cost.continuations, means.continued, tolerance),
+        ("requests", cost.requests - ends, means.requests, tolerance),
+        ("further pages", max(0.0, cost.continuations - ends), means.continued, tolerance),
         ("entities read", cost.entities_read, means.entities_read, READ_TOLERANCE),
         ("entities written", cost.entities_written, means.entities_written, tolerance),
     ]
@@ -48,15 +67,32 @@ def _measure(name: str, predicted: float, measured: float, tolerance: float) -> 
     }
 
 
-def load_measure(name: str, unit: str, predicted: float | None, measured: float | None) -> dict[str, Any]:
-    """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing."""
+def load_measure(
+    name: str,
+    unit: str,
+    predicted: float | None,
+    measured: float | None,
+    tolerance: float | None = None,
+    least: float = 0.0,
+    why: str = "",
+) -> dict[str, Any]:
+    """A prediction about the run as a whole; ``error`` is (measured − predicted) ÷ predicted, None of nothing.
+
+    ``agrees``: within ``tolerance`` of the prediction or ``least`` beside it; None where it is not judged. ``why``
+    nothing is predicted.
+    """
     error = None
     if predicted and measured is not None:
         error = number(round((measured - predicted) / predicted, 9))
+    agrees = None
+    if tolerance is not None and predicted is not None and measured is not None:
+        agrees = abs(measured - predicted) <= max(least, tolerance * predicted)
     return {
         "name": name,
         "unit": unit,
         "predicted": None if predicted is None else number(predicted),
         "measured": None if measured is None else number(measured),
         "error": error,
+        "agrees": agrees,
+        "why": why,
     }

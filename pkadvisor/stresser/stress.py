@@ -13,6 +13,7 @@ from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
 from pkadvisor.stresser.aside import started
 from pkadvisor.stresser.audit import audit_of
+from pkadvisor.stresser.bars import bears_load
 from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
@@ -23,8 +24,8 @@ from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
-from pkadvisor.stresser.stand import Stand, load_at, mix_of, stand_of
-from pkadvisor.stresser.verdict import bears_load, verdict_of
+from pkadvisor.stresser.stand import Stand, load_at, stand_of
+from pkadvisor.stresser.verdict import verdict_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -233,7 +234,7 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         if run.duration_ns < round(request.longest_s * SECOND):
             found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
     found.classes = class_predictions(stand)
-    found.load = load_measures(stand, results[0], found.runs[0], policy, _times(stand))
+    found.load = load_measures(stand, results[0], found.runs[0], policy)
     found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
     if request.partition is not None:
         found.partition_test = partition_test(stand, request, limits)
@@ -264,8 +265,3 @@ def _design(table: Table, stand: Stand, request: StressRequest, found: _Found) -
         "measured": found.measured,
         "notes": found.notes,
     }
-
-
-def _times(stand: Stand) -> float:
-    """The load over the worst minute that the estimate is about."""
-    return stand.offered_per_s / sum(mix_of(stand.own_part(load_at(stand, 1.0, 60.0)), stand.programs)[1])

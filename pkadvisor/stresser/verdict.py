@@ -1,56 +1,149 @@
-"""What a stress test says in the end: a sentence for each design, and one for the goals."""
+"""What a stress test says in the end: a sentence for each design, one for goals, one for predictions that failed."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import lasting, percent, ratio
+from pkadvisor.report.page import lasting, milliseconds, percent, plural, ratio
+from pkadvisor.stresser.bars import Level, level_of, lost_most
 from pkadvisor.stresser.runs import COLD
 
-QUIET_SHARE = 0.001
-"""Share of attempts turned away up to which a design bears a load: the burst of a busy second may be among them."""
+NAMED = 2
+"""Queries that a sentence names at most."""
+BOUNDS = {
+    "partition": "the target of one partition",
+    "range": "the target of one range of keys",
+    "server": "the capacity of one server",
+    "account": "the target of the account",
+    "bandwidth": "the bandwidth of one range",
+    "queue": "the queue of one server",
+}
+STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.FAILS: "bad"}
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals."""
+    """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals,
+    warn where only with bursts, or where a prediction of it did not hold."""
     if not designs:
-        return {"sentences": [], "style": "warn", "bears": None, "new_table_bears": None}
-    sentences = [_sentence(design) for design in designs]
-    proposed = designs[-1]
+        return {
+            "sentences": [],
+            "style": "warn",
+            "level": None,
+            "bears": None,
+            "new_table_bears": None,
+            "failed_predictions": 0,
+            "designs": [],
+        }
+    found = [_of_design(design, goals) for design in designs]
+    sentences = [each["sentence"] for each in found]
+    proposed, level = designs[-1], Level(found[-1]["level"])
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
     if missed:
-        first = missed[0]
-        of = f" of {first['query']}" if first["query"] else ""
-        more = f" and {len(missed) - 1} more" if missed[1:] else ""
-        sentences.append(f"{proposed['label']} misses the goal {first['name']}{of}{more}")
-    bears = bears_load(proposed["runs"][0])
-    style = "good" if bears and not missed else "bad"
-    new = bears_load(_cold(proposed))
-    return {"sentences": sentences, "style": style, "bears": bears, "new_table_bears": new}
+        more = f" and {plural(len(missed) - 1, 'more goal')}" if missed[1:] else ""
+        sentences.append(f"{proposed['label']} misses the goal {_goal(missed[0])}{more}")
+    failed = failed_predictions(proposed["prediction"])
+    if failed:
+        more = f"; {len(failed) - 1} more" if failed[1:] else ""
+        sentences.append(f"of {proposed['label']} the model was wrong: {failed[0]}{more}")
+    style = "bad" if missed else STYLES[level]
+    return {
+        "sentences": sentences,
+        "style": "warn" if failed and style == "good" else style,
+        "level": level,
+        "bears": level is not Level.FAILS,
+        "new_table_bears": found[-1]["new_table_level"] != Level.FAILS,
+        "failed_predictions": len(failed),
+        "designs": found,
+    }
 
 
-def bears_load(run: dict[str, Any]) -> bool:
-    """Whether a run turned next to nothing away."""
-    return bool(run["throttled_share"] <= QUIET_SHARE and run["timed_out"] == 0 and run["lost_share"] <= QUIET_SHARE)
+def failed_predictions(prediction: dict[str, Any]) -> list[str]:
+    """What was predicted and came otherwise, in words: counts, loads, break factors, answers."""
+    found = [
+        f"{measure['name']} of {entry['name']}"
+        for entry in prediction["classes"]
+        for measure in entry["measures"]
+        if not measure["agrees"]
+    ]
+    found += [measure["name"] for measure in prediction["load"] if measure["agrees"] is False]
+    found += [f"the break factor ({proof['cause']})" for proof in prediction["breaks"] if proof["holds"] is False]
+    if prediction["audit"] is not None and prediction["audit"]["violations"]:
+        found.append("answers of the embedded engine")
+    return found
 
 
-def _sentence(design: dict[str, Any]) -> str:
-    warm = design["runs"][0]
-    cold = _cold(design)
-    if bears_load(warm):
-        text = f"{design['label']} bears the load"
-        if warm["hottest"]:
-            text += f", its hottest partition at {ratio(warm['hottest']['times_target'])} of the target"
+def _goal(goal: dict[str, Any]) -> str:
+    return f"{goal['name']} of {goal['query']}" if goal["query"] else str(goal["name"])
+
+
+def _of_design(design: dict[str, Any], goals: list[dict[str, Any]]) -> dict[str, Any]:
+    """The levels of a design, warmed up and as a new table, and its sentence."""
+    slow = [
+        goal
+        for goal in goals
+        for mark in goal["designs"]
+        if goal["unit"] == "ms" and mark["label"] == design["label"] and not mark["met"]
+    ]
+    warm, cold = design["runs"][0], _cold(design)
+    level = level_of(warm, not slow)
+    new = level if cold is warm else level_of(cold)
+    return {
+        "label": design["label"],
+        "level": level,
+        "new_table_level": new,
+        "sentence": _sentence(design, level, new, slow),
+    }
+
+
+def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[str, Any]]) -> str:
+    label, warm, cold = design["label"], design["runs"][0], _cold(design)
+    hot = warm["hottest"]
+    if level is Level.BEARS:
+        text = f"{label} bears the load"
+        if hot:
+            text += f", its hottest partition at {ratio(hot['times_target'])} of the target"
+    elif level is Level.BURSTS:
+        text = f"{label} bears the load, with bursts throttled and retried: {_bursts(warm)}"
     else:
-        text = f"{design['label']} does not bear the load: {percent(warm['throttled_share'])} throttled, "
-        text += f"{percent(warm['lost_share'])} of the requests lost"
-        if warm["hottest"]:
-            text += (
-                f"; hottest partition {warm['hottest']['partition_key']} at {ratio(warm['hottest']['times_target'])}"
-            )
-    if cold is not warm and not bears_load(cold) and bears_load(warm):
+        text = f"{label} does not bear the load: {_throttled(warm)}, {percent(warm['lost_share'])} of the requests lost"
+        lost = lost_most(warm)
+        if lost is not None and lost["lost_share"] > 2 * warm["lost_share"]:
+            text += f", {percent(lost['lost_share'])} of {lost['name']}"
+        if warm["timed_out"]:
+            text += f", {plural(warm['timed_out'], 'attempt')} timed out"
+        if slow and level_of(warm) is Level.BURSTS:
+            text += f", and the goal {_goal(slow[0])} is missed"
+        if hot:
+            text += f"; hottest partition {hot['partition_key']} at {ratio(hot['times_target'])}"
+    if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
+
+
+def _throttled(run: dict[str, Any]) -> str:
+    """How much was turned away, and by what."""
+    by = run["throttled_by"]
+    if not by:
+        return f"{percent(run['throttled_share'])} throttled"
+    most = max(by, key=lambda name: (by[name], name))
+    word = "" if by[most] == run["throttled"] else "mostly "
+    return f"{percent(run['throttled_share'])} throttled, {word}by {BOUNDS[most]}"
+
+
+def _bursts(run: dict[str, Any]) -> str:
+    """Who was turned away, how much, in which seconds, and how long that takes."""
+    hit = sorted((entry for entry in run["classes"] if entry["throttled"]), key=lambda entry: -entry["throttled_share"])
+    seconds, longest = run["throttling"]["seconds"], run["throttling"]["longest_s"]
+    text = f"{_throttled(run)}, in {seconds} of {run['duration_s']:g} s"
+    if seconds > 1:
+        text += ", each alone" if longest == 1 else f", at most {longest} s at a time"
+    named = [f"{entry['name']} {percent(entry['throttled_share'])}{_slow(entry)}" for entry in hit[:NAMED]]
+    more = f" and {len(hit) - NAMED} more" if hit[NAMED:] else ""
+    return f"{text}; {', '.join(named)}{more}"
+
+
+def _slow(entry: dict[str, Any]) -> str:
+    return f" (p99 {milliseconds(entry['latency_ms_p99'])})" if entry["latency_ms_p99"] is not None else ""
 
 
 def _cold(design: dict[str, Any]) -> dict[str, Any]:

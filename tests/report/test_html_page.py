@@ -9,10 +9,12 @@ import re
 import pytest
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At
+from pkadvisor.scorecard import score
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
-from tests.report.support import result
+from tests.report.support import request, result
 
 
 def test_every_number_of_the_page_is_that_of_the_document() -> None:
@@ -91,3 +93,17 @@ def test_an_unknown_section_is_refused_with_the_nearest() -> None:
 def test_a_place_that_is_printed_by_mistake_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"printed without \.text"):
         At({"a": 1})["a"].__html__()
+
+
+def test_a_score_card_has_a_page_with_each_scheme_its_queries_and_what_it_breaks() -> None:
+    document = score(request("footrace"), ("{event} | {pad(bib,5)}",), SilentProgress())
+    tree = parsed(render_html(document))
+    assert embedded(tree) == document
+    assert check_figures(tree) > 40
+    text = text_of(tree)
+    for card in document["tables"][0]["schemes"]:
+        assert card["scheme"]["row_key"] in text
+        for entry in card["scheme"]["classes"]:
+            assert all(filter_ in text for filter_ in entry["filters"])
+        for violation in card["scheme"]["violations"]:
+            assert violation["message"] in text

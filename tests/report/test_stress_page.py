@@ -62,6 +62,7 @@ def test_ascii_is_ascii_and_colour_is_only_colour() -> None:
 
 def test_the_last_line_is_the_answer() -> None:
     found = document()
+    found["tables"][0]["verdict"]["failed_predictions"] = 0
     last = page(found, 120).splitlines()[-1]
     assert last == "Scores, recommended: bears the load under these faults, but misses p99 and 1 more goal"
     found["settings"]["faults"] = []
@@ -77,6 +78,13 @@ def test_the_last_line_is_the_answer() -> None:
         page(found, 120).splitlines()[-1] == "Scores, recommended: does not bear the load, though it meets every goal"
     )
     found["tables"][0]["goals"] = []
+    verdict["failed_predictions"] = 2
+    told = "does not bear the load; but 2 predictions of it did not come true"
+    assert page(found, 120).splitlines()[-1] == f"Scores, recommended: {told}"
+    verdict |= {"failed_predictions": 0, "bears": True, "level": "bursts", "new_table_bears": True}
+    told = "bears the load, with bursts throttled and retried"
+    assert page(found, 120).splitlines()[-1] == f"Scores, recommended: {told}"
+    verdict |= {"bears": False, "level": "fails"}
     assert page(found, 120).splitlines()[-1] == "Scores, recommended: does not bear the load"
     found["complete"] = False
     assert "interrupted: figures are of the part that was run" in page(found, 120)

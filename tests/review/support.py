@@ -45,12 +45,16 @@ def reviewed(
     return review_text(text, chosen, default_limits(), name=NAME, data=files, before=before, budgets=bounds)
 
 
+TEXTS = ("level", "new_table_level", "load")
+
+
 def stressed(table: TableView, stress: str) -> Stressed:
     """What a stress test measured of a table under its keys, as the cases of rules write it."""
     assert table.scheme is not None
-    told = {name.strip(): float(value) for name, _, value in (pair.partition("=") for pair in stress.split(","))}
+    pairs = (pair.partition("=") for pair in stress.split(","))
+    told = {name.strip(): value.strip() if name.strip() in TEXTS else float(value) for name, _, value in pairs}
     calm = {"throttled_share": 0.0, "cold_throttled_share": 0.0, "lost_share": 0.0, "hottest_times_target": 0.5}
-    known = {**calm, "latency_ms_p99": 20.0, "break_proved": True, **told}
+    known = {**calm, "latency_ms_p99": 20.0, "break_proved": True, "load": "the load", **told}
     name, kind = table.section.table, table.section.kind
     return Stressed(table=name, kind=kind, keys=keys_of(table.scheme), **known)  # type: ignore[arg-type]
 

@@ -61,6 +61,16 @@ def test_m4_arrays_give_the_integers_of_the_loop_attempt_by_attempt(seed: int) -
 
 
 @SLOW
+@given(st.integers(0, 1 << 30), st.sampled_from((0.3, 1.0)))
+def test_m4_scans_give_them_too(seed: int, crowded: float) -> None:
+    """Every window by scans that decide what is in doubt, or as many as are not too crowded for it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(fluid_numpy, "FEW", 0)
+        patched.setattr(fluid_numpy, "CROWDED", crowded)
+        assert_same(case(Random(seed)), accelerate=False)
+
+
+@SLOW
 @given(st.integers(0, 1 << 30))
 def test_m4_the_compiled_pass_gives_them_too(seed: int) -> None:
     pytest.importorskip("numba")

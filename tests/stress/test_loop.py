@@ -294,4 +294,5 @@ def test_a_page_that_is_turned_away_was_offered_all_the_same() -> None:
     counts = found.classes["c"]
     assert counts.throttled == {Bound.RANGE: 1}
     assert found.heat.tolist() == [[18_000_000, 0]]
-    assert found.hottest == -1 and found.hottest_milli.sum() == 0
+    assert (found.hottest, found.hottest_milli.sum(), found.hottest_throttled_milli.sum()) == (0, 9_000_000, 4_500_000)
+    assert (found.hottest_attempts, found.hottest_throttled) == (2, 1)

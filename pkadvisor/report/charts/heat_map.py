@@ -28,7 +28,7 @@ PALETTE = (NOTHING, *CIVIDIS)
 HEIGHT = 288
 """Of the picture, about; rows are all of one height."""
 ROW_MAX = 28
-LABELS_WIDTH = 190
+LABELS_WIDTH = 250
 HOTTEST_LABELLED = 5
 TOTALS_WIDTH = 76
 TOTALS_HEIGHT = 44

@@ -156,7 +156,8 @@ def log_ticks(low: float, high: float, count: int) -> tuple[Tick, ...]:
         for factor in factors:
             value = factor * 10.0**power if power >= 0 else factor / 10.0**-power
             if low * (1 - 1e-9) <= value <= high * (1 + 1e-9):
-                out.append(Tick(value, number_label(value, value, value)))
+                thousands = 1000 <= value < PLAIN_MAX <= high  # 1k below 10k, not 1,000
+                out.append(Tick(value, number_label(value, value, PLAIN_MAX if thousands else value)))
     return tuple(out)
 
 

@@ -23,7 +23,7 @@ from pkadvisor.report.charts.svg import joined
 
 GAP = 34
 """Between panels: the room of the next one's title."""
-TOP = 40
+TOP, MARKS_ROOM = 26, 14
 FOOT = 40
 
 
@@ -55,7 +55,7 @@ def draw(chart: Timeline) -> Markup:
         raise ValueError("a timeline has panels, and each has at least one series")
     direct = [names_fit(panel.series, panel.height) for panel in chart.panels]
     right = max((names_room(p.series) for p, fits in zip(chart.panels, direct, strict=True) if fits), default=12)
-    tops, at = [], float(TOP)
+    tops, at = [], float(TOP + (MARKS_ROOM if chart.marks else 0))
     for panel in chart.panels:
         tops.append(at)
         at += panel.height + GAP
@@ -63,7 +63,7 @@ def draw(chart: Timeline) -> Markup:
     sizes = [Box(0, top, WIDTH, panel.height) for top, panel in zip(tops, chart.panels, strict=True)]
     heights = [y_scale(p.y, p.series, p.limits, size) for p, size in zip(chart.panels, sizes, strict=True)]
     left = max(left_room(scale) for scale in heights)
-    shared = Box(left, TOP, WIDTH - left - right, bottom - TOP)
+    shared = Box(left, tops[0], WIDTH - left - right, bottom - tops[0])
     x = x_scale(chart.x, [s for panel in chart.panels for s in panel.series], chart.marks, shared)
     parts = [marks_down(chart.marks, x, chart.x, 14, bottom)]
     for number, (panel, y, top) in enumerate(zip(chart.panels, heights, tops, strict=True)):

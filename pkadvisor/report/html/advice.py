@@ -152,12 +152,21 @@ def candidates(document: At, table: At) -> Context:
     ranked = [("1", table["recommended"])] + [(str(a["rank"].value), a) for a in table["alternatives"]]
     if table["current"] and table["verdict"].text != "keep":
         ranked.append(("now", table["current"]))
-    names = [entry["name"].text for entry in table["recommended"]["classes"]]
+    return ranking_of(
+        ranked, "The schemes that were ranked, best first. Each is behind the first by the goal that is named."
+    )
+
+
+def ranking_of(ranked: list[tuple[str, At]], intro: str) -> Context:
+    """Schemes by label in one table, with the parts of their scores; the first has the queries that all have."""
+    first = ranked[0][1]
+    names = [entry["name"].text for entry in first["classes"]]
     scored = [(label, scheme) for label, scheme in ranked if scheme["score"].number > 0]
     return {
+        "intro": intro,
         "rows": [_candidate(label, scheme) for label, scheme in ranked],
         "classes": names,
-        "bars": _bars(table["recommended"], names, scored),
+        "bars": _bars(first, names, scored),
         "points": [
             {"label": label, "score": scheme["score"].figure("points"), "parts": _points(scheme, names)}
             for label, scheme in ranked

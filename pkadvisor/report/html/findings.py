@@ -13,8 +13,13 @@ MOODS = {"broken": "bad", "at growth": "warn", "note": ""}
 
 def findings(document: At, table: At) -> Context:
     """What does not hold, under the proposed keys and those in use."""
+    return findings_of(designs_of(table), [_conflict(found) for found in table["conflicts"]])
+
+
+def findings_of(designs: list[tuple[str, At]], conflicts: list[dict[str, Any]]) -> Context:
+    """What does not hold under each of some designs, the worst first."""
     rows: list[dict[str, Any]] = []
-    for name, scheme in designs_of(table):
+    for name, scheme in designs:
         for found in scheme["violations"]:
             severity = "at growth" if found["assumed_growth"].flag else "broken"
             rows.append(
@@ -43,14 +48,11 @@ def findings(document: At, table: At) -> Context:
     rows.sort(key=lambda row: SEVERITIES.index(row["severity"]))
     for row in rows:
         row["mood"] = MOODS[row["severity"]]
-    if not rows and not table["conflicts"]:
+    if not rows and not conflicts:
         return Missing("Nothing was found: no constraint is broken, and there is nothing to note.")
     counts = [(name, sum(row["severity"] == name for row in rows)) for name in SEVERITIES]
-    return {
-        "rows": rows,
-        "counts": [(name, count) for name, count in counts if count],
-        "conflicts": [_conflict(found) for found in table["conflicts"]],
-    }
+    told = [(f"{name}s" if name == "note" and count > 1 else name, count) for name, count in counts if count]
+    return {"rows": rows, "counts": told, "conflicts": conflicts}
 
 
 def _conflict(found: At) -> dict[str, Any]:
@@ -86,6 +88,11 @@ def breaks(document: At, table: At) -> Context:
     designs = designs_of(table)
     if not designs:
         return Missing("When it breaks is known of schemes that were priced: give a data set and a log or a design.")
+    return breaks_of(designs)
+
+
+def breaks_of(designs: list[tuple[str, At]]) -> Context:
+    """Each limit of each design with the growth that meets it."""
     rows = [
         {
             "design": name,

@@ -55,7 +55,7 @@ def _design(found: At, design: At) -> dict[str, Any]:
     return {
         "head": head,
         "finding": finding,
-        "inserts": _sentence(inserts["sentence"].text) if apart else "",
+        "inserts": f"{inserts['sentence'].text}." if apart else "",
         "hottest": {
             "key": hottest["key"].text,
             "times": hottest["per_mille"].figure("thousandths"),

@@ -23,7 +23,7 @@ def queries(document: At, table: At) -> Context:
         return _as_asked(table)
     before = current if current and table["verdict"].text != "keep" else None
     old = {entry["name"].text: entry for entry in before["classes"]} if before else {}
-    rows = [_row(entry, old.get(entry["name"].text)) for entry in best["classes"]]
+    rows = [row_of(entry, old.get(entry["name"].text)) for entry in best["classes"]]
     order = {"worse": 0, "mixed": 1, "same": 2, "": 2, "better": 3}
     rows.sort(key=lambda row: (order[row["word"]], row["sort"]))
     words = [row["word"] for row in rows]
@@ -47,7 +47,7 @@ def _as_asked(table: At) -> Context:
     return {"rows": [], "asked": rows, "compared": False, "worse": 0}
 
 
-def _row(entry: At, old: At | None) -> dict[str, Any]:
+def row_of(entry: At, old: At | None) -> dict[str, Any]:
     word, by = _judged(entry, old)
     return {
         "name": entry["name"].text,

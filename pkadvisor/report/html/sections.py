@@ -19,6 +19,7 @@ from pkadvisor.report.html import (
     queries,
     review_changes,
     review_sections,
+    score_sections,
     spread,
     stress_method,
     stress_pictures,
@@ -105,6 +106,11 @@ SECTIONS: tuple[Section, ...] = (
         comparison_sections.reproduce,
         each_table=False,
     ),
+    Section(SCORE, "scores", "Scores", "advice/candidates.html", score_sections.scores),
+    Section(SCORE, "queries", "Queries and writes", "score/cards.html", score_sections.cards),
+    Section(SCORE, "breaks", "When it breaks", "advice/breaks.html", score_sections.breaks),
+    Section(SCORE, "findings", "Findings", "advice/findings.html", score_sections.findings),
+    Section(SCORE, "reproduce", "Reproduce", "advice/reproduce.html", score_sections.reproduce, each_table=False),
 )
 
 

@@ -10,9 +10,11 @@ from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.stressed import Stressed
 from pkadvisor.review.subjects import Subject
 
+Value = float | bool | str | None
 
-def _of(value: Callable[[Stressed], float | bool | None]) -> Callable[[Subject], float | bool | None]:
-    def found(subject: Subject) -> float | bool | None:
+
+def _of(value: Callable[[Stressed], Value]) -> Callable[[Subject], Value]:
+    def found(subject: Subject) -> Value:
         run = subject.view.stressed
         return None if run is None else value(run)
 
@@ -49,5 +51,20 @@ FACTS = (
         "table.stress_break_proved", FactType.BOOL, "",
         "Whether the break factor held in advisor stress: quiet below it, throttled above.",
         _of(lambda run: run.break_proved), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_level", FactType.TEXT, "",
+        "What advisor stress says of these keys, warmed up: bears, bursts (throttled and retried) or fails.",
+        _of(lambda run: run.level), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_new_table_level", FactType.TEXT, "",
+        "The same as a new table, which is one range.",
+        _of(lambda run: run.new_table_level), Basis.MEASURED,
+    ),
+    Fact(
+        "table.stress_load", FactType.TEXT, "",
+        "The load that advisor stress ran, with the faults it was run under.",
+        _of(lambda run: run.load), Basis.MEASURED,
     ),
 )  # fmt: skip

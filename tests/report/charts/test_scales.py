@@ -109,6 +109,7 @@ def test_ticks_are_written_at_the_digits_they_need(low: float, high: float, labe
 def test_powers_of_ten_are_divided_where_there_are_few_and_left_out_where_there_are_many() -> None:
     assert [t.label for t in log_ticks(1, 100, 6)] == ["1", "2", "5", "10", "20", "50", "100"]
     assert [t.label for t in log_ticks(0.1, 1000, 6)] == ["0.1", "1", "10", "100", "1,000"]
+    assert [t.label for t in log_ticks(100, 1e5, 4)] == ["100", "1k", "10k", "100k"]
     assert [t.label for t in log_ticks(1, 1e8, 4)] == ["1", "100", "10k", "1M", "100M"]
 
 

@@ -1,0 +1,62 @@
+"""Sections of a score card: what given keys are worth, without a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pkadvisor.report.html.advice import keys_of, ranking_of
+from pkadvisor.report.html.findings import breaks_of, findings_of
+from pkadvisor.report.html.place import At, Context, Missing
+from pkadvisor.report.html.queries import requests, row_of
+
+NONE = Missing("No keys were scored for this table.")
+
+
+def _schemes(table: At) -> list[tuple[str, At]]:
+    return [(card["label"].text, card["scheme"]) for card in table["schemes"]]
+
+
+def scores(document: At, table: At) -> Context:
+    """Every scheme that was scored, in one table."""
+    found = _schemes(table)
+    return ranking_of(found, "The keys that were scored, on the same data and workload.") if found else NONE
+
+
+def cards(document: At, table: At) -> Context:
+    """Each scheme with its keys, what its queries cost, and the exact requests."""
+    found = _schemes(table)
+    if not found:
+        return NONE
+    return {"cards": [_card(label, scheme) for label, scheme in found], "compared": False, "worse": 0}
+
+
+def _card(label: str, scheme: At) -> dict[str, Any]:
+    return {
+        "label": label,
+        "keys": keys_of(scheme),
+        "rows": [row_of(entry, None) for entry in scheme["classes"]],
+        "requests": requests(scheme),
+    }
+
+
+def breaks(document: At, table: At) -> Context:
+    """Each limit with the growth that meets it."""
+    found = _schemes(table)
+    return breaks_of(found) if found else NONE
+
+
+def findings(document: At, table: At) -> Context:
+    """What is broken or noteworthy."""
+    return findings_of(_schemes(table), [])
+
+
+def reproduce(document: At, _: At) -> Context:
+    """What was scored, and by which version."""
+    return {
+        "command": "",
+        "seed": None,
+        "version": f"{document['tool']['name'].text} {document['tool']['version'].text}",
+        "schema": document["schema_version"].text,
+        "redacted": document["redacted"].flag,
+        "files": [],
+    }

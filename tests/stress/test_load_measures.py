@@ -1,0 +1,101 @@
+"""Predictions are held against like: scans on one range, loads at the rates of the run, laws where they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pkadvisor.limits import load_limits
+from pkadvisor.progress import SilentProgress
+from pkadvisor.stress.retry import policy_of
+from pkadvisor.stresser.designs import tables_of
+from pkadvisor.stresser.foreseen import hottest_foreseen
+from pkadvisor.stresser.load_measures import at_a_time, load_measures, retrying_s
+from pkadvisor.stresser.predictions import class_predictions
+from pkadvisor.stresser.request import StressRequest
+from pkadvisor.stresser.runs import WARM, run_of
+from pkadvisor.stresser.stand import Stand, stand_of
+from tests.stress.stressed import request_of
+
+SCANNED = """\
+schema: 1
+tables:
+  Scores:
+    partition_key: "{team}"
+    row_key: "{player}"
+    properties: {team: string, player: string, score: int32}
+    queries:
+      - {name: of-player, filter: "team eq '{team}' and player eq '{player}'", rate: RATE/s}
+      - {name: above, filter: "score gt {score}", rate: SCANS}
+    writes:
+      - {name: join, operation: insert, rate: 5/s}
+"""
+
+
+def stand(folder: Path, rate: str = "20", scans: str = "1/s", partition: str = "{team}", **more: object) -> Stand:
+    asked: StressRequest = request_of(folder, **more)  # type: ignore[arg-type]
+    text = SCANNED.replace("RATE", rate).replace("SCANS", scans).replace('"{team}"', f'"{partition}"')
+    (folder / "design.yaml").write_text(text, encoding="utf-8")
+    limits = load_limits(*asked.reading.limits)
+    (table,) = tables_of(asked, limits, SilentProgress())
+    return stand_of(table, table.designs[0], asked, limits)
+
+
+def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: Path) -> None:
+    found = {entry["name"]: entry for entry in class_predictions(stand(tmp_path))}
+    measures = {m["name"]: m for m in found["above"]["measures"]}
+    assert (measures["requests"]["predicted"], measures["further pages"]["predicted"]) == (1, 0)
+    assert found["above"]["agrees"]
+    assert found["above"]["note"] == "in one range; 1 more is taken for the end of another"
+    assert found["of-player"]["note"] == ""
+
+
+def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Path) -> None:
+    for number, load in enumerate(("x1", "x3")):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        tested = stand(folder, load=load)
+        policy = policy_of("current")
+        request = request_of(folder, load=load)
+        run = run_of(tested, request, policy, state=WARM)
+        (measure, *_) = load_measures(tested, run, {"classes": []}, policy)
+        # A scan per second reads 20 rows of each of 12 teams.
+        assert measure["predicted"] == pytest.approx((1 + 2 * number) * (25 / 12 + 20), rel=0.05)
+        assert measure["agrees"], measure
+        assert measure["predicted"] == pytest.approx(hottest_foreseen(tested), rel=1e-4)
+
+
+def test_writes_of_keys_that_nobody_else_has_are_no_pages_over_several(tmp_path: Path) -> None:
+    tested = stand(tmp_path, partition="{player}")
+    steps = tested.steps
+    names = tested.programs.classes
+    of = {name: steps.wide[steps.class_ == number] for number, name in enumerate(names)}
+    assert of["above"].all() and not of["join"].any() and not of["of-player"].any()
+    rates = [float(name == "join") for name in names]
+    weights = [[1.0] * count for count in tested.programs.instances]
+    import numpy as np
+
+    assert steps.wide_loads(rates, [np.array(each) for each in weights]).sum() == 0
+
+
+def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
+    """Above a target of 100/s: 2,400 entities every 10 seconds come alone, 240 ten times a second do not."""
+    policy = policy_of("current")
+    assert retrying_s(policy) == pytest.approx(6, rel=0.3)
+    for scans, rows, alone in (("6/min", 2400, True), ("10/s", 240, False)):
+        more = {"case": {"rows": rows}, "duration_s": 60.0}
+        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)
+        request = request_of(tmp_path, **more)  # type: ignore[arg-type]
+        assert bool(at_a_time(tested, 0, policy) < 1) is alone
+        run = run_of(tested, request, policy, state=WARM)
+        throttled = next(
+            m for m in load_measures(tested, run, {"classes": []}, policy) if m["name"] == "throttled there"
+        )
+        if alone:
+            assert throttled["predicted"] is None
+            assert throttled["why"] == "the requests that make most of its load come one at a time"
+            assert throttled["agrees"] is None
+        else:
+            assert throttled["predicted"] > 0.5
+            assert throttled["agrees"], throttled

@@ -1,0 +1,126 @@
+"""The verdict has three steps, and each bar stands where it says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pkadvisor.stresser.bars import BURST_SHARE, LOST_SHARE, QUERY_LOST_SHARE, QUIET_SHARE, Level, level_of
+from pkadvisor.stresser.verdict import verdict_of
+
+A_LITTLE = 1e-5
+
+
+def query(name: str, **told: Any) -> dict[str, Any]:
+    calm = {"throttled": 0, "throttled_share": 0.0, "lost": 0, "lost_share": 0.0, "latency_ms_p99": 20.0}
+    return {"name": name, **calm, **told}
+
+
+def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), **told: Any) -> dict[str, Any]:
+    calm = {
+        "throttled": 5,
+        "throttled_share": 0.0,
+        "throttled_by": {"range": 4, "account": 1},
+        "lost_share": 0.0,
+        "timed_out": 0,
+        "duration_s": 600,
+        "hottest": {"partition_key": "k", "times_target": 0.4},
+        "throttling": {"seconds": 5, "longest_s": 3},
+        "events": [],
+    }
+    return {"state": state, **calm, **told, "classes": list(classes or (query("list"),))}
+
+
+def design(label: str, *runs: dict[str, Any], **prediction: Any) -> dict[str, Any]:
+    calm: dict[str, Any] = {"classes": [], "load": [], "breaks": [], "audit": None}
+    return {"label": label, "runs": list(runs), "prediction": {**calm, **prediction}}
+
+
+def goal(label: str, met: bool, name: str = "p99") -> dict[str, Any]:
+    marks = [{"label": label, "measured": 99, "met": met, "decides": False}]
+    return {"name": name, "query": "list", "most": 50, "unit": "ms" if name == "p99" else "share", "designs": marks}
+
+
+@pytest.mark.parametrize(
+    ("told", "level"),
+    [
+        ({"throttled_share": QUIET_SHARE}, Level.BEARS),
+        ({"throttled_share": QUIET_SHARE + A_LITTLE}, Level.BURSTS),
+        ({"throttled_share": BURST_SHARE, "lost_share": LOST_SHARE}, Level.BURSTS),
+        ({"throttled_share": BURST_SHARE + A_LITTLE}, Level.FAILS),
+        ({"lost_share": LOST_SHARE + A_LITTLE}, Level.FAILS),
+        ({"timed_out": 1}, Level.FAILS),
+        ({"classes": (query("rare", lost=1, lost_share=QUERY_LOST_SHARE + A_LITTLE),)}, Level.FAILS),
+        ({"classes": (query("rare", lost=1, lost_share=QUERY_LOST_SHARE),)}, Level.BEARS),
+    ],
+)
+def test_each_bar(told: dict[str, Any], level: Level) -> None:
+    assert level_of(run(**told)) is level
+
+
+def test_bursts_are_borne_only_where_the_goals_for_latencies_are_met() -> None:
+    bursts = design("recommended", run(throttled_share=0.003))
+    for met, name, level, style in (
+        (True, "p99", "bursts", "warn"),
+        (False, "p99", "fails", "bad"),
+        (False, "throttled", "bursts", "bad"),
+    ):
+        found = verdict_of([bursts], [goal("recommended", met, name)])
+        assert (found["level"], found["bears"], found["style"]) == (level, level == "bursts", style)
+    found = verdict_of([bursts], [goal("recommended", False)])
+    assert "and the goal p99 of list is missed" in found["designs"][0]["sentence"]
+    quiet = verdict_of([design("recommended", run())], [goal("recommended", False)])
+    assert (quiet["level"], quiet["style"]) == ("bears", "bad")
+    assert quiet["sentences"][1] == "recommended misses the goal p99 of list"
+
+
+def test_who_is_throttled_and_for_how_long_is_said() -> None:
+    classes = (
+        query("get"),
+        query("list", throttled=4, throttled_share=0.02, latency_ms_p99=930.0),
+        query("scan", throttled=1, throttled_share=0.3, latency_ms_p99=None),
+        query("put", throttled=1, throttled_share=0.001),
+    )
+    (told,) = verdict_of([design("recommended", run(throttled_share=0.003, classes=classes))], [])["sentences"]
+    assert told == (
+        "recommended bears the load, with bursts throttled and retried: 0.3 % throttled, mostly by the target of one "
+        "range of keys, in 5 of 600 s, at most 3 s at a time; scan 30 %, list 2 % (p99 930 ms) and 1 more"
+    )
+
+
+def test_a_query_that_is_lost_is_named() -> None:
+    classes = (query("get", lost=1, lost_share=0.0005), query("scan", lost=9, lost_share=0.9))
+    lost = run(throttled_share=0.2, throttled_by={"partition": 5}, lost_share=0.002, classes=classes)
+    (told,) = verdict_of([design("current", lost)], [])["sentences"]
+    assert told == (
+        "current does not bear the load: 20 % throttled, by the target of one partition, 0.2 % of the requests lost, "
+        "90 % of scan; hottest partition k at 0.40x"
+    )
+
+
+def test_each_design_has_its_level_as_a_new_table_too() -> None:
+    cold = run("cold start", throttled_share=0.5, lost_share=0.3)
+    found = verdict_of([design("current", run(throttled_share=0.5)), design("recommended", run(), cold)], [])
+    assert [(each["label"], each["level"], each["new_table_level"]) for each in found["designs"]] == [
+        ("current", "fails", "fails"),
+        ("recommended", "bears", "fails"),
+    ]
+    assert (found["bears"], found["new_table_bears"], found["style"]) == (True, False, "good")
+    assert found["sentences"][1].endswith(
+        "as a new table it loses 30 % of the requests, and nothing is split within this run"
+    )
+
+
+def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
+    measures = [{"name": "requests", "agrees": False}, {"name": "entities read", "agrees": True}]
+    wrong = {
+        "classes": [{"name": "list", "measures": measures}],
+        "load": [{"name": "throttled there", "agrees": False}, {"name": "p50 of list", "agrees": None}],
+        "breaks": [{"cause": "the hottest partition", "holds": False}],
+        "audit": {"violations": 2},
+    }
+    found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
+    assert (found["failed_predictions"], found["style"]) == (4, "warn")
+    assert found["sentences"][-1] == "of recommended the model was wrong: requests of list; 3 more"
+    assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0
