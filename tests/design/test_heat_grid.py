@@ -16,6 +16,7 @@ from pkadvisor.design.insert_lives import lives_of
 from pkadvisor.design.population import Population
 from pkadvisor.design.schedule import schedule_of
 from pkadvisor.design.scheme import KeyScheme, parse_key
+from pkadvisor.design.skew import skew_of
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType
@@ -207,3 +208,75 @@ def test_a_late_row_does_not_make_a_life_longer() -> None:
     ids[990] = 1
     lives = lives_of(ids, 2, np.arange(1000), np.full(1000, 1e-3), 1000)
     assert lives.last[1] < 230
+
+
+def test_a_partition_of_three_rows_takes_no_more_than_three_inserts_a_second() -> None:
+    """Its rows come one after the other: for three thousandths of a second it takes all inserts, which is no load."""
+    rows = 3000
+    population = population_of(
+        {"tenant": [f"{i // 3 * 7919 % 1000:04d}" for i in range(rows)], "id": list(map(str, range(rows)))},
+        {"tenant": EdmType.STRING, "id": EdmType.STRING},
+        arrival="file_order",
+    )
+    grid, _ = mapped(bench_of(population, insert(1000.0)), "{tenant}")
+    alone = [i for i, band in enumerate(grid.bands) if band.partitions == 1]
+    assert grid.peaks[alone].max(initial=0) <= 3 / 2000 + 1e-9
+    assert grid.peaks.max() <= 1000 / 2000 / 10
+
+
+def test_rows_that_arrived_while_the_log_ran_lie_at_their_own_time() -> None:
+    first = 18_000 * 1440
+    asked = logged(get=MinuteSeries(tuple(range(first, first + 1440)), (60,) * 1440))
+    clock = clock_of(asked.workload, asked.population, schedule_of(asked.workload, asked.population))
+    assert clock.arrival_columns is not None
+    # A row each half minute, 10 minutes a column.
+    assert clock.arrival_columns.tolist() == [i // 20 for i in range(ROWS)]
+    later = logged(get=MinuteSeries(tuple(range(first + 1440, first + 2880)), (60,) * 1440))
+    assert (
+        clock_of(later.workload, later.population, schedule_of(later.workload, later.population)).arrival_columns
+        is None
+    )
+
+
+def test_rows_of_the_map_stand_for_keys_that_are_not_at_hand() -> None:
+    """Whole keys were drawn, one in ten: the map adds up to the load of the table, a partition stays what it is."""
+    whole = table()
+    part = Population(
+        whole.frame,
+        TYPES,
+        total=10 * ROWS,
+        complete=False,
+        sampling="random-keys",
+        sampled_by=("tenant",),
+        arrival="ts",
+    )
+    bench = bench_of(part, query("list", "tenant eq '{tenant}'", rate=1.0))
+    grid, _ = mapped(bench, "{tenant}")
+    assert grid.means.sum(axis=0) == pytest.approx(grid.totals)
+    found = estimate(KeyScheme(parse_key("{tenant}", "{id}")), bench).hot
+    assert found is not None
+    assert grid.peaks.max() == pytest.approx(found.entities_per_s / 2000)
+    assert grid.means.max() > 5 * grid.peaks.max() * 2000
+
+
+def test_the_worst_minute_of_a_partition_is_not_the_first() -> None:
+    noon = 18_000 * 1440 + 720
+    bench = logged(get=MinuteSeries((noon, noon + 1), (3600, 36)), list=MinuteSeries((noon, noon + 1), (36, 360)))
+    scheme = KeyScheme(parse_key("{tenant}", "{id}"))
+    loads, _, _ = put_down(scheme, bench)
+    skew = skew_of(estimate(scheme, bench), bench, loads)
+    assert skew is not None
+    # Point reads 0.6/s and 6 lists of 720 rows in the second minute, over four tenants.
+    assert skew.top[0].per_s == pytest.approx((0.6 + 6 * 720) / 4)
+    assert skew.top[0].growing_per_s == pytest.approx(6 * 720 / 4)
+
+
+def test_rows_of_a_partition_are_told_for_the_whole_table() -> None:
+    whole = table()
+    part = Population(whole.frame, TYPES, total=10 * ROWS, complete=False, arrival="ts")
+    bench = bench_of(part, query("list", "tenant eq '{tenant}'", rate=1.0))
+    scheme = KeyScheme(parse_key("{tenant}", "{id}"))
+    skew = skew_of(estimate(scheme, bench), bench, put_down(scheme, bench)[0])
+    assert skew is not None
+    assert [t.rows for t in skew.top] == [10 * ROWS / 4] * 4
+    assert (skew.sizes.largest, skew.sizes.basis) == (10 * ROWS / 4, Basis.ESTIMATED)
