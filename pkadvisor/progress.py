@@ -99,7 +99,14 @@ class BarProgress:
         self._say(text)
 
     def _appear(self) -> None:
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, Progress, Task, TextColumn, TimeRemainingColumn
+        from rich.text import Text
+
+        class _Done(DownloadColumn):
+            """Bytes, of work that has some."""
+
+            def render(self, task: Task) -> Text:
+                return Text("") if task.total is None else super().render(task)
 
         with self._lock:
             if self._closed:
@@ -107,7 +114,7 @@ class BarProgress:
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False),
                 BarColumn(bar_width=24),
-                DownloadColumn(),
+                _Done(),
                 TimeRemainingColumn(compact=True),
                 console=self._console,
                 transient=True,

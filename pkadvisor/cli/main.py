@@ -1,7 +1,7 @@
 """The command ``advisor``: the one place that turns what happened into an exit code.
 
 0 done · 1 a constraint cannot be satisfied, or a gate failed · 2 usage · 3 unusable input · 4 a bug
-130 interrupted · 141 closed pipe
+130 interrupted · 141 closed pipe · 143 ended by SIGTERM (advisor stress, with what was run)
 """
 
 from __future__ import annotations

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,7 +41,27 @@ EPILOG = examples(
     "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q",
     "advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m",
 )
-INTERRUPTED = 130
+INTERRUPTED, TERMINATED = 130, 143
+
+
+@contextmanager
+def ending_softly() -> Iterator[list[int]]:
+    """SIGTERM ends a run as Ctrl-C does: with what was run until then. The signal is in the list afterwards."""
+    ended: list[int] = []
+
+    def end(number: int, _: object) -> None:
+        ended.append(number)
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not in the main thread: somebody else hears signals
+        yield ended
+        return
+    try:
+        yield ended
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @unfold
@@ -61,7 +84,10 @@ def stress(
     load: Annotated[
         str,
         option(
-            "--load", metavar="LOAD", help="x2, flash:5x@10m, bursts:ca2=4, diurnal, trace, cluster12; commas join."
+            "--load",
+            metavar="LOAD",
+            help="x2, mean, together, spikes, diurnal, trace, cluster12, bursts:ca2=4, flash:5x@10m, ramp:1x-2x/4; "
+            "commas join.",
         ),
     ] = "x1",
     growth: Annotated[
@@ -158,7 +184,7 @@ def stress(
 
     from pkadvisor.stresser.stress import stress as run
 
-    with listen(shared) as progress:
+    with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
     _calibrated(document, targeting, shared)
     deliver(document, targets, page, RENDERERS, options, shared)
@@ -166,7 +192,7 @@ def stress(
     if stopped is not None:
         raise stopped
     if not document["complete"]:
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(TERMINATED if ended else INTERRUPTED)
     if document["outcome"] == "goal-missed" and not exit_zero:
         raise missed(document)
 

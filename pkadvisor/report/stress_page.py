@@ -80,10 +80,22 @@ def _verdict(page: Page, verdict: dict[str, Any]) -> None:
 def _length(settings: dict[str, Any], table: dict[str, Any]) -> str:
     """How long the runs last: as asked for, or the shortest and the longest of them."""
     if settings["duration_s"] is not None:
-        return lasting(settings["duration_s"])
+        run = min(run["duration_s"] for design in table["designs"] for run in design["runs"] if not _closed(run))
+        asked = lasting(settings["duration_s"])
+        return asked if table_complete(table) or run >= settings["duration_s"] else f"{lasting(run)} of {asked}"
     lengths = [run["duration_s"] for design in table["designs"] for run in design["runs"]]
     least, most = lasting(min(lengths)), lasting(max(lengths))
     return least if least == most else f"{least} to {most}"
+
+
+def table_complete(table: dict[str, Any]) -> bool:
+    """Whether no run of a table was interrupted."""
+    return all(run["complete"] for design in table["designs"] for run in design["runs"])
+
+
+def _closed(run: dict[str, Any]) -> bool:
+    """Whether it is a closed loop, which is as long as its clients need."""
+    return "client" in run["state"]
 
 
 def _of_clients(clients: dict[str, Any] | None) -> str:
@@ -116,7 +128,12 @@ def _answer(page: Page, document: dict[str, Any]) -> None:
             goals += f"; but {plural(verdict['failed_predictions'], 'prediction')} of it did not come true"
         found.append((f"{table['table']}, {label}: {bears}{goals}", verdict["style"]))
     if not document["complete"]:
-        page.wrapped("interrupted: figures are of the part that was run", "", "  ", "warn")
+        text = "interrupted: figures are of the part that was run"
+        if not document["tables"]:
+            text = "interrupted before anything was run"
+        if document["not_run"]:
+            text += f"; not run: {'; '.join(document['not_run'])}"
+        page.wrapped(text, "", "  ", "warn")
     for text, style in found:
         page.wrapped(text, "", "  ", style)
 
@@ -136,7 +153,7 @@ ROWS: tuple[tuple[str, Callable[[dict[str, Any]], str]], ...] = (
     ("p50 ms", lambda run: _ms(run["latency_ms_p50"])),
     ("p99 ms", lambda run: _ms(run["latency_ms_p99"])),
     ("p99.9 ms", lambda run: _ms(run["latency_ms_p99.9"])),
-    ("hottest partition", lambda run: ratio(run["hottest"]["times_target"]) if run["hottest"] else "none"),
+    ("hottest partition", lambda run: ratio(run["hottest"]["times_target"]) if run["hottest"] else "not tested"),
     ("splits / moves", lambda run: f"{_count(run, 'split')} / {_count(run, 'move')}"),
 )
 
@@ -259,7 +276,8 @@ def _events(page: Page, run: dict[str, Any]) -> None:
         ends = (event["ranges"][0]["from_key"], event["ranges"][-1]["until_key"]) if event["ranges"] else ()
         where = "..".join(filter(None, ends)) or ("all keys" if event["ranges"] else "")
         load = f"  {percent(event['load_share_before'])} → {shares} of the load" if event["kind"] == "split" else ""
-        to = f" → {event['server']}" if event["server"] else ""
+        arrow = "→ " if event["kind"] in ("split", "move") else ""
+        to = f" {arrow}{event['server']}" if event["server"] else ""
         away = f", {lasting(event['away_s'])} away" if event["away_s"] else ""
         page.wrapped(f"{minute:02}:{second:02}  {event['kind']:<7} {where}{to}{load}{away}".rstrip(), "  ", "      ")
     more = len(run["events"]) - EVENTS
@@ -270,6 +288,9 @@ def _events(page: Page, run: dict[str, Any]) -> None:
 
 def _prediction(page: Page, design: dict[str, Any]) -> None:
     found = design["prediction"]
+    told = (found["classes"], found["load"], found["breaks"], found["audit"], design["limit"], design["partition_test"])
+    if not any(told):
+        return  # interrupted before anything was held against it
     page.line(f"Predicted and measured, {design['label']}", "head")
     for entry in found["classes"]:
         parts = [

@@ -49,6 +49,7 @@ def stress_document(
     redact: bool,
     complete: bool,
     missed: bool,
+    not_run: Sequence[str] = (),
 ) -> dict[str, Any]:
     """The whole document; ``missed``: a goal that was asked for is not met by the design that is proposed."""
     return {
@@ -57,6 +58,7 @@ def stress_document(
         "tool": {"name": "pkadvisor", "version": __version__},
         "outcome": "incomplete" if not complete else "goal-missed" if missed else "done",
         "complete": complete,
+        "not_run": list(not_run),
         "redacted": redact,
         "inputs": inputs,
         "settings": settings,

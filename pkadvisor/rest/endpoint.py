@@ -56,7 +56,7 @@ def require_client() -> None:
     try:
         import azure.data.tables  # noqa: F401
     except ImportError:
-        fix = "pip install 'pkadvisor[real]'"
+        fix = "pip install 'pkadvisor[real]', in a checkout pip install '.[real]'"
         raise UsageError("a real target needs the extra", where="--target", fix=fix) from None
 
 

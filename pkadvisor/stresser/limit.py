@@ -8,6 +8,7 @@ from pkadvisor.report.result import Shown, number
 from pkadvisor.report.stress_result import run_json
 from pkadvisor.stresser.goals import USUAL, all_met, met
 from pkadvisor.stresser.runs import run_on_own_map
+from pkadvisor.stresser.verdict import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,16 +57,8 @@ def limit_of(
     by = failed["throttled_by"]
     binds = max(by, key=lambda name: (by[name], name)) if by else ""
     missed = next((goal.name for goal in goals if not met(goal, failed)), "")
-    words = {
-        "partition": "the target of one partition",
-        "range": "the target of one range of keys",
-        "server": "the capacity of one server",
-        "account": "the target of the account",
-        "bandwidth": "the bandwidth of one range",
-        "queue": "the queue of one server",
-    }
     return {
         "factor": number(good),
         "requests_per_s": number(good * stand.whole_per_s),
-        "binds": words[binds] if binds else f"{missed} of the service itself",
+        "binds": BOUNDS[binds] if binds else f"{missed} of the service itself",
     }

@@ -63,12 +63,12 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
             for number_, table in enumerate(judged):
                 stand = stands[number_] if stands else ()
                 tables.append(_table(table, stand, request, limits, policy, session, progress))
+    except KeyboardInterrupt:
+        complete = False
     except _Interrupted as stopped:
         complete = False
         if stopped.designs:
             tables.append(_closed(judged[len(tables)], stopped.designs, request))
-    if not complete and not tables:
-        raise KeyboardInterrupt
     goals = [mark for t in tables for goal in t["goals"] for mark in goal["designs"] if mark["decides"]]
     return stress_document(
         inputs=_inputs(request),
@@ -77,8 +77,26 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
         limits=limits,
         redact=request.reading.redact,
         complete=complete,
+        not_run=[] if complete else _not_run(judged, tables),
         missed=any(not mark["met"] for mark in goals),
     )
+
+
+def _not_run(judged: list[Table], tables: list[dict[str, Any]]) -> list[str]:
+    """What an interrupt left out: designs that were not begun, and those of which a part is missing."""
+    found = []
+    for place, table in enumerate(judged):
+        designs = {d["label"]: d for d in tables[place]["designs"]} if place < len(tables) else {}
+        for design in table.designs:
+            name = f"{table.section.table}, {design.label}"
+            done = designs.get(design.label)
+            if done is None:
+                found.append(name)
+            elif not all(run["complete"] for run in done["runs"]) or len(done["runs"]) < len((WARM, COLD)):
+                found.append(f"the rest of {name}, from its run '{done['runs'][-1]['state']}' on")
+            elif done["prediction"]["audit"] is None:
+                found.append(f"what {name} is held against")
+    return found
 
 
 def _inputs(request: StressRequest) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
+from pkadvisor.report.stress_page import render_stress
 from pkadvisor.report.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.retry import policy_of
 from pkadvisor.stresser import audit
@@ -137,15 +138,26 @@ def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: p
     # rates are over what was run, not over what was asked for
     assert 100 < run["offered_requests_per_s"] < 500
     assert design["prediction"] == {"classes": [], "load": [], "breaks": [], "audit": None}
+    rest = "the rest of Scores, current, from its run 'warmed up' on"
+    assert found["not_run"] == [rest, "Scores, recommended"]
+    text = render_stress(found, width=200, color=False, ascii_only=False)
+    assert "Predicted and measured" not in text
+    assert f"not run: {rest}; Scores, recommended" in text
+    assert " of 1 min of " in text.splitlines()[1]
 
 
-def test_an_interrupt_before_any_run_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_before_any_run_says_what_was_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pkadvisor.stresser.stress.stand_of", stop)
-    with pytest.raises(KeyboardInterrupt):
-        stress(request_of(tmp_path), SilentProgress())
+    found = stress(request_of(tmp_path), SilentProgress())
+    checked(dump(found).decode(), "stress")
+    assert (found["complete"], found["tables"], found["not_run"]) == (
+        False,
+        [],
+        ["Scores, current", "Scores, recommended"],
+    )
 
 
 def test_a_load_is_refused_above_a_stated_number_and_what_to_do_is_told() -> None:
