@@ -68,11 +68,9 @@ def pattern_of(
     of: str = "load",
     *,
     events: float = math.inf,
-    noun: str = "partitions",
 ) -> Pattern:
     """The pattern of a map: ``loads`` has a row for each band of keys in their order and a column for each stretch of
-    time, in any unit; ``partitions`` of each band; ``of``: what the sentence calls it;
-    ``noun``: what it calls several bands.
+    time, in any unit; ``partitions`` of each band; ``of``: what the sentence calls it.
 
     ``events``: how many requests the map counts, whose chance is no pattern; infinite for what was computed.
     """
@@ -87,7 +85,7 @@ def pattern_of(
     found = _moving(loads, by_row, columns, of, in_column) if timed and len(loads) > 1 else None
     found = found or _hot(by_row, np.array(partitions, dtype=np.int64), of)
     found = found or (_burst(columns, in_column) if timed else None)
-    return found or _still(by_row, np.array(partitions, dtype=np.int64), of, noun)
+    return found or _still(by_row, np.array(partitions, dtype=np.int64), of)
 
 
 # -- movement ----------------------------------------------------------------------------------------------------------
@@ -239,7 +237,7 @@ def _burst(columns: Floats, in_column: float) -> Pattern | None:
     return Pattern(BURST, f"{bursts} over all keys{how}: {high}, {percent(share)} of all", share, len(starts))
 
 
-def _still(by_row: Floats, partitions: Ints, of: str, noun: str) -> Pattern:
+def _still(by_row: Floats, partitions: Ints, of: str) -> Pattern:
     """Even, or skewed without a hot key."""
     import numpy as np
 
@@ -255,7 +253,7 @@ def _still(by_row: Floats, partitions: Ints, of: str, noun: str) -> Pattern:
         what = f"skewed: {who} {percent(mine)} of the {of}, {float(times[top]):.2g} times an even share"
         return Pattern(SKEWED, what, mine)
     count = int(np.maximum(partitions, 1).sum())
-    what = f"even over {count:,} {noun}: no part of the keys and no time stands out"
+    what = f"even over {count:,} partitions: no part of the keys and no time stands out"
     return Pattern(EVEN, what, share)
 
 

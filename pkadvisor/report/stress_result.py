@@ -227,10 +227,11 @@ def heat_json(result: RunResult, space: KeySpace, limits: Limits, shown: Shown) 
         first, end = int(bands[low]), int(bands[high])
         rows.append({"from_key": shown.key(space.keys[first]), "partitions": end - first, "times_target": cells})
     loads = np.array([row["times_target"] for row in rows])
-    # A row has the load of one PartitionKey, its busiest, however many lie in it.
-    noun = "partitions" if all(row["partitions"] == 1 for row in rows) else "parts of the keys"
-    pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values()), noun=noun)
-    return {"step_s": number(step_s * columns), "rows": rows, "pattern": pattern_json(pattern)}
+    # A row has the load of its busiest key alone: where others lie in it, no share of the whole load can be told.
+    alone = all(row["partitions"] == 1 for row in rows)
+    pattern = pattern_of(loads, [1] * len(rows), events=events_of(result.classes.values())) if alone else None
+    told = None if pattern is None else pattern_json(pattern)
+    return {"step_s": number(step_s * columns), "rows": rows, "pattern": told}
 
 
 def events_of(classes: Iterable[ClassCounts]) -> float:
