@@ -20,6 +20,8 @@ from tests.review.documents import complaints
 from tests.review.test_outputs import SMALL, standard
 
 Ask = Callable[..., tuple[int, str, str]]
+PRINTED = [name for name in ReviewFormat if name is not ReviewFormat.html_dir]
+"""A folder is no format of standard output."""
 GOOD = SMALL.replace("{tenantId}/{year}", "{tenantId}").replace("status eq '{status}'", "tenantId eq '{tenantId}'")
 
 
@@ -51,8 +53,10 @@ def test_every_format_is_written_at_once_and_before_the_gate_fails(ask: Ask, tmp
     code, page, told = ask(BAD, *outs)
     assert code == 1
     assert page.splitlines()[-1] == "GATE FAILED: 2 errors (fail-on: error)"
-    made = {f: (tmp_path / "made" / f"review.{f}").read_text() for f in ReviewFormat}
-    assert told.count("wrote made/review.") == len(made) == 9
+    made = {f: (tmp_path / "made" / f"review.{f}").read_text() for f in PRINTED}
+    assert told.count("wrote made/review.") == len(made) + 1 == 11
+    assert (tmp_path / "made" / "review.html-dir" / "index.html").read_text().count("PK301") > 1
+    assert made[ReviewFormat.html].startswith("<!doctype html>")
     document = json.loads(made[ReviewFormat.json])
     assert complaints(document) == []
     assert list(standard().iter_errors(json.loads(made[ReviewFormat.sarif]))) == []
@@ -64,7 +68,7 @@ def test_every_format_is_written_at_once_and_before_the_gate_fails(ask: Ask, tmp
         assert made[name].count("PK301") == 1
 
 
-@pytest.mark.parametrize("name", list(ReviewFormat))
+@pytest.mark.parametrize("name", PRINTED)
 @pytest.mark.parametrize(
     ("words", "code"),
     [((BAD,), 1), ((BAD, "--fail-on", "never"), 0), (("schema/good.yaml",), 0), ((BAD, "schema/broken.yaml"), 2)],
@@ -170,7 +174,7 @@ def test_paths_outside_of_a_repository(tmp_path: Path, monkeypatch: pytest.Monke
     assert in_repository("../elsewhere/b.yaml") == "b.yaml"
 
 
-@pytest.mark.parametrize("name", list(ReviewFormat))
+@pytest.mark.parametrize("name", PRINTED)
 def test_a_credential_in_a_design_reaches_no_format(ask: Ask, tmp_path: Path, name: str) -> None:
     secret = "Zm9v/YmFy+" * 8
     key = f'"{{tenantId}}/AccountKey={secret}=="'
@@ -205,7 +209,7 @@ def test_hidden_keys_are_hidden_in_every_format(ask: Ask, tmp_path: Path) -> Non
         'schema: 1\ntables:\n  Orders:\n    partition_key: "{tenant}"\n    row_key: "{id}"\n    queries:\n'
         "      - {name: one, filter: \"tenant eq '{tenant}' and id eq {id}\", rate: 9000/s}\n"
     )
-    for name in ReviewFormat:
+    for name in PRINTED:
         words = ("--data", "data.csv", "--select", "PK1", "--redact", "keys", "--verbose", "--format", str(name))
         code, page, told = ask("schema/hot.yaml", *words)
         assert code == 1
