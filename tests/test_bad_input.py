@@ -167,9 +167,9 @@ USAGE: dict[str, tuple[list[str], str | None, tuple[str, ...]]] = {
     "a design that is no YAML": ([DATA, "--design", "changed.yaml"], "schema: 1\ntables: [", ("changed.yaml:",)),
     "a design of another key": ([DATA, "--design", "changed.yaml"], "schema: 1\ntabels: {}\n", ("tabels", "tables")),
     "an unknown output format": (
-        [DATA, "--design", "design.yaml", "--out", "html=x.html"],
+        [DATA, "--design", "design.yaml", "--out", "pdf=x.pdf"],
         None,
-        ("--out", "no format 'html'", "formats: text, json"),
+        ("--out", "no format 'pdf'", "formats: text, json"),
     ),
     "an unknown table": (
         [DATA, "--design", "design.yaml", "--table", "Registration"],

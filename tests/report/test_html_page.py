@@ -23,6 +23,13 @@ def test_every_number_of_the_page_is_that_of_the_document() -> None:
     assert check_figures(tree) > 60
 
 
+def test_what_may_lose_writes_stands_beside_the_keys() -> None:
+    found = result("microblog")
+    (question,) = (t for t in found["tables"][0]["cannot_be_known"] if t.startswith("whether two entities"))
+    verdict = text_of(parsed(render_html(found, HtmlOptions(sections=("verdict",)))))
+    assert question in verdict and f"{len(found['tables'][0]['cannot_be_known'])} things assumed" in verdict
+
+
 def test_the_policy_allows_the_one_style_and_the_one_script_by_hash() -> None:
     page = render_html(result("footrace")).decode()
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)

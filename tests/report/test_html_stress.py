@@ -390,7 +390,9 @@ def test_an_older_document_says_that_it_names_no_files() -> None:
 
 
 def test_redacted_keys_stay_hidden() -> None:
-    page = render_html(document(redact=True)).decode()
+    found = document(redact=True)
+    page = render_html(found).decode()
+    assert "--redact keys" in command(At(found), At(found)["inputs"]), "to run it again must not show them"
     assert "secret" not in page
     assert "[key " in page
 

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.html.place import At, Context, Figure, Missing
+from pkadvisor.report.page import plural
 from pkadvisor.report.stored import quoted
 from pkadvisor.report.verdicts import HEADLINES, lost, sureness
 
@@ -93,7 +94,7 @@ def _tiles(document: At, before: At | None, best: At) -> list[dict[str, Any]]:
         ("Slowest query against its goal", "latency against goal", "ratio", "the p99 that is wanted", 1, False),
         ("Throttled at the peak", "throttled at peak", "percent", "of attempts", None, False),
         ("Breaks at", "break factor", "breaks", "today's peak", 1, True),
-        ("Entities counted", "entities counted", "amount", "entities/s", None, False),
+        ("Entities counted, on average", "entities counted", "amount", "entities/s", None, False),
         ("Cost", "price", "amount", "", None, False),
     ):
         after = term_of(best, name)
@@ -139,6 +140,12 @@ def _facts(table: At, before: At | None, best: At) -> list[tuple[str, str]]:
     if table["confidence"]:
         facts.append(("sure", sureness(table["confidence"].value)))
     facts += [("note", remark["message"].text) for remark in list(best["remarks"])[:FACTS_SHOWN]]
+    unknown = [text.text for text in table["cannot_be_known"]]
+    # Two entities under one key would be lost writes: that question belongs beside the keys, not at the end.
+    facts += [("ask first", text) for text in unknown if text.startswith("whether two entities")]
+    if unknown:
+        facts.append(("unknown", f"{plural(len(unknown), 'thing')} assumed or not to be known: under Method, below"))
+    facts.append(("check", "the commands that run it again and test both designs under load: under Reproduce, last"))
     return facts
 
 

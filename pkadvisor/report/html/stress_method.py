@@ -137,6 +137,8 @@ def command(document: At, inputs: At | None) -> str:
     parts += _client_options(settings["clients"]) if settings["clients"] else []
     if any(d["limit"] for t in document["tables"] for d in t["designs"]):
         parts.append("--find-limit")
+    if document["redacted"].flag:
+        parts += ["--redact", "keys"]
     if settings["seed"].number:
         parts += ["--seed", f"{settings['seed'].number:g}"]
     return shlex.join(parts)
