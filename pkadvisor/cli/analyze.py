@@ -12,20 +12,16 @@ import typer
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
-    PIPE_WIDTH,
-    escape_page,
     is_terminal,
     make_console,
     may_move_the_cursor,
     redact_result,
     say,
-    speaks_unicode,
     wants_color,
-    width_of,
 )
 from pkadvisor.cli.inputs import Inputs, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
-from pkadvisor.cli.paging import Paging, Renderer, deliver
+from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Judging, Reading, Redact, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
@@ -108,17 +104,7 @@ def _excess(violation: dict[str, Any]) -> float:
 def _text(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     from pkadvisor.report.console import render_text
 
-    stream = sys.stdout if on_terminal else None
-    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
-    page = render_text(
-        result,
-        width=width_of(stream) if on_terminal else PIPE_WIDTH,
-        color=color,
-        ascii_only=on_terminal and not speaks_unicode(stream),
-        verbose=shared.verbose,
-    )
-    text = escape_page(redact_result(page), color=color)
-    return (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
+    return text_page(render_text, result, shared, on_terminal, verbose=shared.verbose)
 
 
 def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

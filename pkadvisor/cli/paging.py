@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-from pkadvisor.cli.console import say, without_secrets, write_bytes, write_text
+from pkadvisor.cli.console import (
+    PIPE_WIDTH,
+    escape_page,
+    is_terminal,
+    redact_result,
+    say,
+    speaks_unicode,
+    wants_color,
+    width_of,
+    without_secrets,
+    write_bytes,
+    write_text,
+)
 from pkadvisor.cli.output import Target, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
@@ -45,6 +58,9 @@ class Paging:
 
     def options(self) -> HtmlOptions:
         """Checked, but for the names of sections: those depend on what is drawn."""
+        if self.sections is not None and not self.sections.replace(",", "").strip():
+            fix = "name some, e.g. verdict,candidates, or leave it out for all"
+            raise UsageError("no section is named", where="--sections", fix=fix)
         return HtmlOptions(
             title=self.title or None,
             theme=str(self.theme),
@@ -88,6 +104,23 @@ def deliver(
         write_text(renderers[page](document, shared, True).decode())
     else:
         write_bytes(renderers[page](document, shared, True))
+
+
+def text_page(
+    draw: Callable[..., str], document: dict[str, Any], shared: Shared, on_terminal: bool, **choices: bool
+) -> bytes:
+    """A document as text: for standard output as wide and coloured as that is, for a file neither."""
+    stream = sys.stdout if on_terminal else None
+    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
+    page = draw(
+        document,
+        width=width_of(stream) if on_terminal else PIPE_WIDTH,
+        color=color,
+        ascii_only=on_terminal and not speaks_unicode(stream),
+        **choices,
+    )
+    text = escape_page(redact_result(page), color=color)
+    return (text if text.endswith("\n") else f"{text}\n").encode("utf-8", "backslashreplace")
 
 
 def write_page(path: Path, document: dict[str, Any], options: HtmlOptions, *, folder: bool) -> int:

@@ -11,19 +11,13 @@ from typing import Any
 
 from pkadvisor.cli.analyze import parse_share
 from pkadvisor.cli.console import (
-    PIPE_WIDTH,
-    escape_page,
-    is_terminal,
     say,
-    speaks_unicode,
-    wants_color,
-    width_of,
     without_secrets,
     write_bytes,
     write_text,
 )
 from pkadvisor.cli.output import Target, on_stdout, parse_targets, size_text, write_whole
-from pkadvisor.cli.paging import PAGES, page_of, write_page
+from pkadvisor.cli.paging import PAGES, page_of, text_page, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
 from pkadvisor.report.html.options import HtmlOptions
 
@@ -122,18 +116,15 @@ def in_repository(design: str) -> str:
 def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
     from pkadvisor.report.review_page import render_review
 
-    stream = sys.stdout if on_terminal else None
-    color = on_terminal and wants_color(outputs.shared.color, terminal=is_terminal(stream))
-    page = render_review(
+    return text_page(
+        render_review,
         document,
-        width=width_of(stream) if on_terminal else PIPE_WIDTH,
-        color=color,
-        ascii_only=on_terminal and not speaks_unicode(stream),
+        outputs.shared,
+        on_terminal,
         verbose=outputs.shared.verbose,
         show_suppressed=outputs.show_suppressed,
         errors_told=on_terminal,
     )
-    return escape_page(page, color=color).encode("utf-8", "backslashreplace")
 
 
 def _concise(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:

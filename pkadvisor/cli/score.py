@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -11,17 +10,11 @@ import typer
 from pkadvisor.cli.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
-    PIPE_WIDTH,
-    escape_page,
-    is_terminal,
     redact_result,
-    speaks_unicode,
-    wants_color,
-    width_of,
 )
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import on_stdout, parse_targets
-from pkadvisor.cli.paging import Paging, Renderer, deliver
+from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
@@ -96,16 +89,8 @@ def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     """A score card or a comparison."""
     from pkadvisor.report import score_page
 
-    stream = sys.stdout if on_terminal else None
-    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
     render = score_page.render_score if document["document"] == "pkadvisor score" else score_page.render_comparison
-    text = render(
-        document,
-        width=width_of(stream) if on_terminal else PIPE_WIDTH,
-        color=color,
-        ascii_only=on_terminal and not speaks_unicode(stream),
-    )
-    return escape_page(redact_result(text), color=color).encode("utf-8", "backslashreplace")
+    return text_page(render, document, shared, on_terminal)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

@@ -14,20 +14,17 @@ import typer
 from pkadvisor.cli.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
-    PIPE_WIDTH,
     escape_page,
-    is_terminal,
     redact_result,
     say,
     speaks_unicode,
-    wants_color,
     width_of,
     write_bytes,
     write_text,
 )
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
-from pkadvisor.cli.paging import Paging, Renderer, deliver
+from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.cli.targeting import Targeting, ended_early, real_target
 from pkadvisor.errors import ConstraintError, UsageError
@@ -291,15 +288,7 @@ def missed(document: dict[str, Any]) -> ConstraintError:
 def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     from pkadvisor.report.stress_page import render_stress
 
-    stream = sys.stdout if on_terminal else None
-    color = on_terminal and wants_color(shared.color, terminal=is_terminal(stream))
-    text = render_stress(
-        document,
-        width=width_of(stream) if on_terminal else PIPE_WIDTH,
-        color=color,
-        ascii_only=on_terminal and not speaks_unicode(stream),
-    )
-    return escape_page(redact_result(text), color=color).encode("utf-8", "backslashreplace")
+    return text_page(render_stress, document, shared, on_terminal)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:

@@ -86,6 +86,7 @@ def test_what_is_no_json_is_refused(ask: Ask, document: dict[str, Any], content:
         (("nowhere.json", "--out", "html=r.html"), "nowhere.json"),
         (("result.json", "--out", "html=result.json"), "is an input"),
         (("result.json", "--out", "html=r", "--sections", "verdikt"), "did you mean 'verdict'"),
+        (("result.json", "--out", "html=r", "--sections", " , "), "no section is named"),
         (("result.json", "--out", "html=r", "--max-size", "much"), "is no size"),
         (("result.json", "--out", "html=r", "--max-size", "10kB"), "at least 60 kB"),
         (("result.json", "--out", "html-dir=-"), "cannot carry a folder"),
