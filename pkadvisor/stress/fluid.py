@@ -17,7 +17,6 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.expanded import range_lows
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.fluid_table import Table
@@ -239,9 +238,10 @@ class _Run:
             rows, owner, code, latency = rows[sent], owner[sent], code[sent], latency[sent]
         if not len(rows):
             return
-        of_range, classes = self._state.range_of[table.columns[column.LOW][rows]], table.of_class[plan.script[owner]]
-        self._counts.attempts(start, table, rows, classes, code, latency, of_range, self._numbers)
-        self._state.count(code, rows, of_range, table)
+        steps, classes = table.step[rows], table.of_class[plan.script[owner]]
+        of_range = self._state.range_of[table.low[steps]]
+        self._counts.attempts(start, table, steps, classes, code, latency, of_range, self._numbers)
+        self._state.count(code, table.weight[steps], of_range, table)
 
     def _judged(self, plan: Plan, start: int) -> tuple[Ints, Ints, Ints | None]:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
@@ -252,16 +252,17 @@ class _Run:
         count = len(plan.at)
         if not count:
             return np.empty(0, np.int64), np.empty(0, np.int64), None
-        capacity = self._capacity
+        capacity, order = self._capacity, None
+        at, row, owner = plan.at, plan.row, plan.owner
+        if not plan.in_order:
+            packed = np.sort(((at - start) << 33) | np.arange(count, dtype=np.int64))
+            order = packed & ((1 << 33) - 1)
+            at, row, owner = at[order], row[order], owner[order]
         ticket = capacity.tally.arrived + self._state.attempts
-        seed = capacity.times.seed
-        if plan.in_order:
-            window = Window(plan.at, plan.row, plan.owner, len(plan.request), ticket, seed)
-            return *self._judge(window, self._table, self._state), None
-        packed = np.sort(((plan.at - start) << 33) | np.arange(count, dtype=np.int64))
-        order = packed & ((1 << 33) - 1)
-        window = Window(plan.at[order], plan.row[order], plan.owner[order], len(plan.request), ticket, seed)
+        window = Window.of(at, row, owner, len(plan.request), ticket, capacity.times.seed, self._table, self._state)
         judged, took = self._judge(window, self._table, self._state)
+        if order is None:
+            return judged, took, None
         code, latency = np.empty_like(judged), np.empty_like(took)
         code[order], latency[order] = judged, took
         return code, latency, order
@@ -275,7 +276,7 @@ class _Run:
                 continue
             row, owner = plan.row[i], plan.owner[i]
             step = row - table.first[plan.script[owner]]
-            stage, answer = table.columns[column.STAGE, row], status.get(int(code[i]), 503)
+            stage, answer = table.stage[row], status.get(int(code[i]), 503)
             note = (plan.at[i], plan.request[owner], stage, step, plan.tries[i], answer, latency[i])
             self._trace.append(tuple(map(int, note)))  # type: ignore[arg-type]
 

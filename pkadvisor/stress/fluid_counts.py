@@ -137,20 +137,20 @@ class Counts:
         self._sums[2] += np.bincount(classes, minlength=len(self._classes))
 
     def attempts(
-        self, at_ns: int, table: Table, rows: Ints, classes: Ints, codes: Ints, latency: Ints, of_range: Ints,
+        self, at_ns: int, table: Table, steps: Ints, classes: Ints, codes: Ints, latency: Ints, of_range: Ints,
         numbers: Sequence[int],
     ) -> None:  # fmt: skip
         """Attempts that were sent in the second of a moment."""
         count = len(self._classes)
-        columns = table.columns
+        weights = table.weight[steps]
         by_code = np.bincount(classes * 9 + codes, minlength=9 * count).reshape(count, 9)
         self._codes += by_code
         accepted = codes == ACCEPTED
         every = bool(accepted.all())
-        won, of_class = (rows, classes) if every else (rows[accepted], classes[accepted])
+        won, of_class = (weights, classes) if every else (weights[accepted], classes[accepted])
         for place, name in enumerate((column.PAGES, column.READ, column.WRITTEN)):
             if table.some[name]:
-                amounts = columns[name][won]
+                amounts = table.weights[name][won]
                 self._totals[place] += np.bincount(of_class, amounts, count).astype(np.int64)
         second = at_ns // WINDOW_NS
         if second >= len(self._seconds):
@@ -161,29 +161,29 @@ class Counts:
         here[0] += codes_all[:NOT_SENT].sum()
         here[1] += codes_all[ACCEPTED]
         here[2] += codes_all[1:TIMED_OUT].sum()
-        self._warm(second, columns, rows, None if every else (codes >= 1) & (codes < TIMED_OUT))
+        self._warm(second, table, steps, weights, None if every else (codes >= 1) & (codes < TIMED_OUT))
         if self._watched:
-            lows = columns[column.LOW][rows]
+            lows = table.low[steps]
             np.add.at(self._since[0], lows, 1)
             if not every:
                 np.add.at(self._since[1], lows[(codes >= 1) & (codes < TIMED_OUT)], 1)
-            lows = columns[column.LOW][won]
-            np.add.at(self._since[2], lows, columns[column.EXAMINED][won])
-            np.add.at(self._since[3], lows, columns[column.BYTES][won])
+            lows = lows if every else lows[accepted]
+            np.add.at(self._since[2], lows, table.weights[column.EXAMINED][won])
+            np.add.at(self._since[3], lows, table.weights[column.BYTES][won])
             answered = accepted | (codes == TIMED_OUT)
             sums = np.bincount(of_range[answered], latency[answered], len(numbers)).astype(np.int64)
             for place in np.flatnonzero(sums).tolist():
                 number = numbers[place]
                 self._since_latency[number] = self._since_latency.get(number, 0) + int(sums[place])
 
-    def _warm(self, second: int, columns: Ints, rows: Ints, turned: NDArray[np.bool_] | None) -> None:
+    def _warm(self, second: int, table: Table, steps: Ints, weights: Ints, turned: NDArray[np.bool_] | None) -> None:
         if second != self._now:
             self._close_second()
             self._now = second
-        offered, keys = columns[column.OFFERED][rows], columns[column.PARTITION][rows]
+        offered, keys = table.weights[column.OFFERED][weights], table.partition[steps]
         if keys.size and keys.min() < 0:
             alone = keys >= 0
-            self._pages(second, columns, rows[~alone], None if turned is None else turned[~alone])
+            self._pages(second, table, steps[~alone], None if turned is None else turned[~alone])
             keys, offered = keys[alone], offered[alone]
             turned = None if turned is None else turned[alone]
         np.add.at(self._second, keys, offered)
@@ -192,16 +192,15 @@ class Counts:
             np.add.at(self._second_turned, keys[turned], offered[turned])
             np.add.at(self._tries[1], keys[turned], 1)
 
-    def _pages(self, second: int, columns: Ints, rows: Ints, turned: NDArray[np.bool_] | None) -> None:
-        """Attempts of pages over several PartitionKeys, by the row of the table."""
-        pages = columns[column.PAGES][rows] > 0
-        different, place, tries = np.unique(rows[pages], return_inverse=True, return_counts=True)
+    def _pages(self, second: int, table: Table, steps: Ints, turned: NDArray[np.bool_] | None) -> None:
+        """Attempts of pages over several PartitionKeys, by the step of the table."""
+        pages = table.weights[column.PAGES][table.weight[steps]] > 0
+        different, place, tries = np.unique(steps[pages], return_inverse=True, return_counts=True)
         lost = np.zeros(len(different), np.int64)
         if turned is not None:
             lost = np.bincount(place[turned[pages]], minlength=len(different))
-        lows, highs, offered = (
-            columns[name][different].tolist() for name in (column.LOW, column.UNTIL, column.OFFERED)
-        )
+        lows, highs = table.low[different].tolist(), table.until[different].tolist()
+        offered = table.weights[column.OFFERED][table.weight[different]].tolist()
         for low, high, each, number, of_them in zip(lows, highs, offered, tries.tolist(), lost.tolist(), strict=True):
             asked = self._wide.setdefault((second, low, high), [0, 0, 0, 0])
             asked[0] += each * number

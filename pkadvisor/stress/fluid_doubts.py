@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
-from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.fluid_lists import Bucket
-from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, LOW, MORE, MOVED, PARTITION
+from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +80,9 @@ def decided(
     live = [_live(family, which) for family, which in zip(families, lacking, strict=True)]
     group = _groups(doubts, len(state.partitions), len(state.servers))
     where = np.flatnonzero(group >= 0)
-    stage = table.columns[column.STAGE][window.row]
+    stage = window.stage
     passed = group < 0
-    looked_at = _Walk(window, table, state, live, stage, passed).run(where, group[where], looks_max)
+    looked_at = _Walk(window, table, state, live, passed).run(where, group[where], looks_max)
     if looked_at > looks_max:
         return None
     refused = np.flatnonzero(~passed)
@@ -129,18 +128,15 @@ def _groups(doubts: Doubts, partitions: int, servers: int) -> Ints:
 class _Walk:
     """Goes through the groups of a window by turns, in the order of the attempts that are looked at."""
 
-    def __init__(
-        self, window: Window, table: Table, state: State, live: list[dict[int, _Live]], stage: Ints, passed: Bools
-    ) -> None:
+    def __init__(self, window: Window, table: Table, state: State, live: list[dict[int, _Live]], passed: Bools) -> None:
         self._window, self._table, self._passed = window, table, passed
         self._partitions, ranges, bandwidths, servers, accounts = live
-        self._range_of: list[int] = state.range_of.tolist()
         self._shared: list[tuple[_Live | None, ...]] = [
             (ranges.get(place), bandwidths.get(place), servers.get(server), accounts.get(0))
             for place, server in enumerate(state.server_of.tolist())
         ]
         """By range the buckets in doubt that all attempts of it meet."""
-        self._earlier = None if table.alone else _Earlier(window.owner, stage, passed)
+        self._earlier = None if table.alone else _Earlier(window.owner, window.stage, passed)
 
     def run(self, where: Ints, group: Ints, looks_max: int) -> int:
         """Marks in ``passed`` what is let through of the attempts ``where``; how many were looked at, at most one more
@@ -151,7 +147,8 @@ class _Walk:
         ends = np.r_[begins[1:], len(numbers)].tolist()
         # Few of them are looked at: views cost nothing for the others.
         places, moments = numbers.data, self._window.at[numbers].data
-        rows, look = self._window.row[numbers].data, self._look
+        weights, partitions = self._window.weight[numbers].data, self._window.partition[numbers].data
+        ranges, look = self._window.of_range[numbers].data, self._look
         heads = [(places[begin], begin, end) for begin, end in zip(begins.tolist(), ends, strict=True)]
         heapq.heapify(heads)
         looked_at = 0
@@ -160,7 +157,7 @@ class _Walk:
             until = min(heads[1:3])[0] if len(heads) > 1 else NEVER  # the next turn of another group
             while number < until and looked_at <= looks_max:
                 looked_at += 1
-                ready = look(number, moments[place], rows[place])
+                ready = look(number, moments[place], weights[place], ranges[place], partitions[place])
                 place += 1
                 if place < end and moments[place] < ready:
                     place = bisect_left(moments, ready, place, end)
@@ -172,11 +169,11 @@ class _Walk:
                 heapq.heapreplace(heads, (number, place, end))
         return looked_at
 
-    def _look(self, number: int, now: int, row: int) -> int:
+    def _look(self, number: int, now: int, weight: int, at_range: int, partition: int) -> int:
         """Judges an attempt; the moment before which every other one of its group is turned away."""
-        its = self._table.tuples.get(row) or self._table.as_tuple(row)
-        shared = of_range, of_bandwidth, of_server, of_account = self._shared[self._range_of[its[LOW]]]
-        of_partition = self._partitions.get(its[PARTITION])
+        its = self._table.tuples.get(weight) or self._table.as_tuple(weight)
+        shared = of_range, of_bandwidth, of_server, of_account = self._shared[at_range]
+        of_partition = self._partitions.get(partition)
         cost, account_cost = its[COST] * UNITS, its[ACCOUNT_COST] * UNITS
         ready = 0
         for each in shared:

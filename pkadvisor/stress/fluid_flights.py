@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 from pkadvisor.stress.run_result import WINDOW_NS
 
@@ -198,7 +197,7 @@ def spread(table: Table, taken: tuple[Ints, Ints], requests: Ints, moments: Ints
         due, waiting = attempts[soon], attempts[~soon]
         owner = due[:, FLIGHT]
         begins = _begins(owner)
-        done = np.maximum.reduceat(due[:, AT] + table.columns[column.NOMINAL][due[:, ROW]], begins)
+        done = np.maximum.reduceat(due[:, AT] + table.nominal_ns(due[:, ROW]), begins)
         start = np.maximum(done, flights[:, READY])
         following = table.next_stage[due[begins, ROW]]
         last = table.end[flights[:, SCRIPT]]
@@ -220,7 +219,7 @@ def _stages(
 
     The stage that begins at row ``start`` is sent at ``moments``; the script ends at ``stop``.
     """
-    starts = table.columns[column.STARTS]
+    starts = table.starts
     counts = stop - start
     spread = np.repeat(np.arange(len(owner)), counts)
     row = np.arange(len(spread), dtype=np.int64) + np.repeat(start - (counts.cumsum() - counts), counts)
@@ -263,13 +262,13 @@ def landed(
         return _landed_alone(table, plan, code, latency, failed, delays)
     again = _retries(table, plan, code, latency, failed, delays)
 
-    stage = table.columns[column.STAGE][row]
+    stage = table.stage[row]
     begins = _begins(owner, stage)
     group = np.repeat(np.arange(len(begins)), np.diff(np.r_[begins, len(owner)]))
     of = owner[begins]
     passed = code == ACCEPTED
     answer = np.maximum.reduceat(np.where(passed, at + latency, 0), begins) if len(begins) else of
-    nominal = table.columns[column.NOMINAL][row]
+    nominal = table.nominal_ns(row)
     ready = np.maximum.reduceat(np.where(passed, at + nominal, 0), begins) if len(begins) else of
     whole = np.bincount(group[~passed], minlength=len(begins)) == 0
     sent = at[begins]
@@ -377,7 +376,7 @@ def _cut_off(table: Table, plan: Plan, cut: Ints, before: Ints) -> tuple[Ints, I
     start, at = plan.resume[cut], plan.resume_at[cut]
     flights = np.zeros((len(cut), 8), np.int64)
     flights[:, REQUEST], flights[:, SCRIPT] = plan.request[cut], plan.script[cut]
-    flights[:, STAGE], flights[:, SENT] = table.columns[column.STAGE][start], at
+    flights[:, STAGE], flights[:, SENT] = table.stage[start], at
     flights[:, LATENCY] = before[cut]
     counts = table.next_stage[start] - start
     attempts = np.ones((int(counts.sum()), 4), np.int64)

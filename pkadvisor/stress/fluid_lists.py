@@ -13,7 +13,6 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.stress import fluid_table as column
 from pkadvisor.stress.fluid_pass import (
     ACCOUNT,
     BANDWIDTH,
@@ -115,17 +114,16 @@ def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[I
 
     ``draws`` are the ``draw_indices`` of the window. Targets must be strict, and 64 bits must hold every level.
     """
-    row, at, columns = window.row, window.at, table.columns
-    partition, cost = columns[column.PARTITION][row], columns[column.COST][row]
+    at, cost = window.at, table.weights[COST][window.weight]
     attempts = (
         at.tolist(),
-        state.range_of[columns[column.LOW][row]].tolist(),
-        partition.tolist(),
-        _lacking(state, partition, cost, at).tolist(),
+        window.of_range.tolist(),
+        window.partition.tolist(),
+        _lacking(state, window.partition, cost, at).tolist(),
         (cost != MILLI).tolist(),
-        row.tolist(),
+        window.weight.tolist(),
         window.owner.tolist(),
-        columns[column.STAGE][row].tolist(),
+        window.stage.tolist(),
     )
     code, admitted, latencies = _walk(attempts, table, state, draws.tolist())
     codes = np.array(code, np.int64)
@@ -159,14 +157,14 @@ def _walk(
     code, admitted, latencies = [0] * len(attempts[0]), list[int](), list[int]()
     failed: dict[int, int] = {}
     sent = 0
-    for i, (now, r, p, lacks, large, step, owner, stage) in enumerate(zip(*attempts, strict=True)):
+    for i, (now, r, p, lacks, large, weight, owner, stage) in enumerate(zip(*attempts, strict=True)):
         if several and owner in failed and failed[owner] < stage:
             code[i] = NOT_SENT
             continue
         draw = draws[sent]
         sent += 1
         if large:
-            its = kept.get(step) or table.as_tuple(step)
+            its = kept.get(weight) or table.as_tuple(weight)
             bound = PARTITION if lacks else _bound_of(buckets, now, r, server_of[r], p, its)
         elif lacks or (p in used and now < used[p].ready):
             bound = PARTITION
@@ -190,7 +188,7 @@ def _walk(
             if several:
                 failed.setdefault(owner, stage)
             continue
-        its = kept.get(step) or table.as_tuple(step)
+        its = kept.get(weight) or table.as_tuple(weight)
         whole = (its[COST] + its[MORE]) * UNITS
         ranges[r].charge(now, whole)
         bandwidths[r].charge(now, its[MOVED] * UNITS)

@@ -38,8 +38,9 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     count = len(window.at)
     code, latency = np.empty(count, np.int64), np.empty(count, np.int64)
     kernel()(
-        window.at, window.row, window.owner, table.judged.reshape(-1), JUDGED, state.range_of, state.server_of,
-        draw_indices(window.seed, window.ticket, count), table.trips.reshape(-1), DRAWS,
+        window.at, window.owner, window.stage, window.partition, window.of_range, window.weight,
+        table.judged.reshape(-1), JUDGED, state.server_of, draw_indices(window.seed, window.ticket, count),
+        table.trips.reshape(-1), DRAWS,
         np.array(state.figures, np.int64), state.partitions.reshape(-1), state.ranges.reshape(-1),
         state.bandwidths.reshape(-1), state.servers.reshape(-1), state.accounts.reshape(-1), state.range_free,
         state.server_free, np.full(window.owners, NEVER, np.int64), code, latency,

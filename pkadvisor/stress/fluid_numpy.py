@@ -56,17 +56,30 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(slots=True)
 class Window:
-    """Attempts in their order: moments, rows of the table, requests (numbered from 0 to ``owners``), first ticket.
+    """Attempts in their order: moments, requests (numbered from 0 to ``owners``), stages of these, PartitionKeys,
+    ranges, places in ``Table.weights``; the first ticket.
 
     ``seed`` is that of ``ServiceTimes``.
     """
 
     at: Ints
-    row: Ints
     owner: Ints
     owners: int
+    stage: Ints
+    partition: Ints
+    of_range: Ints
+    weight: Ints
     ticket: int
     seed: int
+
+    @staticmethod
+    def of(at: Ints, row: Ints, owner: Ints, owners: int, ticket: int, seed: int, table: Table, state: State) -> Window:
+        """Of attempts at the steps of some rows of the table."""
+        step = table.step[row]
+        of_range = state.range_of[table.low[step]]
+        return Window(
+            at, owner, owners, table.stage[row], table.partition[step], of_range, table.weight[step], ticket, seed
+        )
 
 
 def draw_indices(seed: int, first: int, count: int) -> Ints:
@@ -174,16 +187,14 @@ def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
 
 
 def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] | None:
-    figures, row, at = state.figures, window.row, window.at
-    columns = table.columns
-    partition, low = columns[column.PARTITION][row], columns[column.LOW][row]
-    of_range = state.range_of[low]
+    figures, weight, at = state.figures, window.weight, window.at
+    columns, partition, of_range = table.weights, window.partition, window.of_range
     of_server = state.server_of[of_range]
-    cost = columns[column.COST][row]
-    whole = cost + columns[column.MORE][row]
+    cost = columns[column.COST][weight]
+    whole = cost + columns[column.MORE][weight]
     cost = cost * UNITS
-    moved = columns[column.MOVED][row]
-    account_cost = columns[column.ACCOUNT_COST][row]
+    moved = columns[column.MOVED][weight]
+    account_cost = columns[column.ACCOUNT_COST][weight]
     zero = np.zeros(len(at), np.int64)
 
     def need(cost: Ints, family: int) -> Ints:
@@ -196,7 +207,7 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         Family(window, of_range, state.bandwidths, figures[6:9], zero, moved),
         Family(window, of_server, state.servers, figures[9:12], need(cost, 9), whole),
         Family(window, None, state.accounts, figures[12:15], need(account_cost * UNITS, 12),
-                account_cost + columns[column.ACCOUNT_MORE][row]),
+                account_cost + columns[column.ACCOUNT_MORE][weight]),
     )  # fmt: skip
     if not all(family.fits() for family in families):
         return None
@@ -217,10 +228,10 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
             state.looked_at = 1.0
             return None
         code, failed = decision.code, decision.failed
-        code[columns[column.STAGE][row] > failed[window.owner]] = NOT_SENT
+        code[window.stage > failed[window.owner]] = NOT_SENT
         passed = code == ACCEPTED
     queues = _queues(
-        at, of_range, of_server, columns[column.ON_SERVER][row], columns[column.ON_RANGE][row], passed, state
+        at, of_range, of_server, columns[column.ON_SERVER][weight], columns[column.ON_RANGE][weight], passed, state
     )
     wait, longest, range_free, server_free = queues
     if longest > figures[QUEUE_WAIT]:
@@ -229,8 +240,8 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
     draws = draw_indices(window.seed, window.ticket, len(at))
     if sent is not None and not sent.all():
         draws = draws[np.maximum(sent.cumsum() - 1, 0)]
-    trips = table.trips.ravel()[columns[column.TRIP][row] * DRAWS + draws]
-    latency = wait + trips * columns[column.EFFORT][row] // 1000 + columns[column.SCAN][row]
+    trips = table.trips.ravel()[columns[column.TRIP][weight] * DRAWS + draws]
+    latency = wait + trips * columns[column.EFFORT][weight] // 1000 + columns[column.SCAN][weight]
     if passed is not None:
         latency[~passed] = figures[REJECTION]
         latency[code == NOT_SENT] = 0
@@ -305,20 +316,20 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """The same by ``sequential`` over lists: exact whatever happens in the window."""
     count = len(window.at)
     draws = draw_indices(window.seed, window.ticket, count).tolist()
-    rows = table.judged[window.row].ravel().tolist()
-    ranks = [rank for rank in np.unique(table.columns[column.PARTITION][window.row]).tolist() if rank >= 0]
+    kinds, weight = np.unique(window.weight, return_inverse=True)
+    weights = table.judged[kinds].ravel().tolist()
+    ranks = [rank for rank in np.unique(window.partition).tolist() if rank >= 0]
     places = [place for rank in ranks for place in (2 * rank, 2 * rank + 1)]
     partitions = dict(zip(places, state.partitions[ranks].ravel().tolist(), strict=True))
-    lows = np.unique(table.columns[column.LOW][window.row]).tolist()
-    range_of = dict(zip(lows, state.range_of[lows].tolist(), strict=True))
     buckets = (state.ranges, state.bandwidths, state.servers, state.accounts)
     ranges, bandwidths, servers, accounts = levels = [each.ravel().tolist() for each in buckets]
     range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
     code, latency = [0] * count, [0] * count
     sequential(
-        window.at.tolist(), range(count), window.owner.tolist(), rows, column.JUDGED, range_of,
-        state.server_of.tolist(), draws, table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths,
-        servers, accounts, range_free, server_free, [NEVER] * window.owners, code, latency,
+        window.at.tolist(), window.owner.tolist(), window.stage.tolist(), window.partition.tolist(),
+        window.of_range.tolist(), weight.tolist(), weights, column.JUDGED, state.server_of.tolist(), draws,
+        table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths, servers, accounts, range_free,
+        server_free, [NEVER] * window.owners, code, latency,
     )  # fmt: skip
     if ranks:
         state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)

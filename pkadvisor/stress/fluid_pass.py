@@ -17,13 +17,14 @@ ELASTIC, ELASTIC_WAIT, QUEUE_WAIT, TIME_OUT, REJECTION = 15, 16, 17, 18, 19
 
 
 def sequential(
-    at: Any, row: Any, owner: Any, rows: Any, width: int, range_of: Any, server_of: Any, draws: Any, trips: Any,
-    draws_each: int, figures: Any, partitions: Any, ranges: Any, bandwidths: Any, servers: Any, accounts: Any,
-    range_free: Any, server_free: Any, failed: Any, code: Any, latency: Any,
+    at: Any, owner: Any, stage: Any, partition: Any, of_ranges: Any, weight: Any, weights: Any, width: int,
+    server_of: Any, draws: Any, trips: Any, draws_each: int, figures: Any, partitions: Any, ranges: Any,
+    bandwidths: Any, servers: Any, accounts: Any, range_free: Any, server_free: Any, failed: Any, code: Any,
+    latency: Any,
 ) -> int:  # fmt: skip
     """Judges attempts in their order and leaves the state of buckets and queues as it is after the last one.
 
-    All tables are flat. The step of attempt ``i`` begins at ``rows[width · row[i]]`` (columns of ``fluid_table``);
+    All tables are flat. What attempt ``i`` costs begins at ``weights[width · weight[i]]`` (columns of ``fluid_table``);
     ``owner[i]`` is its request, of which ``failed`` holds the first stage with a failed attempt. Bucket ``b`` has its
     level at ``2b`` and its moment at ``2b + 1``. Returns how many attempts were sent.
     """
@@ -37,16 +38,15 @@ def sequential(
     of_account, account_at = accounts[0], accounts[1]
     sent = 0
     for i in range(len(at)):
-        step, request, now = width * row[i], owner[i], at[i]
-        stage = rows[step]
-        if failed[request] < stage:
+        request, now = owner[i], at[i]
+        if failed[request] < stage[i]:
             code[i], latency[i] = 8, 0
             continue
         draw = draws[sent]
         sent += 1
-        p, r = rows[step + 1], range_of[rows[step + 2]]
+        p, r, w = partition[i], of_ranges[i], width * weight[i]
         s = server_of[r]
-        cost, more, account_cost = rows[step + 3] * 1_000_000_000, rows[step + 4] * 1_000_000_000, rows[step + 6]
+        cost, more, account_cost = weights[w] * 1_000_000_000, weights[w + 1] * 1_000_000_000, weights[w + 3]
 
         # every bucket comes to the moment
         of_range, gone = ranges[2 * r], now - ranges[2 * r + 1]
@@ -87,7 +87,7 @@ def sequential(
             bound = 6
         if bound != 0:
             code[i], latency[i] = bound, rejection
-            failed[request] = min(failed[request], stage)
+            failed[request] = min(failed[request], stage[i])
         else:
             if elastic == 0:
                 of_range -= cost + more
@@ -95,20 +95,20 @@ def sequential(
             else:
                 of_range = min(of_range, max(0, of_range - cost - more))
                 of_partition = min(of_partition, max(0, of_partition - cost - more))
-            of_bandwidth -= rows[step + 5] * 1_000_000_000
+            of_bandwidth -= weights[w + 2] * 1_000_000_000
             of_server -= cost + more
-            of_account -= (account_cost + rows[step + 7]) * 1_000_000_000
-            on_server, on_range = rows[step + 8], rows[step + 9]
+            of_account -= (account_cost + weights[w + 4]) * 1_000_000_000
+            on_server, on_range = weights[w + 5], weights[w + 6]
             departed = max(now, server_free[s]) + on_server
             server_free[s] = departed
             departed = max(departed, range_free[r]) + on_range
             range_free[r] = departed
-            trip = trips[draws_each * rows[step + 10] + draw] * rows[step + 11] // 1000
-            took = departed - now - on_server - on_range + trip + rows[step + 12]
+            trip = trips[draws_each * weights[w + 7] + draw] * weights[w + 8] // 1000
+            took = departed - now - on_server - on_range + trip + weights[w + 9]
             code[i], latency[i] = 0, took
             if took > time_out:
                 code[i], latency[i] = 7, time_out
-                failed[request] = min(failed[request], stage)
+                failed[request] = min(failed[request], stage[i])
         ranges[2 * r], ranges[2 * r + 1] = of_range, now
         bandwidths[2 * r], bandwidths[2 * r + 1] = of_bandwidth, now
         servers[2 * s], servers[2 * s + 1] = of_server, now

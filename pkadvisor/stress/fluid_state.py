@@ -130,8 +130,8 @@ class State:
         """Attempts that were counted since the map is as it is."""
         return int(self._range_codes.sum())
 
-    def count(self, codes: Ints, rows: Ints, of_range: Ints, table: Table) -> None:
-        """Counts attempts by range and by what became of them; ``rows`` are their steps."""
+    def count(self, codes: Ints, weights: Ints, of_range: Ints, table: Table) -> None:
+        """Counts attempts by range and by what became of them; ``weights`` are what each costs."""
         import numpy as np
 
         ranges = len(self._numbers)
@@ -139,12 +139,12 @@ class State:
         self._range_codes += both
         if both[:, 1:TIMED_OUT].any():
             through = (codes == ACCEPTED) | (codes == TIMED_OUT)
-            rows, of_range = rows[through], of_range[through]
-        on_range = np.bincount(of_range, table.columns[ON_RANGE][rows], ranges)
+            weights, of_range = weights[through], of_range[through]
+        on_range = np.bincount(of_range, table.weights[ON_RANGE][weights], ranges)
         self._busy[0][:] += on_range.astype(np.int64)
         servers = self.server_of[of_range]
         count = len(self._names)
-        self._busy[1][:] += np.bincount(servers, table.columns[ON_SERVER][rows], count).astype(np.int64)
+        self._busy[1][:] += np.bincount(servers, table.weights[ON_SERVER][weights], count).astype(np.int64)
         self._served[0][:] += both[:, ACCEPTED] + both[:, TIMED_OUT]
         np.add.at(self._served[1], self.server_of, both[:, ACCEPTED] + both[:, TIMED_OUT])
 

@@ -1,4 +1,9 @@
-"""The scripts of a run as arrays: one row for each step, with all that ``Capacity`` would work out of it."""
+"""The scripts of a run as arrays, with all that ``Capacity`` would work out of a step.
+
+    script ──► rows ──step──► where it goes (partition, low, until) ──weight──► what it costs (``weights``)
+
+Many rows are the same step, and many steps cost the same, so the tables that an attempt is looked up in stay small.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.capacity import KIB
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress import flat_scripts as field
 from pkadvisor.stress.expanded import cut_stage, row_sums
-from pkadvisor.stress.flat_scripts import HIGH, KIND, OF_PARTITION, FlatScripts, in_order, raw_of, runs
-from pkadvisor.stress.flat_scripts import LOW as SPAN_LOW
+from pkadvisor.stress.flat_scripts import FlatScripts, in_order, raw_of, runs
 from pkadvisor.stress.scripts import SEVERAL
 
 if TYPE_CHECKING:
@@ -22,25 +27,29 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
-# Columns of a row that say how a step is judged; ``fluid_pass`` reads them by number.
-STAGE, PARTITION, LOW, COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE = range(8)
-ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(8, 13)
+# Columns of ``weights`` that say how an attempt is judged; ``fluid_pass`` reads them by number.
+COST, MORE, MOVED, ACCOUNT_COST, ACCOUNT_MORE, ON_SERVER, ON_RANGE, TRIP, EFFORT, SCAN = range(10)
 # Columns of which the pass knows nothing.
-NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES, STARTS, UNTIL = range(13, 22)
+NOMINAL, OFFERED, EXAMINED, BYTES, READ, WRITTEN, PAGES = range(10, 17)
 JUDGED = NOMINAL
-WIDTH = 22
-"""``TRIP`` is the row of ``trips``; ``STARTS`` is when the stage is sent after the request arrived, unhindered."""
-
+WIDTH = 17
+"""``TRIP`` is the row of ``trips``."""
+WEIGHED = (field.KIND, field.ENTITIES, field.EXAMINED, field.BYTES, field.CONTINUED)
+"""What a step costs depends on these of its fields."""
 KEPT = 100_000
-"""Rows that are kept as tuples, at most."""
+"""Weights that are kept as tuples, at most."""
 
 
 class Table:
-    """Rows of steps; a script is a run of them. Scripts that a new map cuts otherwise get new rows, old ones stay.
+    """A script is a run of rows. Scripts that a new map cuts otherwise get new rows, old ones stay.
 
-    ``first[s]``, ``end[s]`` are the rows of script ``s``, ``stages[s]`` how many stages it has, ``of_class[s]`` its
-    class. ``numbers(epoch, classes, instances)`` finds scripts. ``alone``: every script is one step; ``empty``: some
-    script sends nothing.
+    ``first[s]``, ``end[s]`` are the rows of script ``s``, ``of_class[s]`` its class. ``numbers(epoch, classes,
+    instances)`` finds scripts. ``alone``: every script is one step; ``empty``: some script sends nothing.
+
+    Row ``r`` is the step ``step[r]`` in the stage ``stage[r]`` of its script, which is sent ``starts[r]`` ns after the
+    request arrived, unhindered; the next stage begins at row ``next_stage[r]``, or the script ends there. Step ``t``
+    goes to ``partition[t]`` (a rank or ``SEVERAL``), to the range of rank ``low[t]``, its pages end at rank
+    ``until[t]``; it costs ``weights[:, weight[t]]``.
     """
 
     def __init__(self, scripts: Scripts, capacity: Capacity, lows: Sequence[int]) -> None:
@@ -52,8 +61,10 @@ class Table:
         self.trips: Ints = np.array([*times.unhindered[:2], times.next_page], np.int64)
         self.flat_trips: list[int] = self.trips.ravel().tolist()
         flat = self._flat = FlatScripts.of(scripts)
-        several = flat.raw[:, OF_PARTITION] == SEVERAL
-        spanning = several & (flat.raw[:, KIND] == Kind.PAGE) & (flat.raw[:, HIGH] > flat.raw[:, SPAN_LOW] + 1)
+        several = flat.raw[:, field.OF_PARTITION] == SEVERAL
+        spanning = (
+            several & (flat.raw[:, field.KIND] == Kind.PAGE) & (flat.raw[:, field.HIGH] > flat.raw[:, field.LOW] + 1)
+        )
         self._spanning: Ints = np.flatnonzero(spanning)
         """The rows of ``flat`` that a range end may cut, and of which stage each is."""
         self._stage_of: Ints = np.repeat(np.arange(len(flat.stages)), flat.sizes)[self._spanning]
@@ -68,15 +79,16 @@ class Table:
         self._class, self._plain = np.divmod(distinct, max(1, len(flat.lengths)))
         """Of those their classes, and their numbers in ``flat``."""
         self._lows = tuple(lows)
-        self.columns: Ints = np.empty((WIDTH, 0), np.int64)
-        """Rows column by column; ``some`` says which columns are not all 0."""
+        none: Ints = np.empty(0, np.int64)
+        self.step, self.stage, self.starts, self.next_stage = none, none, none, none
+        self.partition, self.low, self.until, self.weight = none, none, none, none
+        self.weights: Ints = np.empty((WIDTH, 0), np.int64)
+        self.some: list[bool] = [False] * WIDTH
+        """Which columns of ``weights`` are not all 0."""
         self._judged: Ints | None = None
         self.tuples: dict[int, tuple[int, ...]] = {}
-        """Rows that were asked for by ``as_tuple``."""
-        self.first: Ints = np.empty(0, np.int64)
-        self.end, self.stages, self.of_class = self.first, self.first, self.first
-        self.next_stage: Ints = np.empty(0, np.int64)
-        """For each row where the next stage of its script begins, or the script ends."""
+        """Weights that were asked for by ``as_tuple``."""
+        self.first, self.end, self.of_class = none, none, none
         self.current: Ints = np.arange(len(self._plain), dtype=np.int64)
         self.largest: tuple[int, ...] = (0, 0, 0)
         """The most that a step counts toward partitions, ranges and servers; of a range's bandwidth; of the account."""
@@ -84,19 +96,24 @@ class Table:
 
     @property
     def judged(self) -> Ints:
-        """The columns that say how a step is judged, row by row."""
+        """The columns that say how an attempt is judged, weight by weight."""
         import numpy as np
 
         if self._judged is None:
-            self._judged = np.ascontiguousarray(self.columns[:JUDGED].T)
+            self._judged = np.ascontiguousarray(self.weights[:JUDGED].T)
         return self._judged
 
-    def as_tuple(self, row: int) -> tuple[int, ...]:
-        """How the step of a row is judged."""
+    def as_tuple(self, weight: int) -> tuple[int, ...]:
+        """How an attempt of a weight is judged."""
         if len(self.tuples) >= KEPT:
             self.tuples.clear()
-        found: tuple[int, ...] = tuple(self.columns[:JUDGED, row].tolist())
-        self.tuples[row] = found
+        found: tuple[int, ...] = tuple(self.weights[:JUDGED, weight].tolist())
+        self.tuples[weight] = found
+        return found
+
+    def nominal_ns(self, rows: Ints) -> Ints:
+        """How long the steps of some rows take, unhindered and without chance."""
+        found: Ints = self.weights[NOMINAL][self.weight[self.step[rows]]]
         return found
 
     def numbers(self, epoch: int, classes: Ints, instances: Ints) -> Ints:
@@ -111,8 +128,8 @@ class Table:
         changed = np.array(sorted(set(lows) ^ set(self._lows)), np.int64)
         self._lows = tuple(lows)
         flat = self._flat
-        after = np.searchsorted(changed, flat.raw[self._spanning, SPAN_LOW], side="right")
-        cut = after < np.searchsorted(changed, flat.raw[self._spanning, HIGH])
+        after = np.searchsorted(changed, flat.raw[self._spanning, field.LOW], side="right")
+        cut = after < np.searchsorted(changed, flat.raw[self._spanning, field.HIGH])
         stages = np.zeros(len(flat.stages), np.bool_)
         stages[self._stage_of[cut]] = True
         lengths = flat.lengths[self._plain]
@@ -131,8 +148,8 @@ class Table:
         flat, lows = self._flat, self._lows
         which, lengths = flat.stages_of(scripts), flat.lengths[scripts]
         edges = np.array(lows, np.int64)
-        after = np.searchsorted(edges, flat.raw[self._spanning, SPAN_LOW], side="right")
-        cut = after < np.searchsorted(edges, flat.raw[self._spanning, HIGH])
+        after = np.searchsorted(edges, flat.raw[self._spanning, field.LOW], side="right")
+        cut = after < np.searchsorted(edges, flat.raw[self._spanning, field.HIGH])
         raw, first, sizes = flat.raw, flat.first, flat.sizes
         if cut.any():
             asked = np.zeros(len(flat.stages), np.bool_)
@@ -157,47 +174,50 @@ class Table:
         number = np.arange(len(which)) - np.repeat(ends - lengths, lengths)
         sums = np.r_[0, sizes[which].cumsum()]
         used, place = in_order(rows, len(raw))
-        return _Flat(
-            raw[used], place[rows], np.repeat(number, sizes[which]), sums[ends] - sums[ends - lengths], lengths
-        )
+        return _Flat(raw[used], place[rows], np.repeat(number, sizes[which]), sums[ends] - sums[ends - lengths])
 
     def _append(self, flat: _Flat, classes: Ints) -> None:
         import numpy as np
 
-        counts = flat.counts
-        distinct = self._columns(flat.raw)
-        made = np.take(distinct, flat.which, axis=1)
-        made[STAGE] = flat.stage
-        counted = (distinct[COST] + distinct[MORE], distinct[MOVED], distinct[ACCOUNT_COST] + distinct[ACCOUNT_MORE])
+        raw, counts = flat.raw, flat.counts
+        kinds, weight = _weighed(raw)
+        made = self._weights(kinds)
+        step = flat.which + len(self.partition)
+        self.partition, self.low, self.until = (
+            np.concatenate([before, raw[:, name]])
+            for before, name in ((self.partition, field.OF_PARTITION), (self.low, field.LOW), (self.until, field.HIGH))
+        )
+        self.weight = np.concatenate([self.weight, weight + self.weights.shape[1]])
+        self.weights = np.concatenate([self.weights, made], axis=1)
+        self._judged = None
+        self.some = [bool(each.any()) for each in self.weights]
+        counted = (made[COST] + made[MORE], made[MOVED], made[ACCOUNT_COST] + made[ACCOUNT_MORE])
         most = [int(each.max(initial=0)) for each in counted]
         self.largest = tuple(map(max, self.largest, most))
-        ends = counts.cumsum()
-        start = self.columns.shape[1]
-        following = self._starts(made, ends - counts, ends)
+        ends, start = counts.cumsum(), len(self.step)
+        starts, following = _starts(made[NOMINAL][weight][flat.which], flat.stage, ends - counts, ends)
+        self.step = np.concatenate([self.step, step])
+        self.stage = np.concatenate([self.stage, flat.stage])
+        self.starts = np.concatenate([self.starts, starts])
         self.next_stage = np.concatenate([self.next_stage, start + following])
-        self.columns = np.concatenate([self.columns, made], axis=1) if start else made
-        self._judged = None
-        self.some: list[bool] = [bool(each.any()) for each in self.columns]
         self.first = np.concatenate([self.first, start + ends - counts])
         self.end = np.concatenate([self.end, start + ends])
-        self.stages = np.concatenate([self.stages, flat.stages])
         self.of_class = np.concatenate([self.of_class, classes])
         self.alone = bool((self.end - self.first == 1).all())
         self.empty = bool((self.end == self.first).any())
 
-    def _columns(self, raw: Ints) -> Ints:
-        """The columns of steps, out of (kind, partition, low, high, entities, examined, bytes, continued)."""
+    def _weights(self, raw: Ints) -> Ints:
+        """The columns of ``weights`` for steps of these fields."""
         import numpy as np
 
         times, limits = self._capacity.times, self._capacity.limits
-        kind, entities, examined = raw[:, 0], raw[:, 4], raw[:, 5]
+        kind, entities, examined, moved = (raw[:, name] for name in WEIGHED[:4])
         write, page = kind == Kind.WRITE, kind == Kind.PAGE
         out = np.empty((WIDTH, len(raw)), np.int64)
-        out[STAGE], out[PARTITION], out[LOW] = 0, raw[:, 1], raw[:, 2]
         cost = np.where(write, MILLI * entities, MILLI)
         counted = np.where(page, np.maximum(MILLI, milli(limits.scan_weight) * examined), cost)
         out[COST], out[MORE], out[OFFERED] = cost, counted - cost, counted
-        out[MOVED] = -(-raw[:, 6] * MILLI // KIB)
+        out[MOVED] = -(-moved * MILLI // KIB)
         by_entities = bool(limits.account_counts_entities)
         out[ACCOUNT_COST] = cost if by_entities else MILLI
         out[ACCOUNT_MORE] = out[MORE] if by_entities else 0
@@ -206,40 +226,55 @@ class Table:
         read = np.where(page, np.maximum(MILLI, times.scan_work * examined), MILLI)
         effort = np.where(write, of_size[place] if len(sizes) else 0, read)
         out[ON_SERVER], out[ON_RANGE] = effort * times.server_ns // MILLI, effort * times.range_ns // MILLI
-        out[TRIP] = np.where(write, 1, np.where(raw[:, 7] > 0, 2, 0))
+        out[TRIP] = np.where(write, 1, np.where(raw[:, field.CONTINUED] > 0, 2, 0))
         out[EFFORT] = np.where(write, effort, MILLI)
         out[SCAN] = np.where(write, 0, times.scan_ns * examined)
         middle = self.trips[:, self.trips.shape[1] // 2]
         out[NOMINAL] = middle[out[TRIP]] * out[EFFORT] // MILLI + out[SCAN]
-        out[EXAMINED], out[BYTES] = np.where(write, entities, examined), raw[:, 6]
+        out[EXAMINED], out[BYTES] = np.where(write, entities, examined), moved
         out[READ] = np.where(page, examined, np.where(write, 0, 1))
-        out[WRITTEN], out[PAGES], out[STARTS], out[UNTIL] = np.where(write, entities, 0), page, 0, raw[:, HIGH]
+        out[WRITTEN], out[PAGES] = np.where(write, entities, 0), page
         return out
 
-    @staticmethod
-    def _starts(made: Ints, first: Ints, end: Ints) -> Ints:
-        """Writes when each stage is sent unhindered, the sum of the longest nominal times before; where stages end."""
-        import numpy as np
 
-        if not made.shape[1]:
-            return np.empty(0, np.int64)
-        script = np.repeat(np.arange(len(first)), end - first)
-        stage = made[STAGE]
-        begins = np.flatnonzero(np.r_[True, (script[1:] != script[:-1]) | (stage[1:] != stage[:-1])])
-        longest = np.maximum.reduceat(made[NOMINAL], begins)
-        before = longest.cumsum() - longest
-        of_first = np.searchsorted(begins, first[script[begins]])
-        ends = np.r_[begins[1:], made.shape[1]]
-        made[STARTS] = np.repeat(before - before[of_first], ends - begins)
-        return np.repeat(ends, ends - begins)
+def _weighed(raw: Ints) -> tuple[Ints, Ints]:
+    """(a row of fields for each weight that is there, the weight of each step).
+
+    Steps of equal fields get one weight where these fit into one whole number, else each its own.
+    """
+    import numpy as np
+
+    key, span = np.zeros(len(raw), np.int64), 1
+    for name in WEIGHED:
+        most = int(raw[:, name].max(initial=0)) + 1
+        span *= most
+        if span >= 1 << 62:
+            return raw, np.arange(len(raw), dtype=np.int64)
+        key = key * most + raw[:, name]
+    _, where, place = np.unique(key, return_index=True, return_inverse=True)
+    return raw[where], place.astype(np.int64)
+
+
+def _starts(nominal: Ints, stage: Ints, first: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """For each row when its stage is sent unhindered, the sum of the longest nominal times before; where it ends."""
+    import numpy as np
+
+    if not len(nominal):
+        return nominal, nominal
+    script = np.repeat(np.arange(len(first)), end - first)
+    begins = np.flatnonzero(np.r_[True, (script[1:] != script[:-1]) | (stage[1:] != stage[:-1])])
+    longest = np.maximum.reduceat(nominal, begins)
+    before = longest.cumsum() - longest
+    of_first = np.searchsorted(begins, first[script[begins]])
+    ends = np.r_[begins[1:], len(nominal)]
+    return np.repeat(before - before[of_first], ends - begins), np.repeat(ends, ends - begins)
 
 
 class _Flat(NamedTuple):
     """Scripts as rows. ``raw`` are the fields of the steps of distinct stages; row i is ``raw[which[i]]``, of stage
-    ``stage[i]`` of its script. A script has ``counts`` rows and ``stages`` stages."""
+    ``stage[i]`` of its script. A script has ``counts`` rows."""
 
     raw: Ints
     which: Ints
     stage: Ints
     counts: Ints
-    stages: Ints
