@@ -87,6 +87,17 @@ class FreshEntities:
         parts = [p for key, _ in self._scheme.each_key() for p in key.partition]
         return tuple(p for p in parts if isinstance(p, Time) and p.property == self.arrival)
 
+    def may_part(self, short: Collection[Time]) -> bool:
+        """Whether two entities that are new like the same row may have different PartitionKeys within a period, or
+        because they always do; ``short`` are periods of which each entity has its own."""
+        changed = {self.arrival, self.serial}
+        return any(
+            isinstance(part, SequencePart) or bool(set(part.properties) & changed)
+            for key, _ in self._scheme.each_key()
+            for part in key.partition
+            if not isinstance(part, Hashed) and not (isinstance(part, Time) and part not in short)
+        )
+
     def moment(self, at_ns: int) -> int:
         """Ticks of a moment of the run, to the millisecond; to the second where a bucket is made of the moment."""
         grain = SECOND if self._tries > 1 else 1

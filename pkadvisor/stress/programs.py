@@ -11,7 +11,7 @@ them. Classes for analysis are not run.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -106,10 +106,10 @@ class Programs:
 
     # -- the table -----------------------------------------------------------------------------------------------
 
-    def stored(self) -> Iterator[Entity]:
+    @cached_property
+    def stored(self) -> tuple[Entity, ...]:
         """Every row that the table holds before the run."""
-        for _, _, row in stored_entities(self.scheme, self.entities, self.types):
-            yield row
+        return tuple(row for _, _, row in stored_entities(self.scheme, self.entities, self.types))
 
     def plan(self, class_number: int) -> AccessPlan | None:
         """How a class finds its entities; None for inserts."""
@@ -123,6 +123,12 @@ class Programs:
         plan = found.cost.plan
         grows = plan is not None and plan.periods is not None and plan.periods.property == self._arrival
         return (plan.periods,) if plan is not None and plan.periods is not None and grows and self._open(plan) else ()
+
+    def inserts_may_part(self, class_number: int, short: Collection[Time]) -> bool:
+        """Whether an insert may have a PartitionKey that another one like it has not; ``short``: periods that each
+        request has for its own."""
+        found = self._classes[class_number].inserting
+        return found is not None and found.fresh.may_part(short)
 
     # -- what is sent --------------------------------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ class Recorder:
     ) -> None:
         self.programs, self._short, self._scale = programs, short, scale
         self.limits = page_limits(limits)
-        self.table = PlainTable(programs.table, programs.stored(), self.limits)
+        self.table = PlainTable(programs.table, programs.stored, self.limits)
         self._same: dict[tuple[object, ...], Notes] = {}
         self._following: dict[tuple[object, ...], Segment] = {}
         self._inserts: dict[tuple[int, int, int], Notes] = {}
@@ -118,11 +118,16 @@ class Recorder:
         return found
 
     def _insert(self, number: int, instance: int, at_ns: int) -> Notes:
-        """An insert, run for two requests: keys that differ are those of one request alone."""
+        """An insert; where keys may differ it is run for two requests: those that do are those of one request alone."""
         key = (number, instance, at_ns)
         found = self._inserts.get(key)
         if found is None:
-            found = self._inserts[key] = self._two_inserts(number, instance, at_ns)
+            if self.programs.inserts_may_part(number, self._short):
+                found = self._two_inserts(number, instance, at_ns)
+            else:
+                made = self._run(self.programs.start(number, instance, FIRST, at_ns))
+                found = (made,) if made else NOTHING
+            self._inserts[key] = found
         return found
 
     def _two_inserts(self, number: int, instance: int, at_ns: int) -> Notes:

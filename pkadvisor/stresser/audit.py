@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.options import SECOND
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.stresser.request import StressRequest
     from pkadvisor.stresser.stand import Stand
 
@@ -23,8 +25,6 @@ def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
     Nothing is throttled here: what is proved is that plans, keys and operations do what the scripts say. None where the
     table is too large for it.
     """
-    from itertools import islice
-
     from pkadvisor.engine.open_store import open_virtual
     from pkadvisor.stress.auditor import Auditor
     from pkadvisor.stress.driver import run_store
@@ -32,7 +32,7 @@ def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
     from pkadvisor.stress.retry import policy_of
     from pkadvisor.table.store import CreateTable
 
-    rows = list(islice(stand.programs.stored(), ROWS_MAX + 1))
+    rows = stand.programs.stored
     if len(rows) > ROWS_MAX or not request.audited_requests:
         return None
     auditor, table = Auditor(), stand.table.section.table
@@ -65,7 +65,7 @@ def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
     }
 
 
-def _loaded(store: Any, table: str, rows: list[Any]) -> None:
+def _loaded(store: Any, table: str, rows: Sequence[Any]) -> None:
     """Puts rows in, those of a partition in groups."""
     from collections import defaultdict
 

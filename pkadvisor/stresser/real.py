@@ -129,7 +129,7 @@ def errand_of(table: Table, design: Design, request: StressRequest, limits: Limi
     if load is None:
         load, _ = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     scripts = script_table(programs, limits, used_instances(load), load.duration_ns, examined_scale=False)
-    rows = tuple(programs.stored())
+    rows = programs.stored
     return Errand(design, limits, name, programs, load, scripts, rows, groups_of(name, rows, limits))
 
 

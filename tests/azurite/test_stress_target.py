@@ -75,7 +75,7 @@ def sent(
     load = WorkloadLoad.from_workload(design.bench, programs.classes, duration_ns=SECOND, seed=seed, shape="constant")
     load = replace(load, parts=tuple(replace(p, rate=p.rate.times(_even(p.rate, load))) for p in load.parts))
     scripts = script_table(programs, LIMITS, used_instances(load), load.duration_ns, examined_scale=False)
-    rows = list(programs.stored())
+    rows = list(programs.stored)
     noted, auditor = Noted(endpoint), Auditor()
     table = OwnTable(noted, name)
     try:

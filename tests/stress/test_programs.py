@@ -70,6 +70,32 @@ def scripts_of(made: Programs, duration_ns: int) -> Scripts:
 
 
 @pytest.mark.parametrize(
+    ("partition", "row", "parts"),
+    [
+        ("{device}", "{reading}", False),
+        ("{device}-{time(at,'yyyyMMddHHmm')}", "{reading}", False),  # followed from minute to minute
+        ("{hash(reading,16)}", "{pad(reading,4)}", False),
+        ("{device}-{time(at,'yyyyMMddHHmmss')}", "{reading}", True),  # nobody follows so many periods
+        ("{reverse_ticks(at)}", "{device}", True),
+    ],
+)
+def test_an_insert_is_run_twice_only_where_its_key_may_be_its_own_alone(
+    partition: str, row: str, parts: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = scheme(partition, row, ("{state}", "{device}-{reading}", "full"))
+    made = programs(keys, INSERT)
+    short = clock_of(made, 5 * MINUTE_NS).short
+    assert made.inserts_may_part(0, short) is parts
+    once = scripts_of(made, 5 * MINUTE_NS)
+    monkeypatch.setattr(Programs, "inserts_may_part", lambda *_: True)
+    assert scripts_of(programs(keys, INSERT), 5 * MINUTE_NS).epochs == once.epochs
+    alone = any(
+        step.partition == SEVERAL for of_class in once.at(0) for each in of_class for step in sum(each.stages, ())
+    )
+    assert alone is parts
+
+
+@pytest.mark.parametrize(
     ("partition", "row"),
     [
         ("{device}", "{reading}"),
@@ -81,8 +107,8 @@ def scripts_of(made: Programs, duration_ns: int) -> Scripts:
 )
 def test_new_entities_have_keys_of_their_own_where_the_rows_of_the_data_lie(partition: str, row: str) -> None:
     made = programs(scheme(partition, row), INSERT)
-    stored = {key for _, key in ((r, r.key) for r in made.stored())}
-    partitions = [row.key.partition_key for row in made.stored()]
+    stored = {key for _, key in ((r, r.key) for r in made.stored)}
+    partitions = [row.key.partition_key for row in made.stored]
     keys = set()
     for request in range(600):
         insert = only(first_sent(made, request % 60, request, at_ns=request // 4 * 1_000))
@@ -95,7 +121,7 @@ def test_new_entities_have_keys_of_their_own_where_the_rows_of_the_data_lie(part
 
 def test_a_new_entity_arrives_at_the_moment_of_its_request() -> None:
     made = programs(scheme("{device}", "{reverse_ticks(at)}"), INSERT)
-    newest = max(row.properties["at"].value for row in made.stored())  # type: ignore[type-var]
+    newest = max(row.properties["at"].value for row in made.stored)  # type: ignore[type-var]
     insert = only(first_sent(made, 7, 0, at_ns=90_000 * 1_000_000))
     assert isinstance(insert, Insert)
     after = int(insert.entity.properties["at"].value) - int(newest)  # type: ignore[call-overload]
@@ -141,7 +167,7 @@ def test_pointers_are_followed_one_by_one() -> None:
     made = programs(keys, query("of-device", "device eq '{device}'"), rows=900, devices=300)
     plan = made.plan(0)
     assert plan is not None and plan.pointer
-    rows = list(made.stored())
+    rows = list(made.stored)
     table = PlainTable("readings", rows, page_limits(made.bench.limits))
     program = made.start(0, 0, 0, 0)
     (asked,) = next(program)
@@ -161,7 +187,7 @@ def test_a_query_goes_back_period_by_period_until_it_has_enough() -> None:
     made = programs(keys, newest, rows=900, devices=1)
     plan = made.plan(0)
     assert plan is not None and plan.back
-    table = PlainTable("readings", list(made.stored()), page_limits(made.bench.limits))
+    table = PlainTable("readings", list(made.stored), page_limits(made.bench.limits))
     program = made.start(0, 0, 0, 0)
     got, asked = 0, 0
     sent = next(program, None)
@@ -185,7 +211,7 @@ def rmw() -> QueryClass:
 
 def test_a_lost_race_is_read_again_and_not_for_ever() -> None:
     made = programs(scheme("{device}", "{pad(reading,4)}"), rmw())
-    table = PlainTable("readings", list(made.stored()), page_limits(made.bench.limits))
+    table = PlainTable("readings", list(made.stored), page_limits(made.bench.limits))
     program = made.start(0, 5, 0, 0)
     attempts = 0
     sent = next(program)
@@ -207,7 +233,7 @@ def test_a_changed_key_is_a_delete_and_an_insert() -> None:
     inside = programs(scheme("{device}", "{state}_{pad(reading,4)}"), changing)
     across = programs(scheme("{state}", "{pad(reading,4)}", ("R:{reading}", "", "pointer")), changing)
     for made, sizes in ((inside, [2]), (across, [1, 1])):
-        rows = list(made.stored())
+        rows = list(made.stored)
         table = PlainTable("readings", rows, page_limits(made.bench.limits))
         program = made.start(0, 0, 0, 0)
         sent = next(program)
@@ -228,7 +254,7 @@ def test_two_rows_of_one_key_are_refused() -> None:
         layout(scheme("{device}", "{state}"), entities_of(bench(INSERT).population), TYPES)
     made = programs(scheme("{device}", "{state}"), INSERT)
     with pytest.raises(UsageError, match="two rows share the key"):
-        list(made.stored())
+        made.stored  # noqa: B018  # reading it places the rows
 
 
 def test_groups_are_sent_by_the_first_of_them() -> None:
@@ -251,7 +277,7 @@ def test_the_plain_table_keeps_the_limit_of_bytes() -> None:
     )
     made = bench_of(population, query("all", "v ne ''"))
     keys = scheme("{k}", "")
-    rows: list[Entity] = list(Programs(made, keys, entities_of(population), table="wide").stored())
+    rows: list[Entity] = list(Programs(made, keys, entities_of(population), table="wide").stored)
     limits = replace(page_limits(made.limits), page_bytes=150_000)
     table = PlainTable("wide", rows, limits)
     pages, token = [], ""

@@ -39,7 +39,7 @@ def filled(store: EmbeddedStore, programs: Programs) -> None:
     """Puts the rows that the table holds into it, those of a partition in groups."""
     assert store.execute(CreateTable(TABLE)).ok
     partitions: dict[str, list[Entity]] = {}
-    for row in programs.stored():
+    for row in programs.stored:
         partitions.setdefault(row.key.partition_key, []).append(row)
     operations: list[Operation] = []
     for rows in partitions.values():
