@@ -21,6 +21,7 @@ from pkadvisor.design.plan import Access, AccessPlan, plan
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scaling import zipf_top_share
 from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.stop_early import stop_early
 from pkadvisor.design.transforms import (
     Literal,
     Pad,
@@ -157,7 +158,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         scanned = np.maximum(scanned, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     if found.top is not None:
-        scanned = _stop_early(scanned, returned, found.top, fan_out, unserved=bool(found.unserved))
+        scanned = stop_early(scanned, returned, found, demand, population, fan_out)
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
@@ -209,17 +210,6 @@ def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> F
         population.memo[key] = counts
     kept: Floats = population.memo[key]
     return kept
-
-
-def _stop_early(scanned: Floats, returned: Floats, top: int, fan_out: Floats, *, unserved: bool) -> Floats:
-    """Entities scanned where each request names ``$top``: its rows come in the wanted order, and the client drops none
-    of them."""
-    import numpy as np
-
-    density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
-    needed = top / np.maximum(density, 1e-9) if unserved else np.full(len(scanned), float(top))
-    stopped: Floats = np.minimum(scanned, needed * np.maximum(fan_out, 1))
-    return stopped
 
 
 def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:

@@ -1,0 +1,133 @@
+"""Rows that a request with ``$top`` reads before it has found enough.
+
+Where the key settles all of the filter, these are the first rows. Where the server filters on its way, they reach as
+far as the last row wanted lies, in the order of the key: open orders lie among the newest, delivered ones do not. Where
+that order is not known from the query, rows that match are taken to lie evenly among the others.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pkadvisor.design.demand import free_atoms, rows_of_constants
+
+GAPS = 6.0
+"""Mean gaps between matches at hand: that none lies so long before the first one is chance in e^-6 of all cases."""
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.demand import Demand
+    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.population import Atom, Population
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+def stop_early(
+    scanned: Floats, returned: Floats, found: AccessPlan, demand: Demand, population: Population, fan_out: Floats
+) -> Floats:
+    """Entities scanned where each request names ``$top``, per instance: its rows come in the wanted order, and the
+    client drops none of them. ``scanned`` and ``returned`` are those without ``$top``."""
+    import numpy as np
+
+    assert found.top is not None
+    most = np.full(len(scanned), float(found.top)) * np.maximum(fan_out, 1)
+    if found.unserved:
+        density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
+        evenly = most / np.maximum(density, 1e-9)
+        most = (
+            _by_order(scanned, returned, found, demand, population, most, evenly)
+            if _told(found, demand, population)
+            else evenly
+        )
+    stopped: Floats = np.minimum(scanned, most)
+    return stopped
+
+
+def _told(found: AccessPlan, demand: Demand, population: Population) -> bool:
+    """Whether the query names the order of the rows, and the rows at hand tell which of them it wants."""
+    wanted = demand.conditions
+    plain = not (wanted.ranges or wanted.any_of or wanted.residual or wanted.multi)
+    names = [*(by.property for by in demand.query.order_by[:1]), *wanted.equal]
+    known = all(map(population.has, names))
+    return bool(demand.query.order_by) and plain and known and not found.back and found.periods is None
+
+
+def _by_order(
+    scanned: Floats,
+    returned: Floats,
+    found: AccessPlan,
+    demand: Demand,
+    population: Population,
+    most: Floats,
+    evenly: Floats,
+) -> Floats:
+    """Rows down to the last one wanted. Between rows at hand that match, those that they stand for lie evenly; before
+    the first one too, but for what is too long a way to it for chance."""
+    import numpy as np
+
+    placed = _places(found, demand, population)
+    own, count = placed.of_match[demand.instances], placed.matches
+    here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
+    known = (here > 0) & (among > 0) & (returned > 0)
+    nth = most * here / np.where(known, returned, 1.0)  # of those at hand
+    known &= nth <= here
+    whole = np.where(known, np.floor(nth), 0).astype(np.int64)
+    start = placed.start[own]
+    behind = np.concatenate([placed.place, [0]])  # nothing lies behind the last one
+    first, last = behind[start], behind[start + np.maximum(here, 1) - 1]
+    gap = (last - first) / np.maximum(here - 1, 1)
+    nowhere = np.where(here > 1, np.maximum(0.0, first - GAPS * gap), 0.0)  # rows before the first that none can lie in
+    before = np.where(whole > 0, behind[start + np.maximum(whole, 1) - 1], nowhere)
+    after = np.where(whole < here, behind[np.minimum(start + whole, len(behind) - 1)], before)
+    place = before + (nth - whole) * (after - before)
+    out: Floats = np.where(known, place * scanned / np.maximum(among, 1), evenly)
+    return out
+
+
+class _Places(NamedTuple):
+    """Where the rows lie that match: by row the group of rows that want the same (``of_match``) and that a request
+    reaches (``of_reached``), how many of each are at hand, and the places of matches, group by group from ``start``."""
+
+    of_match: Ints
+    of_reached: Ints
+    matches: Ints
+    reached: Ints
+    start: Ints
+    place: Ints
+
+
+def _places(found: AccessPlan, demand: Demand, population: Population) -> _Places:
+    by = demand.query.order_by[0]
+    key = ("places", demand.query.name, frozenset(found.equal_atoms), by.property, by.descending)
+    if key not in population.memo:
+        population.memo[key] = _placed(found.equal_atoms, demand, population)
+    kept: _Places = population.memo[key]
+    return kept
+
+
+def _placed(reaching: tuple[Atom, ...], demand: Demand, population: Population) -> _Places:
+    import numpy as np
+
+    by, rows = demand.query.order_by[0], population.rows
+    codes = population.coded(by.property).codes[:rows]
+    codes = -codes if by.descending else codes
+    wanting = tuple(("p", name) for name in demand.conditions.equal)
+
+    def sorted_groups(atoms: tuple[Atom, ...]) -> tuple[Ints, Ints, Ints, Ints]:
+        """(group of each row, rows of each group, where each begins, the rows by group and order)."""
+        keep = rows_of_constants(population, atoms, demand.constants)
+        ids, size = population.groups(free_atoms(atoms, demand.constants))
+        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        order = there[np.lexsort((codes[there], ids[there]))]
+        counts = np.bincount(ids[there], minlength=size)
+        return ids, counts, counts.cumsum() - counts, order
+
+    of_reached, reached, first, order = sorted_groups(reaching)
+    place = np.zeros(rows, dtype=np.int64)
+    place[order] = np.arange(len(order)) - first[of_reached[order]] + 1
+    of_match, matches, start, order = sorted_groups(wanting)
+    return _Places(of_match, of_reached, matches, reached, start, place[order])
