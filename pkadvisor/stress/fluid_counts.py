@@ -101,6 +101,9 @@ class Counts:
         self._tries = np.zeros((2, size), np.int64)
         """By PartitionKey: attempts, and those of them that were answered 503."""
         self._wide: dict[Span, Asked] = {}
+        self._table: Table | None = None
+        self._page_tries = np.zeros((2, 0), np.int64)
+        """Of the second: attempts of pages over several PartitionKeys by step, and those that were answered 503."""
         self._now = -1
         self._kept: list[tuple[int, Ints, Ints, Ints]] = []
         self._cells = 0
@@ -183,7 +186,7 @@ class Counts:
         offered, keys = table.weights[column.OFFERED][weights], table.partition[steps]
         if keys.size and keys.min() < 0:
             alone = keys >= 0
-            self._pages(second, table, steps[~alone], None if turned is None else turned[~alone])
+            self._pages(table, steps[~alone], None if turned is None else turned[~alone])
             keys, offered = keys[alone], offered[alone]
             turned = None if turned is None else turned[alone]
         np.add.at(self._second, keys, offered)
@@ -192,23 +195,34 @@ class Counts:
             np.add.at(self._second_turned, keys[turned], offered[turned])
             np.add.at(self._tries[1], keys[turned], 1)
 
-    def _pages(self, second: int, table: Table, steps: Ints, turned: NDArray[np.bool_] | None) -> None:
-        """Attempts of pages over several PartitionKeys, by the step of the table."""
+    def _pages(self, table: Table, steps: Ints, turned: NDArray[np.bool_] | None) -> None:
+        """Attempts of pages over several PartitionKeys, by the step of the table, until the second ends."""
+        if len(table.partition) > self._page_tries.shape[1]:
+            more = np.zeros((2, len(table.partition) - self._page_tries.shape[1]), np.int64)
+            self._page_tries = np.concatenate([self._page_tries, more], axis=1)
+        self._table = table
         pages = table.weights[column.PAGES][table.weight[steps]] > 0
-        different, place, tries = np.unique(steps[pages], return_inverse=True, return_counts=True)
-        lost = np.zeros(len(different), np.int64)
+        np.add.at(self._page_tries[0], steps[pages], 1)
         if turned is not None:
-            lost = np.bincount(place[turned[pages]], minlength=len(different))
+            np.add.at(self._page_tries[1], steps[pages & turned], 1)
+
+    def _close_pages(self) -> None:
+        table, different = self._table, np.flatnonzero(self._page_tries[0])
+        if table is None or not len(different):
+            return
         lows, highs = table.low[different].tolist(), table.until[different].tolist()
         offered = table.weights[column.OFFERED][table.weight[different]].tolist()
-        for low, high, each, number, of_them in zip(lows, highs, offered, tries.tolist(), lost.tolist(), strict=True):
-            asked = self._wide.setdefault((second, low, high), [0, 0, 0, 0])
+        tries, lost = self._page_tries[:, different].tolist()
+        for low, high, each, number, of_them in zip(lows, highs, offered, tries, lost, strict=True):
+            asked = self._wide.setdefault((self._now, low, high), [0, 0, 0, 0])
             asked[0] += each * number
             asked[1] += each * of_them
             asked[2] += number
             asked[3] += of_them
+        self._page_tries[:, different] = 0
 
     def _close_second(self) -> None:
+        self._close_pages()
         second = self._second
         keys = np.flatnonzero(second)
         if not len(keys):

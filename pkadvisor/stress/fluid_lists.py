@@ -79,34 +79,46 @@ class Bucket:
 
 
 class _Buckets:
-    """The buckets of a window: of ranges (entities, bytes), servers, the account, and of partitions that are used."""
+    """The buckets that a window meets: of ranges (entities, bytes), servers, the account, and of partitions that
+    something is let through to."""
 
     def __init__(self, state: State) -> None:
-        figures = self._figures = state.figures
-        self.ranges = [Bucket(levels, figures[3], figures[4], ONE) for levels in state.ranges.tolist()]
-        self.bandwidths = [Bucket(levels, figures[6], figures[7], 0) for levels in state.bandwidths.tolist()]
-        self.servers = [Bucket(levels, figures[9], figures[10], ONE) for levels in state.servers.tolist()]
-        self.account = Bucket(state.accounts[0].tolist(), figures[12], figures[13], ONE)
+        self._state, self._figures = state, state.figures
+        self.account = self._made(state.accounts, 0, 12, ONE)
         self.partitions: dict[int, Bucket] = {}
-        self._before = state.partitions
+        self.ranges: dict[int, tuple[Bucket, Bucket, int, Bucket]] = {}
+        self._servers: dict[int, Bucket] = {}
+
+    def _made(self, levels: Ints, place: int, figure: int, need: int) -> Bucket:
+        return Bucket(levels[place].tolist(), self._figures[figure], self._figures[figure + 1], need)
 
     def of_partition(self, rank: int) -> Bucket:
         """The bucket of a partition that something is let through to."""
-        levels = self._before[rank].tolist()
-        found = self.partitions[rank] = Bucket(levels, self._figures[0], self._figures[1], ONE)
+        found = self.partitions[rank] = self._made(self._state.partitions, rank, 0, ONE)
         return found
 
-    def give(self, state: State) -> None:
+    def of_range(self, place: int) -> tuple[Bucket, Bucket, int, Bucket]:
+        """The buckets of a range that something comes to: (entities, bytes, the server, entities of it)."""
+        state, server = self._state, int(self._state.server_of[place])
+        shared = self._servers.get(server)
+        if shared is None:
+            shared = self._servers[server] = self._made(state.servers, server, 9, ONE)
+        own, bandwidth = self._made(state.ranges, place, 3, ONE), self._made(state.bandwidths, place, 6, 0)
+        found = self.ranges[place] = (own, bandwidth, server, shared)
+        return found
+
+    def give(self) -> None:
         """Writes all of them back."""
+        state = self._state
         for levels, those in (
-            (state.ranges, self.ranges),
-            (state.bandwidths, self.bandwidths),
-            (state.servers, self.servers),
-            (state.accounts, [self.account]),
+            (state.ranges, {place: found[0] for place, found in self.ranges.items()}),
+            (state.bandwidths, {place: found[1] for place, found in self.ranges.items()}),
+            (state.servers, self._servers),
+            (state.accounts, {0: self.account}),
+            (state.partitions, self.partitions),
         ):
-            levels[:] = [(each.level, each.at) for each in those]
-        if self.partitions:
-            state.partitions[list(self.partitions)] = [(each.level, each.at) for each in self.partitions.values()]
+            if those:
+                levels[list(those)] = [(each.level, each.at) for each in those.values()]
 
 
 def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
@@ -151,8 +163,7 @@ def _walk(
     figures, buckets = state.figures, _Buckets(state)
     queue_wait, time_out = figures[QUEUE_WAIT], figures[TIME_OUT]
     range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
-    server_of: list[int] = state.server_of.tolist()
-    ranges, bandwidths, servers, account = buckets.ranges, buckets.bandwidths, buckets.servers, buckets.account
+    ranges, account = buckets.ranges, buckets.account
     used, trips, several, kept = buckets.partitions, table.flat_trips, not table.alone, table.tuples
     code, admitted, latencies = [0] * len(attempts[0]), list[int](), list[int]()
     failed: dict[int, int] = {}
@@ -163,23 +174,23 @@ def _walk(
             continue
         draw = draws[sent]
         sent += 1
+        own, bandwidth, s, server = ranges.get(r) or buckets.of_range(r)
         if large:
             its = kept.get(weight) or table.as_tuple(weight)
-            bound = PARTITION if lacks else _bound_of(buckets, now, r, server_of[r], p, its)
+            bound = PARTITION if lacks else _bound_of(buckets, now, r, p, its)
         elif lacks or (p in used and now < used[p].ready):
             bound = PARTITION
-        elif now < ranges[r].ready:
+        elif now < own.ready:
             bound = RANGE
-        elif now < bandwidths[r].ready:
+        elif now < bandwidth.ready:
             bound = BANDWIDTH
-        elif now < servers[server_of[r]].ready:
+        elif now < server.ready:
             bound = SERVER
         elif now < account.ready:
             bound = ACCOUNT
         else:
             bound = 0
         if not bound:
-            s = server_of[r]
             on_server_from, on_range_from = server_free[s], range_free[r]
             if on_server_from - now > queue_wait or on_range_from - now > queue_wait:
                 bound = QUEUE
@@ -190,9 +201,9 @@ def _walk(
             continue
         its = kept.get(weight) or table.as_tuple(weight)
         whole = (its[COST] + its[MORE]) * UNITS
-        ranges[r].charge(now, whole)
-        bandwidths[r].charge(now, its[MOVED] * UNITS)
-        servers[s].charge(now, whole)
+        own.charge(now, whole)
+        bandwidth.charge(now, its[MOVED] * UNITS)
+        server.charge(now, whole)
         account.charge(now, (its[ACCOUNT_COST] + its[ACCOUNT_MORE]) * UNITS)
         if p >= 0:
             (used.get(p) or buckets.of_partition(p)).charge(now, whole)
@@ -208,20 +219,21 @@ def _walk(
                 failed.setdefault(owner, stage)
         admitted.append(i)
         latencies.append(took)
-    buckets.give(state)
+    buckets.give()
     state.range_free[:], state.server_free[:] = range_free, server_free
     return code, admitted, latencies
 
 
-def _bound_of(buckets: _Buckets, now: int, r: int, s: int, p: int, its: Sequence[int]) -> int:
+def _bound_of(buckets: _Buckets, now: int, r: int, p: int, its: Sequence[int]) -> int:
     """What turns a write of several entities away, but for the queues; 0: nothing."""
     cost = its[COST] * UNITS
+    own, bandwidth, _, server = buckets.ranges[r]
     if p in buckets.partitions and buckets.partitions[p].lacks(now, cost):
         return PARTITION
-    if buckets.ranges[r].lacks(now, cost):
+    if own.lacks(now, cost):
         return RANGE
-    if now < buckets.bandwidths[r].ready:
+    if now < bandwidth.ready:
         return BANDWIDTH
-    if buckets.servers[s].lacks(now, cost):
+    if server.lacks(now, cost):
         return SERVER
     return ACCOUNT if buckets.account.lacks(now, its[ACCOUNT_COST] * UNITS) else 0

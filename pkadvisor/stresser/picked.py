@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-INSTANCES_MAX = 4_000
+INSTANCES_MAX = 1_000
 """Parameters of a class that are sent and held against the model, as long as that makes no partition hot."""
 INSTANCES_MOST = 16_000
 """… and at most, where it would."""

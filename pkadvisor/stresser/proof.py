@@ -94,11 +94,12 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
         return out | {"sentence": f"{told}: not proved here, it would take too many requests"}
     if aim.alone:
         return out | _by_entities(stand, request, found.factor, aim, told)
-    tried = _by_attempts(stand, request, found.factor, aim, told, seconds)
-    burst = stand.limits.partition_entities_per_s * stand.limits.burst_s
-    if tried["below"] > QUIET and aim.largest >= COARSE * burst:
+    below = _turned_away(stand, request, BELOW * found.factor, aim, seconds)
+    if below > QUIET and aim.largest >= COARSE * stand.limits.partition_entities_per_s * stand.limits.burst_s:
         return out | _by_entities(stand, request, found.factor, aim, told)
-    return out | tried
+    above = _turned_away(stand, request, ABOVE * found.factor, aim, seconds)
+    asked = _times_target(stand, aim, found.factor)
+    return out | _by_attempts(told, below, above, asked)
 
 
 def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
@@ -113,20 +114,19 @@ def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, lo
     return run_on_own_map(stand, strict, policy, load, aim.scripts, aim.enforced(stand, total), counted)
 
 
-def _by_attempts(
-    stand: Stand, request: StressRequest, factor: float, aim: Aim, told: str, seconds: float
-) -> dict[str, Any]:
+def _turned_away(stand: Stand, request: StressRequest, factor: float, aim: Aim, seconds: float) -> float:
+    """Share of the attempts at what is looked at that is turned away at a factor, where nobody tries again."""
     from pkadvisor.stress.retry import policy_of
 
-    shares = []
-    for times in (BELOW, ABOVE):
-        run = _run(stand, request, policy_of("none"), aim, aim.load.times(times * factor, seconds))
-        attempts, throttled = run.hottest_attempts, run.hottest_throttled
-        if aim.rank < 0 or aim.spread:
-            attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
-        shares.append(throttled / attempts if attempts else 0.0)
-    below, above = shares
-    asked = _times_target(stand, aim, factor)
+    run = _run(stand, request, policy_of("none"), aim, aim.load.times(factor, seconds))
+    attempts, throttled = run.hottest_attempts, run.hottest_throttled
+    if aim.rank < 0 or aim.spread:
+        attempts, throttled = int(run.offered.sum()), int(run.throttled.sum())
+    return throttled / attempts if attempts else 0.0
+
+
+def _by_attempts(told: str, below: float, above: float, asked: float | None) -> dict[str, Any]:
+    """``asked``: what is asked for at the factor, over the target."""
     holds = below <= QUIET < above and (asked is None or BELOW < asked < ABOVE)
     return {
         "by": "attempts",
