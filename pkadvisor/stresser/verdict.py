@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pkadvisor.report.page import lasting, milliseconds, percent, plural, ratio
+from pkadvisor.report.stress_words import counted
 from pkadvisor.stresser.bars import Level, level_of, lost_most
 from pkadvisor.stresser.runs import COLD
 
@@ -60,7 +61,7 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
 def failed_predictions(prediction: dict[str, Any]) -> list[str]:
     """What was predicted and came otherwise, in words: counts, loads, break factors, answers."""
     found = [
-        f"{measure['name']} of {entry['name']}"
+        f"{counted(measure['name'])} of {entry['name']}"
         for entry in prediction["classes"]
         for measure in entry["measures"]
         if not measure["agrees"]
