@@ -18,6 +18,7 @@ from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
 from pkadvisor.stresser.load_measures import load_measures
+from pkadvisor.stresser.notes import Note, notes_of
 from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
 from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
@@ -204,7 +205,7 @@ def _closed(table: Table, designs: list[dict[str, Any]], request: StressRequest)
         "kind": table.section.kind,
         "offered_requests_per_s": first["offered_requests_per_s"],
         "classes": [entry["name"] for entry in first["classes"]],
-        "notes": sorted({note for design in designs for note in design.pop("notes")}),
+        "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
         "designs": designs,
         "goals": goals,
         "verdict": verdict_of(designs, goals),
@@ -223,7 +224,7 @@ class _Found:
     limit: dict[str, Any] | None = None
     partition_test: dict[str, Any] | None = None
     measured: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits) -> None:
