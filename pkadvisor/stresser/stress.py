@@ -23,7 +23,7 @@ from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_te
 from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
-from pkadvisor.stresser.request import check_faults
+from pkadvisor.stresser.request import check_faults, check_replay, check_replayed
 from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
@@ -56,7 +56,12 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
     check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
+    replayed = shape.base == "trace" and not shape.cluster
+    if replayed:
+        check_replay(request.reading)
     judged = tables_of(request, limits, progress)
+    for table in judged if replayed else ():
+        check_replayed(table.section.traffic is not None, table.section.table)
     tables, complete = [], True
     try:
         with session_of(request) as session, keeping() if session is None else nullcontext():
