@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
@@ -24,7 +23,7 @@ from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
 from pkadvisor.stresser.request import check_faults, check_replay, check_replayed
-from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
+from pkadvisor.stresser.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
 
@@ -255,8 +254,7 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        if run.duration_ns < round(request.longest_s * SECOND):
-            found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
+        found.notes += clients_notes(stand, request, run.duration_ns)
     found.classes = class_predictions(stand)
     found.load = load_measures(stand, results[0], found.runs[0], policy)
     found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]

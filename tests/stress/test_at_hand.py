@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
 from pkadvisor.report.page import percent
 from pkadvisor.stress.load import WorkloadLoad
@@ -16,7 +17,7 @@ from pkadvisor.stresser.at_hand import diluted, diluted_notes
 from pkadvisor.stresser.designs import Table
 from pkadvisor.stresser.notes import OwnNote, notes_of
 from pkadvisor.stresser.picked import INSTANCES_MAX, picked
-from pkadvisor.stresser.runs import COLD, WARM, run_of
+from pkadvisor.stresser.runs import COLD, WARM, clients_notes, run_of
 from pkadvisor.stresser.stand import Stand, stand_of
 from tests.proof.test_stress_breaks import request_of, tables
 
@@ -67,6 +68,17 @@ def test_what_is_sent_is_said_in_plain_words() -> None:
     half = diluted(first.load, [0.5] * len(first.parts))
     assert isinstance(half, WorkloadLoad) and isinstance(first.load, WorkloadLoad)
     assert half.expected() == pytest.approx(first.load.expected() / 2)
+
+
+def test_what_clients_send_is_said() -> None:
+    first = documents()[0]
+    asked = replace(request_of("documents"), clients=2)
+    mix, shorter, keys = clients_notes(first, asked, 20 * SECOND)
+    assert "run warmed up" in mix and "the load's own mix" in mix and mix.startswith("2 clients: ")
+    assert isinstance(shorter, OwnNote) and shorter.text == "20 s in place of 30 s"
+    assert "all of their requests go to the keys at hand" in keys
+    whole = replace(first, parts=(1.0,) * len(first.parts))
+    assert clients_notes(whole, asked, 30 * SECOND) == [mix]
 
 
 def test_what_is_said_of_several_designs_is_said_once() -> None:
