@@ -122,5 +122,5 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     }
     found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
-    assert found["sentences"][-1] == "of recommended the model was wrong: requests of list; 3 more"
+    assert found["sentences"][-1] == "of recommended the model was wrong: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0
