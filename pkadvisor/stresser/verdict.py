@@ -23,8 +23,8 @@ STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.FAILS: "bad"}
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals,
-    warn where only with bursts, or where a prediction of it did not hold."""
+    """A sentence for each design, then what there is to say beside. ``style``: good where the proposed design bears the
+    load and its goals, warn where only with bursts, or where a prediction of it did not hold."""
     if not designs:
         return {
             "sentences": [],
@@ -37,6 +37,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         }
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
+    sentences += [
+        other for design, each in zip(designs, found, strict=True) if (other := _other_hottest(design, each["level"]))
+    ]
     proposed, level = designs[-1], Level(found[-1]["level"])
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
     if missed:
@@ -119,6 +122,20 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
     if cold is not warm and new is Level.FAILS and level is not Level.FAILS:
         text += f"; as a new table it loses {percent(cold['lost_share'])} of the requests{_quiet_from(cold)}"
     return text
+
+
+def _other_hottest(design: dict[str, Any], level: Level) -> str:
+    """Why the hottest partition that a sentence names is not the one that was foreseen; empty where it is."""
+    measured, foreseen = design["runs"][0]["hottest"], design["scheme"]["hot_partition"]
+    if level is not Level.FAILS or not measured or not foreseen:
+        return ""
+    if measured["partition_key"] == foreseen["partition_key"]:
+        return ""
+    return (
+        f"{design['label']}: 'advisor analyze' calls {foreseen['partition_key']} the hottest partition, of the worst "
+        f"minute; that of this run is {measured['partition_key']}, by what came: the run has rates of its own, "
+        "retries, and requests given up half-way"
+    )
 
 
 def _throttled(run: dict[str, Any]) -> str:
