@@ -281,7 +281,8 @@ def test_a_prediction_that_fails_is_named() -> None:
     assert [part["wrong"] for part in about["parts"]] == [[], []]
     entry = first(found)["designs"][1]["prediction"]["classes"][0]
     entry["agrees"] = entry["measures"][0]["agrees"] = False
-    assert "The model is wrong about by-bib" in shown(found, "prediction")
+    said = shown(found, "prediction")
+    assert "The model is wrong about by-bib" in said and "by-age: of the data at hand" in said
 
 
 def test_wrong_answers_of_the_engine_are_told() -> None:

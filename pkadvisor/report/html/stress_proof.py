@@ -52,6 +52,7 @@ def _predicted(design: At) -> dict[str, Any]:
         "wrong": wrong,
         "count": len(told["classes"]),
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
+        "notes": [(e["name"].text, note.text) for e in told["classes"] if (note := e.maybe("note"))],
         "load": table(
             f"Load and latency: {label}",
             ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),
