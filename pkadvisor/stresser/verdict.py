@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import lasting, milliseconds, percent, plural, ratio
+from pkadvisor.report.page import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
 from pkadvisor.report.stress_words import counted
 from pkadvisor.stresser.bars import Level, level_of, lost_most
 from pkadvisor.stresser.runs import COLD
@@ -161,7 +161,11 @@ def _bursts(run: dict[str, Any]) -> str:
 
 
 def _slow(entry: dict[str, Any]) -> str:
-    return f" (p99 {milliseconds(entry['latency_ms_p99'])})" if entry["latency_ms_p99"] is not None else ""
+    """The p99 of a query; one beyond a minute is no time of an answer, so it is said what takes that long."""
+    late = entry["latency_ms_p99"]
+    if late is None:
+        return ""
+    return f" (p99 {milliseconds(late)}{': requests queue or are retried that long' if late > TIMED_OUT_MS else ''})"
 
 
 def _cold(design: dict[str, Any]) -> dict[str, Any]:

@@ -90,6 +90,13 @@ def test_who_is_throttled_and_for_how_long_is_said() -> None:
     )
 
 
+def test_a_p99_beyond_a_minute_says_what_takes_that_long() -> None:
+    for late, said in ((60_000.0, "(p99 60,000 ms)"), (60_001.0, "(p99 over a minute: requests queue or are retried")):
+        classes = (query("list", throttled=4, throttled_share=0.02, latency_ms_p99=late),)
+        (told,) = verdict_of([design("recommended", run(throttled_share=0.003, classes=classes))], [])["sentences"]
+        assert said in told
+
+
 def test_a_query_that_is_lost_is_named() -> None:
     classes = (query("get", lost=1, lost_share=0.0005), query("scan", lost=9, lost_share=0.9))
     lost = run(throttled_share=0.2, throttled_by={"partition": 5}, lost_share=0.002, classes=classes)
