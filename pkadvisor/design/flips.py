@@ -176,7 +176,9 @@ def dominance(first: CostEstimate, second: CostEstimate, bench: Bench) -> tuple[
     mine, theirs = _rows(first), _rows(second)
     if mine > theirs or not _late_no_more(first, second):
         return ()
-    proof.append(f"structures: {mine[1]} against {theirs[1]}, and no read goes through a later row instead")
+    proof.append(
+        f"index rows: {mine[1]} against {theirs[1]}, and no more of the reads go through rows that are written later"
+    )
     if mine < theirs:
         return tuple(proof)
     proof.append(f"entities: {_each(pairs, 'entities')}")

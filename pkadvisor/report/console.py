@@ -9,7 +9,7 @@ from typing import Any
 
 from pkadvisor.report.arrangement import arranged_text, conflicts_text
 from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
-from pkadvisor.report.scheme_page import flip_sentence
+from pkadvisor.report.scheme_page import flip_sentence, goal_name
 from pkadvisor.report.stored import quoted
 from pkadvisor.report.text_charts import write_heat
 from pkadvisor.report.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
@@ -320,7 +320,7 @@ def _ranking(page: Page, table: dict[str, Any]) -> None:
             amount(hot),
             breaks(_term(scheme, "break factor")),
         )
-        loses = scheme["loses"]["goal"] if scheme["loses"] else ""
+        loses = goal_name(scheme["loses"]["goal"]) if scheme["loses"] else ""
         if narrow:
             page.line(f"  {label}")
             for name, cell in zip(("score", "requests/s", "entities/s", "hot part.", "breaks at"), cells, strict=True):
@@ -413,7 +413,7 @@ def _verbose(page: Page, table: dict[str, Any], best: dict[str, Any]) -> None:
     if looked is not None:
         page.line()
         page.line("Search", "head")
-        text = f"{plural(table['examined'], 'scheme')} priced, from {plural(looked['structures'], 'structure')}"
+        text = f"{plural(table['examined'], 'scheme')} priced, from {looked['structures']:,} keys and index rows"
         text += f" with {plural(looked['nodes'], 'node')} of branch and bound" if looked["nodes"] else ""
         page.wrapped(f"{text}; {_gap(looked['gap'])}")
 

@@ -12,8 +12,25 @@ ENDLESS = "within every limit at any load"
 """What is said in place of a break factor where nothing that grows meets a limit."""
 SAME_LENGTH = "simplicity, the same length: the order of properties, partitions or text decides"
 """What is said of two schemes that are equal even in the last goal."""
+GOALS = {"structures": "index rows"}
+"""Goals of the document that have another name on a page."""
+UNITS = {
+    "eventual, all": "one in another partition, written later, counts twice",
+    "share of reads through eventually consistent rows": "share of reads through those written later",
+}
+"""Units of goals that need other words on a page."""
 SHOWN = 6
 """Queries that are told one by one; the others cost nearly the same."""
+
+
+def goal_name(name: str) -> str:
+    """What a page calls a goal."""
+    return GOALS.get(name, name)
+
+
+def goal_unit(unit: str) -> str:
+    """How a page names the unit of a goal."""
+    return UNITS.get(unit, unit)
 
 
 def write_scheme(page: Page, document: dict[str, Any]) -> None:
@@ -75,7 +92,7 @@ def _decided(document: dict[str, Any]) -> str:
     if loser == winner and found["goal"] == "simplicity":
         return SAME_LENGTH
     mine, theirs = (winner, loser) if document["wins"] else (loser, winner)
-    text = f"{found['goal']}: {_value(mine)} against {_value(theirs)} ({found['unit']})"
+    text = f"{goal_name(found['goal'])}: {_value(mine)} against {_value(theirs)} ({goal_unit(found['unit'])})"
     if loser is not None and winner is not None and min(loser, winner) > 0:
         text += f", {difference(theirs, mine)}"
     return text
@@ -109,12 +126,12 @@ def _goals(page: Page, document: dict[str, Any]) -> None:
     page.record("", f"{'this':>12}  {'other':>12}", 16, "")
     for goal in document["goals"]:
         here = decided is not None and goal["goal"] == decided["goal"]
-        values = f"{_value(goal['value']):>12}  {_value(goal['other']):>12}  {goal['unit']}"
-        page.record(("> " if here else "  ") + goal["goal"], values, 16, "")
+        values = f"{_value(goal['value']):>12}  {_value(goal['other']):>12}  {goal_unit(goal['unit'])}"
+        page.record(("> " if here else "  ") + goal_name(goal["goal"]), values, 16, "")
         if here:
             break
     if decided is not None:
-        page.wrapped(f"{decided['goal']} decides; the goals after it are not looked at")
+        page.wrapped(f"the goal '{goal_name(decided['goal'])}' decides; those after it are not looked at")
     page.line()
 
 
@@ -209,7 +226,8 @@ def _turning(page: Page, document: dict[str, Any]) -> None:
         page.line()
         return
     if flip["turn"] == "flips":
-        page.wrapped(f"it {flip_sentence(flip)}; then {flip['goal']} decides. No smaller change of one rate does.")
+        told = f"it {flip_sentence(flip)}; then the goal '{goal_name(flip['goal'])}' decides."
+        page.wrapped(f"{told} No smaller change of one rate does.")
     elif flip["turn"] == "dominated":
         loser = "the other" if document["wins"] else "this scheme"
         page.wrapped(f"no rates do: in no goal is {loser} better, for any query or write")

@@ -20,7 +20,7 @@ STOPPED = {
     "interrupted": "interrupted",
 }
 NAMES = {
-    "attempts": "operations",
+    "attempts": "attempts",
     "pages": "pages",
     "entities_written": "entities written",
     "throttled_share": "throttled",

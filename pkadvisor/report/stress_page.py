@@ -8,6 +8,7 @@ from typing import Any
 from pkadvisor.report.page import Page, amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.scheme_page import write_keys
 from pkadvisor.report.stress_measured import write_measured
+from pkadvisor.report.stress_words import REQUESTS, STATES, counted
 from pkadvisor.report.text_charts import sparkline
 
 TIMELINE = 60
@@ -19,9 +20,6 @@ FAR_OFF = 10
 """From this relative error on percents are no longer read."""
 HOT = 0.8
 """From this share of a partition's target on, a heat map is worth its lines."""
-STATES = (
-    "warmed up: the ranges that the service splits the table into under this load; cold start: a new table, one range"
-)
 
 
 def render_stress(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:
@@ -42,9 +40,11 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     grown = f" after {settings['growth_months']:g} months of growth" if settings["growth_months"] else ""
     page.wrapped(
         f"{_length(settings, table)} of {settings['load_words']}{grown}: "
-        f"{rate(table['offered_requests_per_s'])} of {what}, clients retry '{settings['retry']}', "
+        f"{_asked(table['offered_requests_per_s'])} of {what}, clients retry '{settings['retry']}', "
         f"targets {settings['enforcement']}, {plural(settings['servers'], 'server')}, seed {settings['seed']}"
     )
+    if table is document["tables"][0]:
+        page.wrapped(REQUESTS)
     page.wrapped(STATES + _of_clients(settings["clients"]))
     for fault in settings["faults"]:
         page.wrapped(f"fault: {fault}")
@@ -63,6 +63,11 @@ def _table(page: Page, document: dict[str, Any], table: dict[str, Any]) -> None:
     _goals(page, table)
     _verdict(page, table["verdict"])
     page.line()
+
+
+def _asked(per_s: float) -> str:
+    """A rate of requests: ``376 requests/s``, ``2 requests/min``."""
+    return rate(per_s).replace("/", " requests/", 1)
 
 
 STYLES = {"bears": "good", "bursts": "warn", "fails": "bad"}
@@ -293,11 +298,7 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         return  # interrupted before anything was held against it
     page.line(f"Predicted and measured, {design['label']}", "head")
     for entry in found["classes"]:
-        parts = [
-            f"{m['name']} {amount(m['predicted'])}" + ("" if m["agrees"] else f" but {amount(m['measured'])} measured")
-            for m in entry["measures"]
-            if m["predicted"] or m["measured"]
-        ]
+        parts = [_of_request(m) for m in entry["measures"] if m["predicted"] or m["measured"]]
         note = f" ({entry['note']})" if entry["note"] else ""
         page.wrapped(f"{entry['name']}: {', '.join(parts)}{note}", "  ", "    ", "" if entry["agrees"] else "warn")
     for measure in found["load"]:
@@ -320,12 +321,23 @@ def _prediction(page: Page, design: dict[str, Any]) -> None:
         limit = design["limit"]
         binds = f"; then {limit['binds']} binds" if limit["binds"] else ""
         page.wrapped(
-            f"highest load that meets the goals: {ratio(limit['factor'])} ({rate(limit['requests_per_s'])}){binds}",
+            f"highest load that meets the goals: {ratio(limit['factor'])} ({_asked(limit['requests_per_s'])}){binds}",
             "  ", "    ",
         )  # fmt: skip
     if design["partition_test"] is not None:
         _partition_test(page, design["partition_test"])
     page.line()
+
+
+def _of_request(measure: dict[str, Any]) -> str:
+    """What one request was said to ask of the store, and what it does where that differs; never twice the same text."""
+    predicted, measured = measure["predicted"], measure["measured"]
+    text = f"{counted(measure['name'])} {amount(predicted)}"
+    if measure["agrees"]:
+        return text
+    if amount(predicted) != amount(measured):
+        return f"{text} but {amount(measured)} measured"
+    return f"{counted(measure['name'])} {predicted:,.6g} but {measured:,.6g} measured"
 
 
 def _load_measure(measure: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pkadvisor.report.page import amount, percent
-from pkadvisor.report.scheme_page import SAME_LENGTH
+from pkadvisor.report.scheme_page import SAME_LENGTH, goal_name, goal_unit
 
 # The headline of a table, and how it is to be taken: good, bad or warn.
 HEADLINES = {
@@ -52,4 +52,4 @@ def lost(loses: dict[str, Any]) -> str:
     mine, best = amount(loses["value"]), amount(loses["winner"])
     if mine == best and loses["value"] is not None and loses["winner"] is not None:
         mine, best = f"{loses['value']:,.6g}", f"{loses['winner']:,.6g}"  # what decides is shown
-    return f"{loses['goal']}, {mine} against {best} ({loses['unit']})"
+    return f"{goal_name(loses['goal'])}, {mine} against {best} ({goal_unit(loses['unit'])})"

@@ -41,7 +41,7 @@ def load_of(
             bench, classes, duration_ns=duration_ns, seed=seed, factor=factor, shape=spec, months=months, weigh=weigh
         )
     if traffic is None:
-        raise UsageError("there is no log to replay", where="--load", fix="pass one by --log, or use --load diurnal")
+        raise UsageError("there is no log to replay", where="--load", fix="give one with --log, or use --load peak")
     if spec.flashes or spec.ramp is not None or spec.process != LoadSpec().process:
         what = f"'{spec.text}': a trace comes when it came"
         raise UsageError(what, where="--load", fix="trace goes with a factor alone: trace,x2")

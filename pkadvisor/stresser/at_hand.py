@@ -8,6 +8,7 @@ from pkadvisor.design.class_cost import kept_share, touched
 from pkadvisor.design.population import atoms_of
 from pkadvisor.observe.workload import Operation
 from pkadvisor.report.page import percent
+from pkadvisor.stresser.notes import Note, OwnNote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.population import Population
     from pkadvisor.design.scheme import KeyScheme
     from pkadvisor.design.transforms import Part
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stresser.designs import Design, Table
+    from pkadvisor.stress.load import Load, WorkloadLoad
+    from pkadvisor.stresser.designs import Table
 
 
 def parts_at_hand(demands: Sequence[Demand], found: CostEstimate, population: Population) -> tuple[float, ...]:
@@ -71,15 +72,14 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
     return replace(load, parts=tuple(thin))
 
 
-def diluted_notes(table: Table, design: Design, load: Load, parts: Sequence[float]) -> tuple[str, ...]:
-    """What is to be said of runs that send a part of a load."""
+def diluted_notes(table: Table, load: Load, parts: Sequence[float]) -> tuple[Note, ...]:
+    """What is to be said of runs of a design that send ``parts`` of the classes of a load."""
     from pkadvisor.stress.load import WorkloadLoad
 
     part = diluted(load, parts)
     if part is load:
         return ()
     assert isinstance(load, WorkloadLoad) and isinstance(part, WorkloadLoad)
-    share = percent(part.expected() / load.expected())
     known = table.bench.population
     have = f"the data hold {known.rows:,} of {known.total:,} entities"
     if known.sampling == "random-keys" and known.sampled_by:
@@ -87,9 +87,24 @@ def diluted_notes(table: Table, design: Design, load: Load, parts: Sequence[floa
         have = f"the data hold {known.distinct(known.sampled_by):,} of {round(known.groups_total(known.sampled_by)):,} "
         have += f"values of {name}"
     return (
-        f"{design.label}: {have}, so the warmed-up run sends {share} of the load, and each partition takes what it "
+        f"{have}, so a warmed-up run sends the part of the load that these take, and each partition takes what it "
         "takes in the whole table; ranges, servers and the account, which all keys load, are not tested by it (a limit "
         "of the account is proved by itself)",
+        OwnNote(
+            "a warmed-up run sends, of the load",
+            f"{percent(part.expected() / load.expected())} ({_by_class(load, parts)})",
+        ),
         "a cold start sends all of the load to the keys at hand, with the target of one partition lifted: what "
         "throttles there are ranges, servers and the account",
     )
+
+
+def _by_class(load: WorkloadLoad, parts: Sequence[float]) -> str:
+    """The parts of the classes that come, the largest first: ``6 % of newest, 0.4 % of save and one-version``."""
+    names: dict[str, list[str]] = {}
+    sent = [(share, each.name) for share, each in zip(parts, load.parts, strict=True) if any(each.rate.per_s)]
+    for share, name in sorted(sent, key=lambda entry: -entry[0]):
+        names.setdefault(percent(share), []).append(name)
+    if len(names) == 1:
+        return "the same of every query and write"
+    return ", ".join(f"{share} of {' and '.join(of)}" for share, of in names.items())

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pkadvisor.engine.options import SECOND
 from pkadvisor.report.page import lasting
 from pkadvisor.stress.arrivals import POISSON
+from pkadvisor.stresser.notes import Note, OwnNote
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -36,7 +37,7 @@ class Lengths(NamedTuple):
 
     warm: Load
     cold: Load
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -> Lengths:
@@ -61,8 +62,10 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
     if part is load:
         cold_s = max(warm_s, cold_s)
     warm, cold = replace(part, duration_ns=round(warm_s) * SECOND), replace(load, duration_ns=round(cold_s) * SECOND)
-    why = f"runs last as long as their figures need: {lasting(round(warm_s))} warmed up"
-    why += f", {lasting(round(cold_s))} from a cold start; --duration says otherwise"
+    why = OwnNote(
+        "runs last as long as their figures need (--duration says otherwise)",
+        f"{lasting(round(warm_s))} warmed up, {lasting(round(cold_s))} from a cold start",
+    )
     return Lengths(warm, cold, (why,))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.plan import Access
+from pkadvisor.report.page import amount
 from pkadvisor.report.result import number
 from pkadvisor.stresser.expected import Means, means_of
 
@@ -21,11 +22,14 @@ SHARE_LEAST = 0.01
 EQUAL = 1e-6
 RANGE_ENDS = "in one range; {:g} more is taken for the end of another"
 """What is said of a scan over several PartitionKeys."""
+WHOLE_TABLE = "of the data at hand; 'advisor analyze' and the runs count the whole table: {} entities read"
+"""What is said of a class that reads more in the table than in the data that stand for it."""
 
 
 def class_predictions(stand: Stand) -> list[dict[str, Any]]:
     """Per request of each class: what the plan was said to send, and what its script sends, on the data as it is."""
     predicted = {cost.name: cost for cost in stand.design.of_sample.classes}
+    whole = {cost.name: cost for cost in stand.design.estimate.classes}
     out = []
     for number_, name in enumerate(stand.programs.classes):
         if not stand.weights[number_]:
@@ -34,8 +38,11 @@ def class_predictions(stand: Stand) -> list[dict[str, Any]]:
         ends = _range_ends(cost, stand)
         tolerance = EQUAL if stand.compared_all else READ_TOLERANCE
         measures = [_measure(*entry) for entry in _pairs(cost, means, tolerance, ends)]
-        note = RANGE_ENDS.format(ends) if ends else ""
-        out.append({"name": name, "agrees": all(m["agrees"] for m in measures), "measures": measures, "note": note})
+        notes = [RANGE_ENDS.format(ends)] if ends else []
+        if amount(whole[name].entities_read) != amount(cost.entities_read):
+            notes.append(WHOLE_TABLE.format(amount(whole[name].entities_read)))
+        agrees = all(m["agrees"] for m in measures)
+        out.append({"name": name, "agrees": agrees, "measures": measures, "note": "; ".join(notes)})
     return out
 
 

@@ -86,6 +86,24 @@ def check_size(requests: float, duration_s: float) -> None:
     raise UsageError(what, where="--load", fix=f"{shorter} would do; warmed-up figures do not need longer runs")
 
 
+def check_replay(reading: AnalyzeRequest) -> None:
+    """UsageError where ``--load trace`` has no log: before anything is read."""
+    from pkadvisor.observe.profile_file import is_document
+
+    fix = "give the log with --log FILE, or leave --load out: then the worst minute is sent, which needs none"
+    if not reading.logs:
+        raise UsageError("there is no log to replay", where="--load trace", fix=fix)
+    if all(is_document(path) for path in reading.logs):
+        raise UsageError("a profile holds no single requests to replay", where="--load trace", fix=fix)
+
+
+def check_replayed(logged: bool, table: str) -> None:
+    """UsageError for a table of which the log that is to be replayed has no request."""
+    if not logged:
+        fix = "give a log that has some, or leave --load out: then the worst minute is sent, which needs none"
+        raise UsageError(f"no request of {table} is in the log", where="--load trace", fix=fix)
+
+
 def check_faults(faults: Sequence[ServerDown], servers: int, duration_s: float) -> None:
     """UsageError for a fault of a server that is not there, or after the run."""
     names = server_names(servers)

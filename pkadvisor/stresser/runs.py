@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
+from pkadvisor.report.page import lasting
 from pkadvisor.stresser.lengths import cold_load
+from pkadvisor.stresser.notes import Note, OwnNote
 
 if TYPE_CHECKING:
     import numpy as np
@@ -134,3 +136,24 @@ def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) ->
         duration_ns=max(SECOND, round(seconds * SECOND)),
         seed=request.seed,
     )
+
+
+def clients_notes(stand: Stand, request: StressRequest, duration_ns: int) -> list[Note]:
+    """What is to be said of a closed loop that lasted so long."""
+    assert request.clients is not None, "somebody asked for clients"
+    state, seconds = clients_state(request.clients), duration_ns / SECOND
+    found: list[Note] = [
+        f"{state}: run warmed up; what is sent is the load's own mix of queries and writes, in its order, but as fast "
+        "as answers come in place of its rates"
+    ]
+    if seconds < request.longest_s:
+        head = (
+            f"{state}: about {CLIENT_REQUESTS:,} requests are sent at the most, so this run is shorter than asked for"
+        )
+        found.append(OwnNote(head, f"{lasting(seconds)} in place of {lasting(request.longest_s)}"))
+    if not stand.all_at_hand:
+        found.append(
+            f"{state}: all of their requests go to the keys at hand, so a partition takes more of them than in the "
+            "whole table"
+        )
+    return found

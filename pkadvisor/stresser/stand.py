@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pkadvisor.stress.stamp_map import MapRange
     from pkadvisor.stresser.designs import Design, Table
     from pkadvisor.stresser.flat_steps import FlatSteps
+    from pkadvisor.stresser.notes import Note
     from pkadvisor.stresser.request import StressRequest
 
     Floats = NDArray[np.float64]
@@ -59,7 +60,7 @@ class Stand:
     partition_loads: tuple[float, ...]
     warm: tuple[MapRange, ...]
     servers: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     kept: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -131,10 +132,10 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
         table=table.section.table,
         seed=request.seed,
     )
-    load, notes = load_of_design(table, programs, request, round(request.longest_s * SECOND))
+    load, of_load = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
     lengths = lengths_of(load, diluted(load, parts), request, limits)
-    load, notes = lengths.cold, (*notes, *lengths.notes, *diluted_notes(table, design, load, parts))
+    load, notes = lengths.cold, (*of_load, *lengths.notes, *diluted_notes(table, load, parts))
     mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
@@ -18,12 +17,13 @@ from pkadvisor.stresser.designs import Table, tables_of
 from pkadvisor.stresser.goals import goals_json
 from pkadvisor.stresser.limit import limit_of
 from pkadvisor.stresser.load_measures import load_measures
+from pkadvisor.stresser.notes import Note, notes_of
 from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
 from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
-from pkadvisor.stresser.request import check_faults
-from pkadvisor.stresser.runs import COLD, WARM, clients_state, run_of, run_of_clients
+from pkadvisor.stresser.request import check_faults, check_replay, check_replayed
+from pkadvisor.stresser.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
 
@@ -55,7 +55,12 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
     check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
+    replayed = shape.base == "trace" and not shape.cluster
+    if replayed:
+        check_replay(request.reading)
     judged = tables_of(request, limits, progress)
+    for table in judged if replayed else ():
+        check_replayed(table.section.traffic is not None, table.section.table)
     tables, complete = [], True
     try:
         with session_of(request) as session, keeping() if session is None else nullcontext():
@@ -204,7 +209,7 @@ def _closed(table: Table, designs: list[dict[str, Any]], request: StressRequest)
         "kind": table.section.kind,
         "offered_requests_per_s": first["offered_requests_per_s"],
         "classes": [entry["name"] for entry in first["classes"]],
-        "notes": sorted({note for design in designs for note in design.pop("notes")}),
+        "notes": notes_of({design["label"]: design.pop("notes") for design in designs}),
         "designs": designs,
         "goals": goals,
         "verdict": verdict_of(designs, goals),
@@ -223,7 +228,7 @@ class _Found:
     limit: dict[str, Any] | None = None
     partition_test: dict[str, Any] | None = None
     measured: dict[str, Any] | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
 
 
 def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits) -> None:
@@ -249,8 +254,7 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
         found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
-        if run.duration_ns < round(request.longest_s * SECOND):
-            found.notes.append(f"clients in a closed loop are run for {run.duration_ns / SECOND:.3g} s")
+        found.notes += clients_notes(stand, request, run.duration_ns)
     found.classes = class_predictions(stand)
     found.load = load_measures(stand, results[0], found.runs[0], policy)
     found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import lasting, milliseconds, percent, plural, ratio
+from pkadvisor.report.page import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
+from pkadvisor.report.stress_words import counted
 from pkadvisor.stresser.bars import Level, level_of, lost_most
 from pkadvisor.stresser.runs import COLD
 
@@ -22,8 +23,8 @@ STYLES = {Level.BEARS: "good", Level.BURSTS: "warn", Level.FAILS: "bad"}
 
 
 def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> dict[str, Any]:
-    """Sentences in the order of the designs. ``style``: good where the proposed design bears the load and its goals,
-    warn where only with bursts, or where a prediction of it did not hold."""
+    """A sentence for each design, then what there is to say beside. ``style``: good where the proposed design bears the
+    load and its goals, warn where only with bursts, or where a prediction of it did not hold."""
     if not designs:
         return {
             "sentences": [],
@@ -36,6 +37,9 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
         }
     found = [_of_design(design, goals) for design in designs]
     sentences = [each["sentence"] for each in found]
+    sentences += [
+        other for design, each in zip(designs, found, strict=True) if (other := _other_hottest(design, each["level"]))
+    ]
     proposed, level = designs[-1], Level(found[-1]["level"])
     missed = [g for g in goals for mark in g["designs"] if mark["label"] == proposed["label"] and not mark["met"]]
     if missed:
@@ -60,7 +64,7 @@ def verdict_of(designs: list[dict[str, Any]], goals: list[dict[str, Any]]) -> di
 def failed_predictions(prediction: dict[str, Any]) -> list[str]:
     """What was predicted and came otherwise, in words: counts, loads, break factors, answers."""
     found = [
-        f"{measure['name']} of {entry['name']}"
+        f"{counted(measure['name'])} of {entry['name']}"
         for entry in prediction["classes"]
         for measure in entry["measures"]
         if not measure["agrees"]
@@ -120,6 +124,20 @@ def _sentence(design: dict[str, Any], level: Level, new: Level, slow: list[dict[
     return text
 
 
+def _other_hottest(design: dict[str, Any], level: Level) -> str:
+    """Why the hottest partition that a sentence names is not the one that was foreseen; empty where it is."""
+    measured, foreseen = design["runs"][0]["hottest"], design["scheme"]["hot_partition"]
+    if level is not Level.FAILS or not measured or not foreseen:
+        return ""
+    if measured["partition_key"] == foreseen["partition_key"]:
+        return ""
+    return (
+        f"{design['label']}: 'advisor analyze' calls {foreseen['partition_key']} the hottest partition, of the worst "
+        f"minute; that of this run is {measured['partition_key']}, by what came: the run has rates of its own, "
+        "retries, and requests given up half-way"
+    )
+
+
 def _throttled(run: dict[str, Any]) -> str:
     """How much was turned away, and by what."""
     by = run["throttled_by"]
@@ -143,7 +161,11 @@ def _bursts(run: dict[str, Any]) -> str:
 
 
 def _slow(entry: dict[str, Any]) -> str:
-    return f" (p99 {milliseconds(entry['latency_ms_p99'])})" if entry["latency_ms_p99"] is not None else ""
+    """The p99 of a query; one beyond a minute is no time of an answer, so it is said what takes that long."""
+    late = entry["latency_ms_p99"]
+    if late is None:
+        return ""
+    return f" (p99 {milliseconds(late)}{': requests queue or are retried that long' if late > TIMED_OUT_MS else ''})"
 
 
 def _cold(design: dict[str, Any]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.report.page import clean
+from pkadvisor.report.scheme_page import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
 
@@ -37,7 +38,7 @@ def test_each_scheme_of_a_result_is_told_from_the_file_alone(ask: Ask, tmp_path:
         assert (found["flip"] is not None) == (scheme["rank"] in (1, 2))
         _, page, _ = ask("explain", f"scheme:{which}", "--result", "r.json")
         if found["decided_by"]:
-            assert f"> {found['decided_by']['goal']}" in page
+            assert f"> {goal_name(found['decided_by']['goal'])}" in page
 
 
 def test_the_queries_that_differ_most_in_what_decides_come_first(ask: Ask, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
+from pkadvisor.errors import UsageError
+from pkadvisor.stresser.request import check_replayed
 from tests.cli.support import LISTENING, checked, clean_environment
 from tests.stress.stressed import document, write_case
 
@@ -80,6 +82,26 @@ def test_wrong_words_are_told(
     if "--duration" in arguments:
         case = without(case, "--duration")
     assert words in told(capsys, [*case, *arguments], 2)
+
+
+def test_a_log_that_cannot_be_replayed_is_told_before_anything_is_read(
+    capsys: pytest.CaptureFixture[str], case: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = str(Path(__file__).parents[2] / "samples" / "microblog" / "table-000000.log.gz")
+    profile = str(tmp_path / "files" / "profile.json")
+    assert main(["profile", "--log", log, "--out", profile, "--quiet"]) == 0
+    capsys.readouterr()
+    with pytest.raises(UsageError, match="no request of Scores is in the log"):
+        check_replayed(False, "Scores")
+
+    def read(*_: Any) -> None:
+        pytest.fail("something was read")
+
+    monkeypatch.setattr("pkadvisor.stresser.stress.tables_of", read)
+    found = told(capsys, [*case, "--load", "trace", "--log", profile], 2)
+    assert "a profile holds no single requests" in found and "give the log with --log FILE" in found
+    found = told(capsys, ["stress", "--sample", "footrace", "--load", "trace,x2"], 2)
+    assert "there is no log to replay" in found and "or leave --load out" in found
 
 
 def test_without_rates_there_is_nothing_to_send(

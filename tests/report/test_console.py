@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.report.console import rate, render_text
 from pkadvisor.report.page import amount, breaks, clean, fold, percent, plural, ratio
+from pkadvisor.report.verdicts import lost
 from tests.report.support import SAMPLES, result
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -158,6 +159,15 @@ def test_a_goal_lost_by_little_shows_what_decides() -> None:
     found = result("footrace")
     found["tables"][0]["alternatives"][0]["loses"] = {"goal": "storage", "unit": "x", "value": 33.31, "winner": 33.27}
     assert "storage, 33.31 against 33.27 (x)" in " ".join(page(found, 200).split())
+
+
+def test_goals_over_index_rows_are_told_as_such() -> None:
+    """Documents call that goal structures, and the rows of which it counts one twice eventual."""
+    text = " ".join(page(result("microblog"), 200).split())
+    assert "index rows, 2 against 0 (one in another partition, written later, counts twice)" in text
+    assert "structures" not in text and "eventual" not in text
+    late = {"goal": "structures", "unit": "share of reads through eventually consistent rows", "value": 0.4}
+    assert lost({**late, "winner": 0.1}) == "index rows, 0.4 against 0.1 (share of reads through those written later)"
 
 
 def test_a_break_factor_without_limit_is_said_in_words() -> None:

@@ -75,6 +75,15 @@ def test_everything_that_can_be_asked_for_is_on_the_page() -> None:
     assert "add --find-limit" in said
 
 
+def test_a_request_is_one_of_the_application_and_that_is_said_once() -> None:
+    found = golden("footrace")
+    found["tables"].append(golden("microblog")["tables"][0])
+    said = shown(found)
+    assert said.count("operation: what it sends to the store") == 1
+    assert said.count("operations at the store, /s mean") == 2
+    assert "requests at the store" not in said
+
+
 def test_a_page_is_the_same_bytes_each_time() -> None:
     assert render_html(golden("footrace")) == render_html(golden("footrace"))
 
@@ -272,7 +281,8 @@ def test_a_prediction_that_fails_is_named() -> None:
     assert [part["wrong"] for part in about["parts"]] == [[], []]
     entry = first(found)["designs"][1]["prediction"]["classes"][0]
     entry["agrees"] = entry["measures"][0]["agrees"] = False
-    assert "The model is wrong about by-bib" in shown(found, "prediction")
+    said = shown(found, "prediction")
+    assert "The model is wrong about by-bib" in said and "by-age: of the data at hand" in said
 
 
 def test_wrong_answers_of_the_engine_are_told() -> None:

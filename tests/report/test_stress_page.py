@@ -52,6 +52,27 @@ def test_nothing_is_wider_than_the_page_or_missing(width: int) -> None:
             assert run["state"] in text
 
 
+def test_a_request_is_one_of_the_application_everywhere_and_that_is_said_once_before_the_figures() -> None:
+    """What one sends to the store are operations, which documents call requests."""
+    found = document()
+    found["tables"][0]["verdict"]["sentences"] = []
+    text = " ".join(page(found, 120).split())
+    assert text.count("operation: what it sends to the store") == 1
+    assert text.index("operation: what it sends") < text.index("offered requests/s")
+    told = text[text.index("Predicted and measured") :]
+    assert ": operations 1, entities read 1" in told
+    assert ": requests 1" not in text
+
+
+def test_numbers_that_differ_are_never_shown_as_the_same() -> None:
+    found = document()
+    measure = found["tables"][0]["designs"][0]["prediction"]["classes"][0]["measures"][0]
+    measure |= {"predicted": 2.00143, "measured": 2, "agrees": False}
+    assert "operations 2.00143 but 2 measured" in page(found, 200)
+    measure["predicted"] = 3
+    assert "operations 3 but 2 measured" in page(found, 200)
+
+
 def test_ascii_is_ascii_and_colour_is_only_colour() -> None:
     found = document()
     assert page(found, ascii_only=True).isascii()

@@ -8,13 +8,16 @@ from functools import cache
 import numpy as np
 import pytest
 
+from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
+from pkadvisor.report.page import percent
 from pkadvisor.stress.load import WorkloadLoad
 from pkadvisor.stress.retry import policy_of
 from pkadvisor.stresser.at_hand import diluted, diluted_notes
 from pkadvisor.stresser.designs import Table
+from pkadvisor.stresser.notes import OwnNote, notes_of
 from pkadvisor.stresser.picked import INSTANCES_MAX, picked
-from pkadvisor.stresser.runs import COLD, WARM, run_of
+from pkadvisor.stresser.runs import COLD, WARM, clients_notes, run_of
 from pkadvisor.stresser.stand import Stand, stand_of
 from tests.proof.test_stress_breaks import request_of, tables
 
@@ -52,14 +55,42 @@ def test_a_cold_start_has_all_of_the_load_against_what_all_keys_share() -> None:
 
 def test_what_is_sent_is_said_in_plain_words() -> None:
     first = documents()[0]
-    told = " ".join(diluted_notes(first.table, first.design, first.load, first.parts))
+    mine = diluted_notes(first.table, first.load, first.parts)
+    told = " ".join(": ".join(note) if isinstance(note, OwnNote) else note for note in mine)
     assert "320 of 87,0" in told and "values of document" in told and "are not tested by it" in told
-    assert all(note in first.notes for note in diluted_notes(first.table, first.design, first.load, first.parts))
+    assert all(note in first.notes for note in mine)
+    save, newest = (first.parts[first.programs.classes.index(name)] for name in ("save", "newest-version"))
+    assert percent(save) != percent(newest), "else the words need not tell them apart"
+    assert f"{percent(newest)} of newest-version" in told and f"{percent(save)} of " in told
+    assert "the same of every query and write" in str(diluted_notes(first.table, first.load, [0.5] * len(first.parts)))
     assert diluted(first.load, [1.0] * len(first.parts)) is first.load
-    assert diluted_notes(first.table, first.design, first.load, [1.0] * len(first.parts)) == ()
+    assert diluted_notes(first.table, first.load, [1.0] * len(first.parts)) == ()
     half = diluted(first.load, [0.5] * len(first.parts))
     assert isinstance(half, WorkloadLoad) and isinstance(first.load, WorkloadLoad)
     assert half.expected() == pytest.approx(first.load.expected() / 2)
+
+
+def test_what_clients_send_is_said() -> None:
+    first = documents()[0]
+    asked = replace(request_of("documents"), clients=2)
+    mix, shorter, keys = clients_notes(first, asked, 20 * SECOND)
+    assert "run warmed up" in mix and "the load's own mix" in mix and mix.startswith("2 clients: ")
+    assert isinstance(shorter, OwnNote) and shorter.text == "20 s in place of 30 s"
+    assert "all of their requests go to the keys at hand" in keys
+    whole = replace(first, parts=(1.0,) * len(first.parts))
+    assert clients_notes(whole, asked, 30 * SECOND) == [mix]
+
+
+def test_what_is_said_of_several_designs_is_said_once() -> None:
+    found = notes_of({stand.design.label: stand.notes for stand in documents()})
+    assert (
+        sum("320 of 87,0" in note for note in found) == sum("a warmed-up run sends, of" in note for note in found) == 1
+    )
+    assert not any(label in note for note in found for label in ("current", "recommended"))
+    longer, shorter = OwnNote("lasts", "2 min"), OwnNote("lasts", "1 min")
+    assert notes_of({"a": ["x", longer], "b": ["x", longer]}) == ["x", "lasts: 2 min"]
+    assert notes_of({"a": [longer], "b": [shorter]}) == ["lasts: a 2 min; b 1 min"]
+    assert notes_of({"a": [longer], "b": []}) == ["lasts: a 2 min"]
 
 
 @cache

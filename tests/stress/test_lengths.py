@@ -15,6 +15,7 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.arrivals import Steps
 from pkadvisor.stress.load import ClassLoad, WorkloadLoad
 from pkadvisor.stresser.lengths import cold_load, lengths_of
+from pkadvisor.stresser.notes import notes_of
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.stress import stress
 from tests.stress.stressed import request_of
@@ -44,6 +45,14 @@ def test_a_warmed_up_run_has_the_requests_for_its_p99_9_and_a_cold_start_sees_th
     assert seconds_of(Steps.flat(1_000_000.0), asked) == (120, until_split)
     assert seconds_of(Steps.flat(376.0), asked) == (270, until_split)  # 100,000 ÷ 376 = 266
     assert seconds_of(Steps.flat(1.0), asked) == (600, 600)
+
+
+def test_lengths_are_told_as_one_thing_of_each_design(asked: StressRequest) -> None:
+    slow, quick = (lengths_of(whole, whole, asked, LIMITS).notes for whole in map(load, map(Steps.flat, (376.0, 1.0))))
+    head = "runs last as long as their figures need (--duration says otherwise)"
+    slower, quicker = "4 min 30 s warmed up, 6 min from a cold start", "10 min warmed up, 10 min from a cold start"
+    assert notes_of({"a": slow, "b": slow}) == [f"{head}: {slower}"]
+    assert notes_of({"a": slow, "b": quick}) == [f"{head}: a {slower}; b {quicker}"]
 
 
 @pytest.mark.parametrize("said", [{"duration_s": 600.0}, {"faults": ("server-down@1m",)}])

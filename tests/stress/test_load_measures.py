@@ -33,9 +33,12 @@ tables:
 """
 
 
-def stand(folder: Path, rate: str = "20", scans: str = "1/s", partition: str = "{team}", **more: object) -> Stand:
+def stand(
+    folder: Path, rate: str = "20", scans: str = "1/s", partition: str = "{team}", *, entities: str = "", **more: object
+) -> Stand:
     asked: StressRequest = request_of(folder, **more)  # type: ignore[arg-type]
     text = SCANNED.replace("RATE", rate).replace("SCANS", scans).replace('"{team}"', f'"{partition}"')
+    text = text.replace("    queries:", f"    {entities}\n    queries:") if entities else text
     (folder / "design.yaml").write_text(text, encoding="utf-8")
     limits = load_limits(*asked.reading.limits)
     (table,) = tables_of(asked, limits, SilentProgress())
@@ -49,6 +52,18 @@ def test_the_end_of_a_range_is_left_out_of_what_is_compared_and_said(tmp_path: P
     assert found["above"]["agrees"]
     assert found["above"]["note"] == "in one range; 1 more is taken for the end of another"
     assert found["of-player"]["note"] == ""
+
+
+def test_what_is_read_of_the_whole_table_is_said_beside_the_data_at_hand(tmp_path: Path) -> None:
+    """A tenth of the entities is at hand: a scan reads ten times as much in the table, and so it does in the run."""
+    tested = stand(tmp_path, entities="entities_total: 2400")
+    found = {entry["name"]: entry for entry in class_predictions(tested)}
+    (read,) = (m["predicted"] for m in found["above"]["measures"] if m["name"] == "entities read")
+    assert read == pytest.approx(240, abs=1)
+    assert found["above"]["note"].endswith("'advisor analyze' and the runs count the whole table: 2,400 entities read")
+    assert found["of-player"]["note"] == ""
+    run = run_of(tested, request_of(tmp_path), policy_of("none"), state=WARM).classes["above"]
+    assert run.entities_read == pytest.approx(2400 * run.served, rel=0.01)
 
 
 def test_the_hottest_partition_is_foreseen_at_the_rates_of_the_run(tmp_path: Path) -> None:
@@ -85,7 +100,7 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
     assert retrying_s(policy) == pytest.approx(6, rel=0.3)
     for scans, rows, alone in (("6/min", 2400, True), ("10/s", 240, False)):
         more = {"case": {"rows": rows}, "duration_s": 60.0}
-        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)
+        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
         request = request_of(tmp_path, **more)  # type: ignore[arg-type]
         assert bool(at_a_time(tested, 0, policy) < 1) is alone
         run = run_of(tested, request, policy, state=WARM)

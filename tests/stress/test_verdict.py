@@ -34,7 +34,8 @@ def run(state: str = "warmed up", *, classes: tuple[dict[str, Any], ...] = (), *
 
 def design(label: str, *runs: dict[str, Any], **prediction: Any) -> dict[str, Any]:
     calm: dict[str, Any] = {"classes": [], "load": [], "breaks": [], "audit": None}
-    return {"label": label, "runs": list(runs), "prediction": {**calm, **prediction}}
+    scheme = {"hot_partition": {"partition_key": "k"}}
+    return {"label": label, "scheme": scheme, "runs": list(runs), "prediction": {**calm, **prediction}}
 
 
 def goal(label: str, met: bool, name: str = "p99") -> dict[str, Any]:
@@ -89,6 +90,13 @@ def test_who_is_throttled_and_for_how_long_is_said() -> None:
     )
 
 
+def test_a_p99_beyond_a_minute_says_what_takes_that_long() -> None:
+    for late, said in ((60_000.0, "(p99 60,000 ms)"), (60_001.0, "(p99 over a minute: requests queue or are retried")):
+        classes = (query("list", throttled=4, throttled_share=0.02, latency_ms_p99=late),)
+        (told,) = verdict_of([design("recommended", run(throttled_share=0.003, classes=classes))], [])["sentences"]
+        assert said in told
+
+
 def test_a_query_that_is_lost_is_named() -> None:
     classes = (query("get", lost=1, lost_share=0.0005), query("scan", lost=9, lost_share=0.9))
     lost = run(throttled_share=0.2, throttled_by={"partition": 5}, lost_share=0.002, classes=classes)
@@ -97,6 +105,22 @@ def test_a_query_that_is_lost_is_named() -> None:
         "current does not bear the load: 20 % throttled, by the target of one partition, 0.2 % of the requests lost, "
         "90 % of scan; hottest partition k at 0.40x"
     )
+
+
+def test_why_the_hottest_partition_is_not_the_one_that_was_foreseen_is_said_where_it_is_named() -> None:
+    fails, bears = design("current", run(throttled_share=0.5)), design("recommended", run())
+    assert len(verdict_of([fails, bears], [])["sentences"]) == 2
+    for each in (fails, bears):
+        each["scheme"] = {"hot_partition": {"partition_key": "other"}}
+    told = verdict_of([fails, bears], [])["sentences"]
+    assert told[2:] == [
+        "current: 'advisor analyze' calls other the hottest partition, of the worst minute; that of this run is k, by "
+        "what came: the run has rates of its own, retries, and requests given up half-way"
+    ]
+    fails["runs"][0]["hottest"] = None
+    assert len(verdict_of([fails, bears], [])["sentences"]) == 2
+    fails["runs"][0]["hottest"], fails["scheme"] = {"partition_key": "k", "times_target": 2.0}, {"hot_partition": None}
+    assert len(verdict_of([fails, bears], [])["sentences"]) == 2
 
 
 def test_each_design_has_its_level_as_a_new_table_too() -> None:
@@ -122,5 +146,5 @@ def test_what_was_predicted_wrongly_is_counted_and_said() -> None:
     }
     found = verdict_of([design("current", run()), design("recommended", run(), **wrong)], [])
     assert (found["failed_predictions"], found["style"]) == (4, "warn")
-    assert found["sentences"][-1] == "of recommended the model was wrong: requests of list; 3 more"
+    assert found["sentences"][-1] == "of recommended the model was wrong: operations of list; 3 more"
     assert verdict_of([design("current", run(), **wrong), design("recommended", run())], [])["failed_predictions"] == 0

@@ -8,6 +8,7 @@ from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
 from pkadvisor.report.page import plural
 from pkadvisor.report.stress_measured import NAMES, STOPPED
+from pkadvisor.report.stress_words import counted
 
 
 def prediction(document: At, found: At) -> Context:
@@ -23,7 +24,7 @@ def _predicted(design: At) -> dict[str, Any]:
     rows = [
         (
             words(entry["name"].text),
-            words(measure["name"].text),
+            words(counted(measure["name"].text)),
             figure(measure["predicted"].figure()),
             figure(measure["measured"].figure()),
             figure(measure["tolerance"].figure("percent")),
@@ -51,6 +52,7 @@ def _predicted(design: At) -> dict[str, Any]:
         "wrong": wrong,
         "count": len(told["classes"]),
         "classes": table(f"What one request asks of the store: {label}", heads, rows, numeric=(2, 3, 4), sorts=True),
+        "notes": [(e["name"].text, note.text) for e in told["classes"] if (note := e.maybe("note"))],
         "load": table(
             f"Load and latency: {label}",
             ("Measure", "Unit", "Predicted", "Measured", "Residual", "Verdict"),

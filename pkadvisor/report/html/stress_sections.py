@@ -9,6 +9,7 @@ from pkadvisor.report.html.advice import keys_of, limit_of, term_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.page import plural
+from pkadvisor.report.stress_words import REQUESTS
 
 LEVELS = {
     "bears": ("BEARS THE LOAD", "good"),
@@ -36,6 +37,7 @@ def verdict(document: At, found: At) -> Context:
         "was_label": before["label"].text if before else "",
         "was": keys_of(before["scheme"]) if before else None,
         "tiles": _tiles(document, before, last),
+        "counted": REQUESTS if found.path == document["tables"][0].path else None,
         "facts": _facts(found, before, last),
     }
 
@@ -136,12 +138,12 @@ _OF_RUN: tuple[tuple[str, str, str], ...] = (
     ("p99.9 latency", "latency_ms_p99.9", "latency"),
 )
 _OF_SCHEME = (
-    ("requests at the store, /s mean", "requests", "amount"),
+    ("operations at the store, /s mean", "requests", "amount"),
     ("entities counted, /s mean", "entities counted", "amount"),
     ("stored, bytes an entity", "stored", "amount"),
     ("breaks at, times the worst minute", "break factor", "breaks"),
     ("storage, USD a month", "price of storage", "amount"),
-    ("requests, USD a month", "price of requests", "amount"),
+    ("operations, USD a month", "price of requests", "amount"),
     ("cost, USD a month", "price", "amount"),
 )
 
