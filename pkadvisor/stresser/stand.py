@@ -9,7 +9,7 @@ from pkadvisor.engine.options import SECOND, EngineOptions
 from pkadvisor.stresser.at_hand import diluted, diluted_notes, parts_at_hand
 from pkadvisor.stresser.expected import partition_loads
 from pkadvisor.stresser.lengths import lengths_of
-from pkadvisor.stresser.picked import overdone, picked
+from pkadvisor.stresser.picked import COMPARED_MAX, overdone, picked
 from pkadvisor.stresser.request import check_size, server_names
 
 if TYPE_CHECKING:
@@ -288,7 +288,7 @@ def _compared(programs: Programs, table: Table) -> tuple[tuple[dict[int, float],
         as_it_is = own[demand.query.name].weights
         assert len(as_it_is) == len(weights), "the data are the same whatever they stand for"
         ratio = np.where(there, as_it_is / np.where(there, weights, 1.0), 0.0)
-        kept = picked(weights, demand, table)
+        kept = None if np.count_nonzero(there) <= COMPARED_MAX else picked(weights, demand, table)
         some = some or kept is not None
         weights = (weights if kept is None else kept) * ratio
         found.append({int(i): float(weights[i]) for i in np.flatnonzero(weights > 0)})
