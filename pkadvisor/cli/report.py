@@ -78,7 +78,5 @@ def _of_document(error: Exception, found: dict[str, Any], name: str) -> Exceptio
         return InputError(error.what, where=name, fix=error.fix)
     from pkadvisor.report.departure import departure
 
-    wrong = departure(found)
-    return (
-        InputError(f"is not whole: {wrong}", where=name, fix="made by another version? run it again") if wrong else slip
-    )
+    wrong, fix = departure(found), "made by another version? run it again"
+    return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip
