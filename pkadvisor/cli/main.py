@@ -1,7 +1,7 @@
 """The command ``advisor``: the one place that turns what happened into an exit code.
 
 0 done · 1 a constraint cannot be satisfied, or a gate failed · 2 usage · 3 unusable input · 4 a bug
-130 interrupted · 141 closed pipe · 143 ended by SIGTERM (advisor stress, with what was run)
+130 interrupted · 141 closed pipe · 143 ended by SIGTERM (advisor stress: with what was run, if anything was)
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, Terminated, ending_softly
+
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError, UsageError
 
 BUG = 4
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 SHARED_OPTIONS = (
@@ -32,7 +33,8 @@ def main(arguments: list[str]) -> int:
     """Run one command line; returns the exit code and never raises."""
     try:
         try:
-            code = _run(arguments)
+            with ending_softly():
+                code = _run(arguments)
         except BrokenPipeError:
             raise
         except BaseException as error:
@@ -102,8 +104,9 @@ def _explain(error: BaseException, arguments: list[str]) -> int:
     if isinstance(error, SystemExit):
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, KeyboardInterrupt):
-        say("interrupted", color=color)
-        return INTERRUPTED
+        terminated = isinstance(error, Terminated)
+        say("ended by SIGTERM" if terminated else "interrupted", color=color)
+        return TERMINATED if terminated else INTERRUPTED
     known = _translate(error)
     if known is None:
         return _confess(error, debug=debug, color=color)

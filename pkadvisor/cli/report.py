@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -58,10 +58,25 @@ def report(
                     say(f"wrote {target.path} ({size_text(size)})", color=shared.color)
         if piped:
             write_bytes(page_of(found, options))
-    except InputError as error:
-        raise InputError(error.what, where=document, fix=error.fix) from error
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        # What is drawn is looked at where it is drawn: a document that somebody else wrote may have any shape.
-        raise InputError(
-            "is not whole, or not as this version writes it", where=document, fix="run it again"
-        ) from error
+    except (InputError, *SLIPS) as error:
+        meant = _of_document(error, found, document)
+        if meant is error:
+            raise
+        raise meant from error
+
+
+SLIPS = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""What drawing ends with where a document has not the shape that it should have, or where the drawing is wrong."""
+
+
+def _of_document(error: Exception, found: dict[str, Any], name: str) -> Exception:
+    """The mistake of the document that is behind an error, with its file; the error itself where it is a bug of ours:
+    a document that keeps to its schema can be drawn."""
+    slip = error.__cause__ if isinstance(error, InputError) else error
+    if not isinstance(slip, SLIPS):  # the drawing itself found what is missing
+        assert isinstance(error, InputError)
+        return InputError(error.what, where=name, fix=error.fix)
+    from pkadvisor.report.departure import departure
+
+    wrong, fix = departure(found), "made by another version? run it again"
+    return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

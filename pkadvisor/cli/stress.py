@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,6 +23,7 @@ from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whole
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
+from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, ending_softly
 from pkadvisor.cli.targeting import Targeting, ended_early, real_target
 from pkadvisor.errors import ConstraintError, UsageError
 
@@ -38,27 +36,6 @@ EPILOG = examples(
     "advisor analyze race/registrations.csv --design race/design.yaml --out json=race/result.json -q",
     "advisor stress race/registrations.csv --design race/design.yaml --result race/result.json --duration 2m",
 )
-INTERRUPTED, TERMINATED = 130, 143
-
-
-@contextmanager
-def ending_softly() -> Iterator[list[int]]:
-    """SIGTERM ends a run as Ctrl-C does: with what was run until then. The signal is in the list afterwards."""
-    ended: list[int] = []
-
-    def end(number: int, _: object) -> None:
-        ended.append(number)
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, end)
-    except ValueError:  # not in the main thread: somebody else hears signals
-        yield ended
-        return
-    try:
-        yield ended
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 @unfold

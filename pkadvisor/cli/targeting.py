@@ -94,6 +94,8 @@ def real_target(targeting: Targeting) -> RealTarget | None:
 
 def ended_early(document: dict[str, Any]) -> AdvisorError | None:
     """What goes with a run on an endpoint that was stopped, other than by Ctrl-C; None where none was."""
+    from pkadvisor.stress.own_table import left_behind
+
     for table in document["tables"]:
         for design in table["designs"]:
             measured = design.get("measured")
@@ -101,8 +103,7 @@ def ended_early(document: dict[str, Any]) -> AdvisorError | None:
                 continue
             where = f"{measured['host']}, {design['label']}"
             if not measured["removed"]:
-                fix = "remove it yourself: it costs what it stores"
-                return InputError(f"the table {measured['table']} could not be removed", where=where, fix=fix)
+                return left_behind(measured["table"], where)
             match measured["stopped"]:
                 case "max-transactions":
                     what = f"stopped at {measured['transactions']:,} transactions: the run is not complete"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from time import sleep
 from typing import TYPE_CHECKING
 
@@ -115,6 +116,36 @@ class OwnTable:
             self.there = False
         return not self.there
 
+    @contextmanager
+    def removed_after(self, host: str, tell: Callable[[str], None]) -> Iterator[None]:
+        """Removes the table however the block ends; a signal meanwhile (KeyboardInterrupt) makes it try once more.
+
+        InputError that names the table where the block was ended early and the table is still there. After a bug that
+        is only told, and after a block that ended well ``there`` says it.
+        """
+        why: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            why = error
+            raise
+        finally:
+            try:
+                self._remove_or_once_more(tell)
+            except KeyboardInterrupt as insists:
+                why = insists
+            if self.there and isinstance(why, AdvisorError | KeyboardInterrupt):
+                raise left_behind(self.name, host, why) from why
+            if self.there and why is not None:
+                tell(str(left_behind(self.name, host)))
+
+    def _remove_or_once_more(self, tell: Callable[[str], None]) -> None:
+        try:
+            self.remove()
+        except KeyboardInterrupt:
+            tell(f"the table {self.name} is being removed: one more signal leaves it there")
+            self.remove()
+
     def _asked(self, operation: Operation) -> Outcome:
         """The answer, after some tries where nobody had time for one."""
         for tried in range(TRIES):
@@ -127,6 +158,13 @@ class OwnTable:
 
     def _refuse(self, outcome: Outcome) -> None:
         raise refusal(outcome, self._where, self.name)
+
+
+def left_behind(table: str, where: str, why: BaseException | None = None) -> InputError:
+    """What to say of a table that is there and should not be; ``why`` is what ended the run early."""
+    before = f"{why.what}; " if isinstance(why, AdvisorError) else ""
+    fix = f"remove it yourself, it costs what it stores: az storage table delete --name {table}"
+    return InputError(f"{before}the table {table} was not removed", where=where, fix=fix)
 
 
 def refusal(outcome: Outcome, where: str, table: str) -> AdvisorError:

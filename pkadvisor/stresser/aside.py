@@ -1,8 +1,11 @@
 """One design run in a process of its own, beside the others: designs of a table know nothing of each other.
 
-The process is given what there is to run as a pickle and gives back the design's part of the document as another, both
-through files that have no name. Whatever goes wrong there goes wrong here too, where it can be told: a design that did
-not come back is simply run again.
+The process is given what there is to run as a pickle and gives back the design's part of the document as another, which
+it leaves in a file that has no name. Whatever goes wrong there goes wrong here too, where it can be told: a design that
+did not come back is simply run again.
+
+What it is given comes through a pipe that stays open: when the pipe closes, however this process ended, the other one
+ends too. No system keeps a pipe open whose only writer is gone.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -31,6 +36,7 @@ class Aside:
 
     process: subprocess.Popen[bytes]
     found: IO[bytes]
+    given: threading.Thread
 
     def result(self) -> dict[str, Any] | None:
         """What it found, when it is done; None where it failed."""
@@ -48,6 +54,9 @@ class Aside:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self.given.join()  # nobody reads any more
+        if self.process.stdin is not None:
+            self.process.stdin.close()
         self.found.close()
 
 
@@ -59,14 +68,24 @@ def started(table: Table, place: int, request: StressRequest, limits: Limits) ->
     # -P and the same path: modules are those that run here, never what lies in the working folder.
     command = [sys.executable, "-P", "-X", f"utf8={sys.flags.utf8_mode}", "-c", _PROGRAM.format(path=sys.path)]
     try:
-        with tempfile.TemporaryFile() as asked:
-            pickle.dump((table, place, request, limits), asked, protocol=pickle.HIGHEST_PROTOCOL)
-            asked.seek(0)
-            process = subprocess.Popen(command, stdin=asked, stdout=found, stderr=subprocess.DEVNULL)
+        asked = pickle.dumps((table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=found, stderr=subprocess.DEVNULL, bufsize=0)
     except (OSError, pickle.PicklingError, AttributeError, TypeError):
         found.close()
         return None
-    return Aside(process, found)
+    assert process.stdin is not None
+    # A thread, because a pipe holds little and the process takes a while to read.
+    given = threading.Thread(target=_give, args=(process.stdin, asked), daemon=True)
+    given.start()
+    return Aside(process, found, given)
+
+
+def _give(pipe: IO[bytes], asked: bytes) -> None:
+    """Writes all of it; the pipe stays open."""
+    rest = memoryview(asked)
+    with suppress(OSError):  # the process has ended
+        while rest:
+            rest = rest[pipe.write(rest) :]
 
 
 def answer() -> None:
@@ -74,9 +93,18 @@ def answer() -> None:
     from pkadvisor.stresser.stress import design_alone
 
     table, place, request, limits = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with, args=(sys.stdin.fileno(),), daemon=True).start()
     found = pickle.dumps(design_alone(table, place, request, limits), protocol=pickle.HIGHEST_PROTOCOL)
     sys.stdout.buffer.write(found)
     sys.stdout.buffer.flush()
+
+
+def _end_with(pipe: int) -> None:
+    """Ends this process when nobody is left who could write to the pipe; whatever it holds is for nobody then."""
+    with suppress(OSError):
+        while os.read(pipe, 1):
+            pass
+    os._exit(1)
 
 
 def _processors() -> int:

@@ -164,11 +164,11 @@ def measured_of(
 ) -> dict[str, Any]:
     """Runs a design on the endpoint, removes its table, and holds what was measured against the model.
 
-    UsageError where the rows alone take more transactions than may be sent: nothing is sent then.
+    UsageError where the rows alone take more transactions than may be sent: nothing is sent then. InputError where the
+    table is left there and no document could say so.
     """
     from pkadvisor.stress.auditor import Auditor
-    from pkadvisor.stress.calibration import calibrated
-    from pkadvisor.stress.own_table import AROUND, OwnTable
+    from pkadvisor.stress.own_table import AROUND, OwnTable, left_behind
     from pkadvisor.stress.real_driver import run_real
 
     errand = errand_of(stand.table, stand.design, request, stand.limits, stand.own_part(stand.load))
@@ -181,13 +181,13 @@ def measured_of(
     table = OwnTable(session.endpoint, errand.table)
     auditor = Auditor()
     label = f"{stand.table.section.table}, {stand.design.label}"
-    run: RealRun | None = None
-    try:
+    host = session.real.target.host
+    with table.removed_after(host, progress.note):
         table.create()
-        progress.phase(f"load {label} at {session.real.target.host}")
+        progress.phase(f"load {label} at {host}")
         table.load(errand.groups, session.real.concurrency)
         auditor.stored(errand.table, errand.rows)
-        progress.phase(f"run {label} at {session.real.target.host}")
+        progress.phase(f"run {label} at {host}")
         run = run_real(
             errand.load,
             errand.programs,
@@ -199,13 +199,17 @@ def measured_of(
             operations_max=for_run,
             auditor=auditor,
         )
-    finally:
-        removed = table.remove()
+        progress.phase(f"remove {errand.table} at {host}")
     sent = table.operations + run.operations
     session.left -= sent
-    calibration = calibrated(run, stand.limits)
-    return _document(errand, request, session, run, _predicted(errand, stand, request, policy), calibration) | {
-        "removed": removed,
+    try:
+        made = _document(errand, request, session, run, _predicted(errand, stand, request, policy), stand.limits)
+    except KeyboardInterrupt as why:
+        if table.there:  # no document will say so
+            raise left_behind(table.name, host, why) from why
+        raise
+    return made | {
+        "removed": not table.there,
         "transactions": sent,
         "cost_usd": cost_usd(sent, stand.limits),
         "audit": {
@@ -228,10 +232,12 @@ def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: Ret
 
 
 def _document(
-    errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, calibration: Any
+    errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, measured: Limits
 ) -> dict[str, Any]:
     from pkadvisor.report.stress_result import run_json
+    from pkadvisor.stress.calibration import calibrated
 
+    calibration = calibrated(run, measured)
     limits, shown = errand.limits, Shown(request.reading.redact)
     found = run_json(run.result, errand.scripts.space, limits, shown)
     model = run_json(predicted, errand.scripts.space, limits, shown)

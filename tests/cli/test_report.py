@@ -128,3 +128,53 @@ def test_credentials_do_not_get_onto_a_page(ask: Ask, document: dict[str, Any]) 
     for path in (Path("r.html"), *Path("d").iterdir()):
         assert b"abcdefghijklmnop" not in path.read_bytes()
     assert "AccountKey=***" in Path("r.html").read_text()
+
+
+def broken(*_: Any, **__: Any) -> bytes:
+    raise KeyError("figure")
+
+
+def test_a_bug_of_ours_is_not_the_fault_of_the_document(
+    ask: Ask, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pkadvisor.cli.report.write_page", broken)
+    code, out, err = ask("report", "result.json", "--out", "html=r.html", "--debug")
+    assert (code, out) == (4, "")
+    assert "this is a bug in pkadvisor: KeyError" in err and "Traceback" in err and "not whole" not in err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["tables"][0].pop("notes"), "tables.0.notes is missing"),
+        (lambda d: d["tables"][0].update(kind=3), "tables.0.kind is no string or null"),
+        (lambda d: d["tables"][0]["recommended"].pop("score"), "tables.0.recommended.score is missing"),
+        (lambda d: d["tables"][0].update(recommended=None), "tables.0.recommended is no object"),
+        (lambda d: d["tables"][0]["recommended"]["terms"][0].update(value=10**400), "terms.0.value is no number"),
+    ],
+)
+def test_a_document_that_cannot_be_drawn_is_told_where_it_leaves_its_schema(
+    ask: Ask, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: Change, message: str
+) -> None:
+    monkeypatch.setattr("pkadvisor.cli.report.write_page", broken)
+    change(document)
+    Path("result.json").write_text(json.dumps(document))
+    code, out, err = ask("report", "result.json", "--out", "html=r.html")
+    assert (code, out) == (3, "")
+    assert "result.json: is not whole: " in err and message in err
+
+
+def test_a_bug_in_the_words_of_a_review_is_one_as_well(
+    ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.review.documents import document as review
+
+    path = tmp_path / "review.json"
+    path.write_text(json.dumps(review()))
+    monkeypatch.setattr("pkadvisor.report.review_words.verdict", broken)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = ask("report", "review.json", "--out", "html=r.html", "--debug")
+    assert code == 4 and "this is a bug in pkadvisor: KeyError" in err
+    path.write_text(json.dumps(review() | {"gate": None}))
+    code, _, err = ask("report", "review.json", "--out", "html=r.html")
+    assert code == 3 and "review.json: is not whole: gate is no object" in err

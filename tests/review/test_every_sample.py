@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pkadvisor.cli.inputs import sample_names
 from pkadvisor.cli.main import main
+from tests.report.support import result
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DESIGNS = sorted(SAMPLES.glob("*/design*.yaml"))
@@ -77,3 +80,36 @@ def test_kinds_index_rows_and_tables_without_keys(tmp_path: Path, capsys: pytest
     assert tables[2]["partition_key"] is None and tables[2]["note"] == "the design declares no keys"
     scans = [f for f in document["designs"][0]["findings"] if f["rule"] == "PK201"]
     assert [(f["subject"]["name"], f["kind"], f["place"]["line"]) for f in scans] == [("by-sku", "Lines", 12)]
+
+
+ADVICE = [(name, "design.yaml") for name in sample_names()] + [
+    ("footrace", "design-bib-only.yaml"),
+    ("sensors", "design-12000.yaml"),
+]
+
+
+def with_keys(text: str, scheme: dict[str, Any]) -> str:
+    """A design file with other keys for its one table."""
+    rows = [{name: row[name] for name in ("partition_key", "row_key", "copy")} for row in scheme["index_rows"]]
+    keys = {"partition_key": scheme["partition_key"], "row_key": scheme["row_key"], "index_rows": rows}
+    kept = re.sub(r"(?m)^    row_key: .*\n", "", text)
+    lines = "".join(f"    {name}: {json.dumps(value)}\n" for name, value in keys.items() if value)
+    changed, count = re.subn(r"(?m)^    partition_key: .*\n", lambda _: lines, kept)
+    assert count == 1 and changed != text
+    return changed
+
+
+@pytest.mark.parametrize(("sample", "name"), ADVICE, ids=lambda word: word.removesuffix(".yaml"))
+def test_the_gate_lets_pass_what_the_advisor_recommends(
+    sample: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change to the recommended keys has no error, with data or without."""
+    old, new = SAMPLES / sample / name, tmp_path / "new.yaml"
+    own = {} if name == "design.yaml" else {"design": str(old)}
+    new.write_text(with_keys(old.read_text(encoding="utf-8"), result(sample, **own)["tables"][0]["recommended"]))
+    data = [word for path in sorted(old.parent.glob("*.csv*")) for word in ("--data", str(path))]
+    for given in ([], data):
+        document = run(capsys, "review", str(new), "--against", str(old), *given)
+        findings = document["designs"][0]["findings"]
+        assert [f"{f['rule']}: {f['message']}" for f in findings if f["severity"] == "error"] == []
+        assert document["designs"][0]["diff"] is not None

@@ -35,7 +35,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
 
     monkeypatch.setattr(
         "pkadvisor.stresser.aside.subprocess",
-        type("Processes", (), {"Popen": staticmethod(noted), "DEVNULL": subprocess.DEVNULL}),
+        type("Processes", (), {"Popen": staticmethod(noted), "DEVNULL": subprocess.DEVNULL, "PIPE": subprocess.PIPE}),
     )
     return found
 

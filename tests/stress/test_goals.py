@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.cli.stress import ending_softly
+from pkadvisor.cli.signals import ending_softly
 from pkadvisor.report.page import percent
 from pkadvisor.report.stress_page import render_stress
 from pkadvisor.stresser.goals import met

@@ -40,9 +40,9 @@ def told(say: Callable[[Any], Any], at: At) -> Any:
     """What a function of ``review_words`` says of a part of the document; InputError where that is not whole."""
     try:
         return say(at.value)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         where = at.path or "the document"
-        raise InputError(f"is not whole: {where} is not as a review writes it", fix="review again") from None
+        raise InputError(f"is not whole: {where} is not as a review writes it", fix="review again") from error
 
 
 def findings_of(document: At) -> list[tuple[str, At]]:

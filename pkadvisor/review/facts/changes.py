@@ -41,6 +41,12 @@ def query_access_before(subject: Subject) -> str | None:
     return None if found is None else str(found.access)
 
 
+def query_requests_before(subject: Subject) -> float | None:
+    query: QueryClass = subject.item
+    found = read_before(subject.view, query) if query.operation is Operation.QUERY else None
+    return None if found is None else found.requests
+
+
 def access_lost(subject: Subject) -> float | None:
     """How many kinds of access worse it is served than before; 0 where it is not worse, or nobody can tell."""
     query: QueryClass = subject.item
@@ -88,6 +94,14 @@ FACTS: tuple[Fact, ...] = (
         "",
         "How the keys of before found the entities of the query of this name.",
         query_access_before,
+        needs_diff=True,
+    ),
+    Fact(
+        "query.requests_before",
+        FactType.NUMBER,
+        "requests",
+        "Requests that one query of this name took before, further pages aside; unknown where it went back by periods.",
+        query_requests_before,
         needs_diff=True,
     ),
     Fact(

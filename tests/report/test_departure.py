@@ -1,0 +1,48 @@
+"""Where a document leaves its schema: the same verdict as that of a validator, with one place in words."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pkadvisor.report.departure import departure
+from tests.report.support import result
+from tests.report.test_schemas import complaints
+from tests.review.documents import document as review
+from tests.stress.stressed import document as stressed
+
+DOCUMENTS = {"result": lambda: result("bank"), "stress": stressed, "review": review}
+TRIED = 40
+
+
+def members(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Every (holder, name or number) in a document, the deepest last."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, item in inside:
+        yield value, name
+        yield from members(item)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_spoiled_document_leaves_its_schema_where_a_validator_says_so(name: str) -> None:
+    text = json.dumps(DOCUMENTS[name]())
+    assert departure(json.loads(text)) == ""
+    drawn = random.Random(name)
+    count = sum(1 for _ in members(json.loads(text)))
+    agreed = 0
+    for _ in range(TRIED):
+        spoiled = json.loads(text)
+        holder, member = list(members(spoiled))[drawn.randrange(count)]
+        if member == "document" and holder is spoiled:
+            continue
+        if isinstance(holder, dict) and drawn.random() < 0.5:
+            del holder[member]
+        else:
+            holder[member] = drawn.choice([None, 7, "x", [], {}, True])
+        assert bool(departure(spoiled)) == bool(complaints(spoiled, name)), member
+        agreed += bool(departure(spoiled))
+    assert agreed > TRIED // 4
