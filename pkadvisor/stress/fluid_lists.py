@@ -14,6 +14,7 @@ import numpy as np
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress.fluid_pass import (
+    ACCEPTED,
     ACCOUNT,
     BANDWIDTH,
     NOT_SENT,
@@ -67,8 +68,10 @@ class Bucket:
 
     def charge(self, now: int, amount: int) -> None:
         """Comes to a moment, and gives."""
-        level = self.level + self.rate * (now - self.at) if now > self.at else self.level
-        self.level = level = min(level, self.burst) - amount
+        level, burst = self.level, self.burst
+        if now > self.at:
+            level += self.rate * (now - self.at)
+        self.level = level = (burst if level > burst else level) - amount  # min() would take as long as all the rest
         self.at = now
         self.ready = now - (level - self.need) // self.rate if level < self.need else 0
 
@@ -78,9 +81,10 @@ class Bucket:
         return min(level, self.burst) < min(need, self.burst)
 
 
-class _Buckets:
-    """The buckets that a window meets: of ranges (entities, bytes), servers, the account, and of partitions that
-    something is let through to."""
+class Buckets:
+    """The buckets that windows meet, one after the other: of ranges (entities, bytes), servers, the account, and of
+    partitions that something is let through to in one window. ``State.listed`` keeps them until something else changes
+    a level."""
 
     def __init__(self, state: State) -> None:
         self._state, self._figures = state, state.figures
@@ -108,7 +112,7 @@ class _Buckets:
         return found
 
     def give(self) -> None:
-        """Writes all of them back."""
+        """Writes all of them back; partitions are forgotten."""
         state = self._state
         for levels, those in (
             (state.ranges, {place: found[0] for place, found in self.ranges.items()}),
@@ -119,6 +123,7 @@ class _Buckets:
         ):
             if those:
                 levels[list(those)] = [(each.level, each.at) for each in those.values()]
+        self.partitions.clear()
 
 
 def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:
@@ -160,17 +165,16 @@ def _walk(
     attempts: tuple[Sequence[int], ...], table: Table, state: State, draws: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
     """The code of each attempt, and which of them were let through, with their latency (or that of a time-out)."""
-    figures, buckets = state.figures, _Buckets(state)
+    figures, buckets = state.figures, state.listed or Buckets(state)
     queue_wait, time_out = figures[QUEUE_WAIT], figures[TIME_OUT]
     range_free, server_free = state.range_free.tolist(), state.server_free.tolist()
     ranges, account = buckets.ranges, buckets.account
     used, trips, several, kept = buckets.partitions, table.flat_trips, not table.alone, table.tuples
-    code, admitted, latencies = [0] * len(attempts[0]), list[int](), list[int]()
+    code, admitted, latencies = [NOT_SENT] * len(attempts[0]), list[int](), list[int]()
     failed: dict[int, int] = {}
-    sent = 0
+    failed_at, sent = failed.get, 0
     for i, (now, r, p, lacks, large, weight, owner, stage) in enumerate(zip(*attempts, strict=True)):
-        if several and owner in failed and failed[owner] < stage:
-            code[i] = NOT_SENT
+        if several and failed_at(owner, stage) < stage:
             continue
         draw = draws[sent]
         sent += 1
@@ -213,6 +217,7 @@ def _walk(
         ready = departed if departed > on_range_from else on_range_from
         range_free[r] = ready + on_range
         took = ready - now - on_server + trips[DRAWS * its[TRIP] + draw] * its[EFFORT] // 1000 + its[SCAN]
+        code[i] = ACCEPTED
         if took > time_out:
             code[i], took = TIMED_OUT, time_out
             if several:
@@ -220,11 +225,12 @@ def _walk(
         admitted.append(i)
         latencies.append(took)
     buckets.give()
+    state.listed = buckets
     state.range_free[:], state.server_free[:] = range_free, server_free
     return code, admitted, latencies
 
 
-def _bound_of(buckets: _Buckets, now: int, r: int, p: int, its: Sequence[int]) -> int:
+def _bound_of(buckets: Buckets, now: int, r: int, p: int, its: Sequence[int]) -> int:
     """What turns a write of several entities away, but for the queues; 0: nothing."""
     cost = its[COST] * UNITS
     own, bandwidth, _, server = buckets.ranges[r]

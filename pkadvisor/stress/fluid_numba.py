@@ -35,7 +35,7 @@ def kernel() -> Any:
 
 def judge(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
     """What becomes of each attempt, and its latency; ``state`` goes on to the end of the window."""
-    count = len(window.at)
+    count, state.listed = len(window.at), None
     code, latency = np.empty(count, np.int64), np.empty(count, np.int64)
     kernel()(
         window.at, window.owner, window.stage, window.partition, window.of_range, window.weight,

@@ -247,6 +247,7 @@ def _by_scans(window: Window, table: Table, state: State) -> tuple[Ints, Ints] |
         latency[code == NOT_SENT] = 0
     if len(latency) and int(latency.max()) > figures[TIME_OUT]:
         return None
+    state.listed = None
     for family in families:
         family.settle(passed)
     state.range_free[:], state.server_free[:] = range_free, server_free
@@ -331,6 +332,7 @@ def one_by_one(window: Window, table: Table, state: State) -> tuple[Ints, Ints]:
         table.flat_trips, DRAWS, state.figures, partitions, ranges, bandwidths, servers, accounts, range_free,
         server_free, [NEVER] * window.owners, code, latency,
     )  # fmt: skip
+    state.listed = None
     if ranks:
         state.partitions[ranks] = np.array([partitions[place] for place in places], object).reshape(-1, 2)
     for each, after in zip(buckets, levels, strict=True):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.engine.capacity.buckets import FairBucket
     from pkadvisor.engine.capacity.capacity import Capacity, Tally
+    from pkadvisor.stress.fluid_lists import Buckets
     from pkadvisor.stress.fluid_table import Table
     from pkadvisor.stress.stamp_map import MapRange
 
@@ -57,6 +58,8 @@ class State:
         self._range_codes: Ints = np.empty((0, 9), np.int64)
         self._busy: tuple[Ints, Ints] = (self.range_free, self.range_free)
         self.figures: list[int] = []
+        self.listed: Buckets | None = None
+        """The buckets as the last window left them, where that was judged by lists."""
         self.looked_at = 0.0
         """Attempts that had to be looked at one by one, for each attempt of a window; it fades."""
 
@@ -64,7 +67,7 @@ class State:
         """Takes what ``Capacity`` has of the ranges of a map and of their servers."""
         import numpy as np
 
-        capacity = self._capacity
+        capacity, self.listed = self._capacity, None
         self._numbers = tuple(each.number for each in ranges)
         self._names = tuple(dict.fromkeys(each.server for each in ranges))
         place = {name: i for i, name in enumerate(self._names)}
@@ -118,6 +121,7 @@ class State:
 
     def go_back(self, levels: Sequence[Ints]) -> None:
         """Levels and queues are again what they were."""
+        self.listed = None
         for each, was in zip(self._levels(), levels, strict=True):
             each[:] = was
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 REQUESTS = 100_000
 """Requests of a warmed-up run, at least: 100 of them are slower than p99.9."""
-WARM_LEAST_S, WARM_MOST_S = 120.0, 600.0
-"""The shortest run holds the bursts of 120 seconds; the longest is for loads of a few requests per second."""
+WARM_LEAST_S, WARM_MOST_S = 60.0, 600.0
+"""In the shortest run retries have settled (``load_measures.STEADY_S``); the longest is for loads of a few requests per
+second."""
 PASSES_AFTER = 4
 """Evaluations of the manager that a cold start lasts after the first one that may split."""
 

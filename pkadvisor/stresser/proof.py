@@ -46,7 +46,7 @@ QUIET = 0.002
 """Share of attempts turned away up to which a run is quiet."""
 ALL, CAPPED = 0.97, 1.02
 """Of what is asked for all is said to be read from here on; of the target no more than this is said to be its cap."""
-REQUESTS_DEEP = 40
+REQUESTS_DEEP = 30
 """A proof by entities lasts for so many times the largest request."""
 TRIES = 100_000
 COARSE = 0.1
