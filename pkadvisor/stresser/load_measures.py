@@ -31,6 +31,7 @@ FEW = 1.0
 OTHERS_BIND = "the partition shares its range with others"
 FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
 TOO_SHORT = "retries do not settle in so short a run"
+BY_CHANCE = "so few of the requests that make most of its load come in this run that chance decides"
 """Why what is throttled is not predicted."""
 STEADY_S = 60
 """Length of a run from which on the first tries of its requests are few beside their retries."""
@@ -53,6 +54,8 @@ def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: Re
             rejected, why = None, FEW_AT_A_TIME
         elif rejected and run.duration_ns < STEADY_S * 1_000_000_000:
             rejected, why = None, TOO_SHORT
+        elif rejected and _spread(stand, run, rejected) > LOAD_TOLERANCE:
+            rejected, why = None, BY_CHANCE
         unit = "share of attempts"
         found.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0
@@ -112,8 +115,8 @@ def retrying_s(policy: RetryPolicy) -> float:
     return sum(delays) / 1e9 if delays else math.inf
 
 
-def at_a_time(stand: Stand, rank: int, policy: RetryPolicy) -> float:
-    """How many of the requests that make the load of a PartitionKey are under way at a time while they are retried.
+def loading_per_s(stand: Stand, rank: int) -> float:
+    """How many of the requests that make the load of a PartitionKey come in a second.
 
     Each class counts by its part of the load (the effective number of Kish, L² ÷ Σ L_i² / n_i): of a thousand small
     requests and one that reads nearly everything it is one.
@@ -131,7 +134,23 @@ def at_a_time(stand: Stand, rank: int, policy: RetryPolicy) -> float:
         per_s = rate / of.sum() * of[there > 0].sum()
         mine = rate / of.sum() * float((there * of).sum())
         load, small = load + mine, small + mine * mine / per_s
-    return float(load * load / small * retrying_s(policy)) if small else 0.0
+    return float(load * load / small) if small else 0.0
+
+
+def _spread(stand: Stand, run: RunResult, share: float) -> float:
+    """The standard deviation of what is turned away at the hottest partition, relative to its mean.
+
+    The number of requests is that of a Poisson stream: its load varies by 1 ÷ √n; and of a load that varies by x the
+    share above the target, 1 − target ÷ load, does by x · (1 − share) ÷ share.
+    """
+    count = loading_per_s(stand, run.hottest) * run.duration_ns / 1e9
+    return (1 - share) / share / math.sqrt(count) if count else 0.0
+
+
+def at_a_time(stand: Stand, rank: int, policy: RetryPolicy) -> float:
+    """How many of the requests that make the load of a PartitionKey are under way at a time while they are retried."""
+    per_s = loading_per_s(stand, rank)
+    return per_s * retrying_s(policy) if per_s else 0.0
 
 
 def settled_at(stand: Stand, rank: int, retries: int) -> RetryEquilibrium | None:

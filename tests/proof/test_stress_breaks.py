@@ -34,6 +34,8 @@ from pkadvisor.stresser.stress import stress
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
 HOT = ("bank", "footrace", "microblog", "orders")
 """Samples whose keys in use are hot under a load that many clients bring at a time."""
+SECONDS = {"footrace": 120.0}
+"""Of a run where a minute holds too few of the requests that make the heat."""
 RANKED = 8
 """Of the ranking of each table so many designs are proved, with the keys in use and the recommended ones."""
 BAR = 0.9
@@ -91,7 +93,7 @@ def check(proof: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("sample", HOT)
 def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(sample: str) -> None:
-    document = stress(replace(request_of(sample), duration_s=60.0, audited_requests=0), SilentProgress())
+    document = stress(replace(request_of(sample), duration_s=SECONDS.get(sample, 60.0), audited_requests=0), SilentProgress())
     (table,) = document["tables"]
     current, recommended = table["designs"]
     assert (current["label"].split(", ")[0], recommended["label"]) == ("current", "recommended")

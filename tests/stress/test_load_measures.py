@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from pkadvisor.limits import load_limits
@@ -12,7 +14,7 @@ from pkadvisor.stress.retry import policy_of
 from pkadvisor.stresser.designs import tables_of
 from pkadvisor.stresser.foreseen import hottest_foreseen
 from pkadvisor.stresser.load_measures import at_a_time, load_measures, retrying_s
-from pkadvisor.stresser.predictions import class_predictions
+from pkadvisor.stresser.predictions import LOAD_TOLERANCE, class_predictions
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.runs import WARM, run_of
 from pkadvisor.stresser.stand import Stand, stand_of
@@ -89,8 +91,6 @@ def test_writes_of_keys_that_nobody_else_has_are_no_pages_over_several(tmp_path:
     assert of["above"].all() and not of["join"].any() and not of["of-player"].any()
     rates = [float(name == "join") for name in names]
     weights = [[1.0] * count for count in tested.programs.instances]
-    import numpy as np
-
     assert steps.wide_loads(rates, [np.array(each) for each in weights]).sum() == 0
 
 
@@ -114,3 +114,25 @@ def test_a_law_of_many_clients_is_not_asked_about_one(tmp_path: Path) -> None:
         else:
             assert throttled["predicted"] > 0.5
             assert throttled["agrees"], throttled
+
+
+def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
+    """Scans of 100 entities against a target of 100/s: at one a second a minute holds few of them, at twenty many.
+
+    What is turned away varies between seeds as much as is said.
+    """
+    policy = policy_of("current")
+
+    def throttled(scans: str, rows: int, seed: int = 0) -> dict[str, Any]:
+        more = {"case": {"rows": rows}, "duration_s": 60.0, "seed": seed}
+        tested = stand(tmp_path, scans=scans, rate="1", partition="all", **more)  # type: ignore[arg-type]
+        run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
+        (found,) = (m for m in load_measures(tested, run, {"classes": []}, policy) if m["name"] == "throttled there")
+        return found | {"measured": run.hottest_throttled / run.hottest_attempts}
+
+    few, many = throttled("1/s", 100), throttled("20/s", 100)
+    assert few["predicted"] is None and few["agrees"] is None
+    assert few["why"].startswith("so few of the requests")
+    assert many["predicted"] > 0.5 and many["agrees"]
+    shares = [throttled("1/s", 100, seed)["measured"] for seed in range(8)]
+    assert np.std(shares) / np.mean(shares) > LOAD_TOLERANCE
