@@ -93,7 +93,8 @@ def check(proof: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("sample", HOT)
 def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(sample: str) -> None:
-    document = stress(replace(request_of(sample), duration_s=SECONDS.get(sample, 60.0), audited_requests=0), SilentProgress())
+    request = replace(request_of(sample), duration_s=SECONDS.get(sample, 60.0), audited_requests=0)
+    document = stress(request, SilentProgress())
     (table,) = document["tables"]
     current, recommended = table["designs"]
     assert (current["label"].split(", ")[0], recommended["label"]) == ("current", "recommended")
