@@ -54,6 +54,8 @@ def class_cost(
         read(p, demand, scheme, bench)
         for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
     ]
+    if query.name in bench.along:
+        candidates = [c for c in candidates if c.plan.way == bench.along[query.name]] or candidates
     best = min(candidates, key=preference)
     key = list(scheme.each_key())[best.plan.via][0]
     if clamped := _clamped(demand, key):
@@ -453,7 +455,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     kept = kept_share(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
-            load = weights * tried[via] * (counts[via] if bench.count_bytes else 1.0)
+            load = weights * tried[via] * written[via] * (counts[via] if bench.count_bytes else 1.0)
             # An update of many entities by one filter loads their partition; no single entity takes it all.
             loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             if alone:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.fronts import Fronts
-from pkadvisor.design.plan import AccessPlan
+from pkadvisor.design.plan import Access, AccessPlan
 from pkadvisor.design.population import Population
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
@@ -301,6 +302,8 @@ class Bench:
     count_bytes: bool = False
     """The other reading of the targets: a row counts once for every started ``limits.capacity_entity_bytes``."""
     budgets: tuple[Budget, ...] = ()
+    along: Mapping[str, tuple[int, Access, bool]] = field(default_factory=dict)
+    """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""
 
     @property
     def horizon_factor(self) -> float:

@@ -126,6 +126,11 @@ class AccessPlan:
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
 
     @property
+    def way(self) -> tuple[int, Access, bool]:
+        """What tells the plans of one class under one scheme from each other."""
+        return self.via, self.access, self.back
+
+    @property
     def buckets(self) -> int:
         """Requests for the buckets of one choice and period."""
         return _product(self.fans)

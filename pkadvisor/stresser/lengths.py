@@ -46,15 +46,12 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
 
     ``part`` of it is what a warmed-up table is run with.
     """
-    from pkadvisor.stress.load import WorkloadLoad
-
     if request.duration_s is not None or request.faults or request.real is not None:
         return Lengths(part, load)
-    steady = isinstance(load, WorkloadLoad) and all(
-        len(part.rate.at_ns) == 1 and part.process == POISSON for part in load.parts
-    )
-    if not steady:
+    if not is_steady(load):
         return Lengths(part, load)
+    from pkadvisor.stress.load import WorkloadLoad
+
     assert isinstance(load, WorkloadLoad) and isinstance(part, WorkloadLoad)
     per_s = part.expected() * SECOND / part.duration_ns
     warm_s = min(WARM_MOST_S, max(WARM_LEAST_S, REQUESTS / per_s))
@@ -68,6 +65,15 @@ def lengths_of(load: Load, part: Load, request: StressRequest, limits: Limits) -
         f"{lasting(round(warm_s))} warmed up, {lasting(round(cold_s))} from a cold start",
     )
     return Lengths(warm, cold, (why,))
+
+
+def is_steady(load: Load) -> bool:
+    """Whether requests come at the same rates all the time, each by chance."""
+    from pkadvisor.stress.load import WorkloadLoad
+
+    return isinstance(load, WorkloadLoad) and all(
+        len(part.rate.at_ns) == 1 and part.process == POISSON for part in load.parts
+    )
 
 
 def cold_load(load: Load, warm_load: Load, bears: bool) -> Load:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.queueing import RetryEquilibrium, chained_equilibrium
 from pkadvisor.stress.retry import TRIES_MAX
 from pkadvisor.stresser.foreseen import hottest_foreseen
+from pkadvisor.stresser.lengths import is_steady
 from pkadvisor.stresser.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ FEW = 1.0
 OTHERS_BIND = "the partition shares its range with others"
 FEW_AT_A_TIME = "the requests that make most of its load come one at a time"
 TOO_SHORT = "retries do not settle in so short a run"
+CHANGING = "the load changes during the run"
+FAULTS = "the model knows no faults"
 BY_CHANCE = "so few of the requests that make most of its load come in this run that chance decides"
 """Why what is throttled is not predicted."""
 STEADY_S = 60
@@ -39,8 +42,11 @@ SETTLED = 10
 """Seconds at the beginning that are left out: the burst is used up, the first retries have come."""
 
 
-def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: RetryPolicy) -> list[dict[str, Any]]:
-    """Predictions about the warmed-up run, each with its error; ``warm`` is the run as the document has it."""
+def load_measures(
+    stand: Stand, run: RunResult, warm: dict[str, Any], policy: RetryPolicy, *, faults: bool = False
+) -> list[dict[str, Any]]:
+    """Predictions about the warmed-up run, each with its error; ``warm`` is the run as the document has it. ``faults``:
+    whether something fails during it."""
     target = stand.limits.partition_entities_per_s
     predicted = hottest_foreseen(stand)
     least = LEAST * target
@@ -50,7 +56,10 @@ def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: Re
         settled = settled_at(stand, run.hottest, retries_of(policy))
         share = run.hottest_throttled / run.hottest_attempts if run.hottest_attempts else 0.0
         rejected, why = (None, OTHERS_BIND) if settled is None else (settled.rejected_share, "")
-        if rejected and at_a_time(stand, run.hottest, policy) < FEW:
+        means = not faults and is_steady(stand.warm_load)
+        if not means:
+            rejected, why = None, FAULTS if faults else CHANGING
+        elif rejected and at_a_time(stand, run.hottest, policy) < FEW:
             rejected, why = None, FEW_AT_A_TIME
         elif rejected and run.duration_ns < STEADY_S * 1_000_000_000:
             rejected, why = None, TOO_SHORT
@@ -59,13 +68,13 @@ def load_measures(stand: Stand, run: RunResult, warm: dict[str, Any], policy: Re
         unit = "share of attempts"
         found.append(load_measure("throttled there", unit, rejected, share, LOAD_TOLERANCE, SHARE_LEAST, why))
         quiet = settled is not None and settled.rejected_share == 0
-        if settled is not None and not quiet and not _meets_scans(stand, run.hottest):
+        if means and settled is not None and not quiet and not _meets_scans(stand, run.hottest):
             seconds = slice(SETTLED, max(SETTLED + 1, run.duration_ns // 1_000_000_000))
             through = (run.hottest_milli - run.hottest_throttled_milli)[seconds] / 1000
             if len(through):
                 measured = float(through.mean())
                 found.append(load_measure("saturation there", "entities/s", target, measured, LOAD_TOLERANCE))
-    if not quiet:
+    if faults or not quiet:
         # The model's latency above a target is that of clients that never give up: there is no such run.
         return found
     of_class = {entry["name"]: entry for entry in warm["classes"]}

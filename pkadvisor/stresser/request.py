@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,6 +116,14 @@ def check_faults(faults: Sequence[ServerDown], servers: int, duration_s: float) 
         if fault.at_ns >= duration_s * 1e9:
             what = f"the run is over after {duration_s:g} s"
             raise UsageError(what, where=f"--fault {fault}", fix="an earlier fault, or a longer --duration")
+
+
+def check_flashes(at_s: Iterable[float], duration_s: float) -> None:
+    """UsageError for a flash crowd after the run: it would seem to have been borne."""
+    for moment in at_s:
+        if moment >= duration_s:
+            what = f"a flash crowd after {moment:g} s, when the run is over ({duration_s:g} s)"
+            raise UsageError(what, where="--load", fix="an earlier one, or a longer --duration")
 
 
 def server_names(servers: int) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
+from pkadvisor.report.page import lasting
 from pkadvisor.report.result import Shown, number, scheme_result
 from pkadvisor.report.stress_result import run_json, stress_document
 from pkadvisor.stresser.aside import started
@@ -22,7 +24,7 @@ from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_te
 from pkadvisor.stresser.predictions import class_predictions
 from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.real import Session, measured_of, session_of
-from pkadvisor.stresser.request import check_faults, check_replay, check_replayed
+from pkadvisor.stresser.request import check_faults, check_flashes, check_replay, check_replayed
 from pkadvisor.stresser.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
 from pkadvisor.stresser.stand import Stand, load_at, stand_of
 from pkadvisor.stresser.verdict import verdict_of
@@ -54,6 +56,7 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
+    check_flashes([flash.at_ns / SECOND for flash in shape.flashes], request.longest_s)
     check_faults([parse_fault(text) for text in request.faults], request.servers, request.longest_s)
     replayed = shape.base == "trace" and not shape.cluster
     if replayed:
@@ -250,13 +253,14 @@ def _run(found: _Found, stand: Stand, request: StressRequest, policy: RetryPolic
             results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
         keep(state, results[-1])
     if not bears and results[1].duration_ns < stand.load.duration_ns:
-        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is not run for longer"
+        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is run for no longer"
+        why += f" than {lasting(round(results[1].duration_ns / SECOND))}"
         found.notes.append(why)
     if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
         keep(clients_state(request.clients), run)
         found.notes += clients_notes(stand, request, run.duration_ns)
     found.classes = class_predictions(stand)
-    found.load = load_measures(stand, results[0], found.runs[0], policy)
+    found.load = load_measures(stand, results[0], found.runs[0], policy, faults=bool(request.faults))
     found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
     if request.partition is not None:
         found.partition_test = partition_test(stand, request, limits)

@@ -273,8 +273,8 @@ def growth(rounds: int, requests: int) -> dict[str, Any]:
 
 
 def compile_child() -> None:
-    """Prints how long the first run took beyond the second, after the imports: of numba, and of scipy's BLAS, which numba
-    looks for when it first compiles or loads something."""
+    """Prints how long the first run took beyond the second, after the imports: of numba, and of scipy's BLAS, which
+    numba looks for when it first compiles or loads something."""
     import numba  # noqa: F401
     import scipy.linalg  # noqa: F401
 

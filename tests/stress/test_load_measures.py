@@ -136,3 +136,19 @@ def test_what_chance_decides_is_not_predicted(tmp_path: Path) -> None:
     assert many["predicted"] > 0.5 and many["agrees"]
     shares = [throttled("1/s", 100, seed)["measured"] for seed in range(8)]
     assert np.std(shares) / np.mean(shares) > LOAD_TOLERANCE
+
+
+def test_laws_of_the_mean_say_nothing_of_faults_and_of_loads_that_change(tmp_path: Path) -> None:
+    policy = policy_of("current")
+    for load, faults, why in (
+        ("peak", True, "the model knows no faults"),
+        ("flash:3x@20s", False, "the load changes during the run"),
+        ("peak", False, ""),
+    ):
+        more = {"case": {"rows": 240}, "duration_s": 60.0, "load": load}
+        tested = stand(tmp_path, scans="10/s", rate="1", partition="all", **more)  # type: ignore[arg-type]
+        run = run_of(tested, request_of(tmp_path, **more), policy, state=WARM)  # type: ignore[arg-type]
+        found = {m["name"]: m for m in load_measures(tested, run, {"classes": []}, policy, faults=faults)}
+        assert found["throttled there"]["why"] == why
+        assert (found["throttled there"]["predicted"] is None) is bool(why)
+        assert ("saturation there" in found) is not bool(why)

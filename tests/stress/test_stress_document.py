@@ -15,7 +15,7 @@ from pkadvisor.report.stress_page import render_stress
 from pkadvisor.report.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.retry import policy_of
 from pkadvisor.stresser import audit
-from pkadvisor.stresser.request import REQUESTS_MOST, check_faults, check_size
+from pkadvisor.stresser.request import REQUESTS_MOST, check_faults, check_flashes, check_size
 from pkadvisor.stresser.stress import stress
 from tests.cli.support import checked
 from tests.report.support import schema
@@ -181,6 +181,12 @@ def test_faults_need_a_server_and_a_run_that_lasts() -> None:
         check_faults([parse_fault("server-down:server-8@4m")], 8, 600)
     with pytest.raises(UsageError, match="the run is over after 600 s"):
         check_faults([parse_fault("server-down@10m")], 8, 600)
+
+
+def test_a_flash_crowd_that_comes_after_the_run_is_refused() -> None:
+    check_flashes([0.0, 59.9], 60)
+    with pytest.raises(UsageError, match="after 60 s, when the run is over"):
+        check_flashes([10.0, 60.0], 60)
 
 
 def test_an_audit_ends_when_scans_have_read_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
