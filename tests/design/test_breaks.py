@@ -27,7 +27,7 @@ from pkadvisor.design.cost import estimate
 from pkadvisor.design.demand import demands
 from pkadvisor.design.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.heat import PartitionLoad
-from pkadvisor.design.scheme import KeyScheme, parse_key
+from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.template import parse_template
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Workload
@@ -81,6 +81,28 @@ def test_point_reads_never_break_by_more_rows_per_key() -> None:
     found = scored(bench(POINT))
     assert not [b for b in found.breaks if ROWS in b.by]
     assert earliest(found.breaks, ROWS)[0] == float("inf")
+
+
+def test_a_row_that_gets_another_key_counts_twice() -> None:
+    """A change of ``state`` writes the entity, removes the index row that was and writes the new one: three entities
+    of one partition, after one that is read."""
+    types = TYPES | {"state": EdmType.STRING}
+    columns = {"tenant": ["t"] * 40, "id": list(range(40)), "state": [f"s{n % 3}" for n in range(40)]}
+    change = query(
+        "change", "tenant eq '{tenant}' and id eq {id}", operation=Operation.UPDATE, sets=["state"], rate=100
+    )
+    found = bench_of(population_of(columns, types), change)
+    for sets, moved in ((["state"], 2), ([], 1)):
+        made = replace(change, sets=tuple(sets))
+        workload = replace(found.workload, classes=(made,))
+        asked = replace(found, workload=workload, demands=demands(workload, found.population, {}))
+        scheme = KeyScheme(
+            parse_key("{tenant}", "ID:{pad(id,3)}"), (IndexRow(parse_key("{tenant}", "STATE:{state}_{pad(id,3)}")),)
+        )
+        cost = estimate(scheme, asked)
+        (of_class,) = cost.classes
+        assert of_class.entities_written == 1 + moved
+        assert of(cost, PARTITION).measured == pytest.approx(100 * (of_class.entities_read + 1 + moved))
 
 
 def test_what_top_stops_does_not_grow_with_the_rows() -> None:
