@@ -46,8 +46,9 @@ QUIET = 0.002
 """Share of attempts turned away up to which a run is quiet."""
 ALL, CAPPED = 0.97, 1.02
 """Of what is asked for all is said to be read from here on; of the target no more than this is said to be its cap."""
-REQUESTS_DEEP = 30
-"""A proof by entities lasts for so many times the largest request."""
+REQUESTS_DEEP = (30, 80)
+"""A proof by entities lasts for so many times the largest request; for more where that was too short to tell: what
+still waits in the end is the less of the whole."""
 TRIES = 100_000
 COARSE = 0.1
 """Part of the burst from which on a request is large: some that come together use it up, below the target in the
@@ -154,18 +155,25 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, 
     from pkadvisor.stress.retry import Backoff
 
     target = stand.limits.partition_entities_per_s
-    seconds = max(SECONDS, REQUESTS_DEEP * aim.largest / target)
-    seconds = min(seconds, REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s))
+    longest = REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s)
     patient = Backoff("patient", (SECOND,) * TRIES)
-    served, capped = [], []
-    for times in (BELOW, ABOVE):
-        load = aim.load.times(times * factor, seconds)
-        asked = aim.asked_per_s(stand.limits, times * factor)
+    seconds = SECONDS
+
+    def through(times: float) -> tuple[float, float]:
+        """(the part of what is asked for that comes through, what of the target that is)."""
+        load, asked = aim.load.times(times * factor, seconds), aim.asked_per_s(stand.limits, times * factor)
         mean, late = _through(_run(stand, request, patient, aim, load), aim, load, asked, target)
-        served.append(mean / asked if asked else 1.0)
-        capped.append(late / target)
+        return mean / asked if asked else 1.0, late / target
+
+    below = 0.0
+    for deep in REQUESTS_DEEP:
+        seconds = min(max(SECONDS, deep * aim.largest / target), longest)
+        below, _ = through(BELOW)
+        if below >= ALL:
+            break
+    above, capped = through(ABOVE)
     at_factor = aim.asked_per_s(stand.limits, factor) / target
-    holds = served[0] >= ALL and capped[1] <= CAPPED and served[1] < ALL and BELOW < at_factor < ABOVE
+    holds = below >= ALL > above and capped <= CAPPED and BELOW < at_factor < ABOVE
     burst = amount(target * stand.limits.burst_s)
     name = max(aim.alone, key=lambda each: (aim.alone[each], each), default="")
     if name:
@@ -176,13 +184,13 @@ def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, 
     return {
         "by": "entities",
         "load": number(at_factor),
-        "below": number(served[0]),
-        "above": number(served[1]),
+        "below": number(below),
+        "above": number(above),
         "holds": holds,
         "sentence": (
             f"{told}: {why}; clients that try until they get "
-            f"through read {percent(served[0])} of what they ask for at 0.9 of that, {percent(served[1])} at 1.1, "
-            f"{ratio(capped[1])} of the target: {_verb(holds)}"
+            f"through read {percent(below)} of what they ask for at 0.9 of that, {percent(above)} at 1.1, "
+            f"{ratio(capped)} of the target: {_verb(holds)}"
         ),
     }
 
