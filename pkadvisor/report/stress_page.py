@@ -342,7 +342,7 @@ def _of_request(measure: dict[str, Any]) -> str:
 
 def _load_measure(measure: dict[str, Any]) -> str:
     """What was predicted of a run, and what came."""
-    name, unit = measure["name"], measure["unit"]
+    name, unit = counted(measure["name"]), measure["unit"]
     measured = f"{_value(unit, measure['measured'])} measured"
     if measure["predicted"] is None:
         why = f" ({measure['why']})" if measure["why"] else ""

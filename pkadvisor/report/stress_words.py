@@ -11,11 +11,12 @@ REQUESTS = (
 STATES = (
     "warmed up: the ranges that the service splits the table into under this load; cold start: a new table, one range"
 )
-_COUNTED = {"requests": "operations"}
+_COUNTED = {"requests": "operations", "hottest partition": "asked of the hottest partition"}
 
 
 def counted(name: str) -> str:
-    """What a page calls a measure of a prediction. Documents say requests for what one request sends to the store."""
+    """What a page calls a measure of a prediction. Documents say requests for what one request sends to the store, and
+    call what all requests would ask of the hottest partition, were nothing turned away, by its name alone."""
     return _COUNTED.get(name, name)
 
 

@@ -36,7 +36,7 @@ def _predicted(design: At) -> dict[str, Any]:
     ]
     load = [
         (
-            words(measure["name"].text),
+            words(counted(measure["name"].text)),
             words(measure["unit"].text),
             figure(_in(measure["predicted"], measure["unit"].text)),
             figure(_in(measure["measured"], measure["unit"].text)),
