@@ -42,7 +42,7 @@ def test_a_warmed_up_run_has_the_requests_for_its_p99_9_and_a_cold_start_sees_th
     asked: StressRequest,
 ) -> None:
     until_split = LIMITS.t_sustain_s + 4 * LIMITS.t_eval_s
-    assert seconds_of(Steps.flat(1_000_000.0), asked) == (120, until_split)
+    assert seconds_of(Steps.flat(1_000_000.0), asked) == (60, until_split)
     assert seconds_of(Steps.flat(376.0), asked) == (270, until_split)  # 100,000 ÷ 376 = 266
     assert seconds_of(Steps.flat(1.0), asked) == (600, 600)
 
