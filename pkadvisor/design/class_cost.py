@@ -458,8 +458,8 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
             load = weights * tried[via] * written[via] * (counts[via] if bench.count_bytes else 1.0)
             # An update of many entities by one filter loads their partition; no single entity takes it all.
             loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
-            if alone:
-                loads.at_entities(key, demand.instances, load, kept=kept)
+            if alone:  # of a row that moves, one entity is removed and another one written
+                loads.at_entities(key, demand.instances, load / written[via], kept=kept)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")

@@ -23,7 +23,7 @@ from pkadvisor.design.breaks import (
     saturation,
     takes_new_keys,
 )
-from pkadvisor.design.cost import estimate
+from pkadvisor.design.cost import estimate, put_down
 from pkadvisor.design.demand import demands
 from pkadvisor.design.estimates import Bench, Break, CostEstimate
 from pkadvisor.design.heat import PartitionLoad
@@ -103,6 +103,13 @@ def test_a_row_that_gets_another_key_counts_twice() -> None:
         (of_class,) = cost.classes
         assert of_class.entities_written == 1 + moved
         assert of(cost, PARTITION).measured == pytest.approx(100 * (of_class.entities_read + 1 + moved))
+    made = replace(change, sets=("state",))
+    workload = replace(found.workload, classes=(made,))
+    asked = replace(found, workload=workload, demands=demands(workload, found.population, {}))
+    loads, _, _ = put_down(KeyScheme(parse_key("{tenant}", "{state}_{pad(id,3)}")), asked)
+    entity = loads.hottest_entity()
+    assert entity is not None, "the one that is removed and the one that is written are two entities"
+    assert entity[1].entities_per_s == pytest.approx(100 / 40)
 
 
 def test_what_top_stops_does_not_grow_with_the_rows() -> None:
