@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from pkadvisor.design.conditions import Conditions
+
     Floats = NDArray[np.float64]
 
 
@@ -50,10 +52,7 @@ def class_cost(
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
-    candidates = [
-        read(p, demand, scheme, bench)
-        for p in plan(query, demand.conditions, scheme, bench.population.types, bench.population)
-    ]
+    candidates = [read(p, demand, scheme, bench) for p in plans_of(demand, scheme, bench.population)]
     if query.name in bench.along:
         candidates = [c for c in candidates if c.plan.way == bench.along[query.name]] or candidates
     best = min(candidates, key=preference)
@@ -88,6 +87,19 @@ def class_cost(
             entities_read_p99=high,
         )
     return _write_cost(demand, scheme, best, bench, loads)
+
+
+def plans_of(demand: Demand, scheme: KeyScheme, population: Population) -> tuple[AccessPlan, ...]:
+    """One plan for each row of a scheme that could serve a class, made once for a population and all of its resamples:
+    no rate and no draw of rows changes a plan."""
+    query, wanted = demand.query, demand.conditions
+    memo = ("plans", scheme, query.name, query.order_by, query.top)
+    held: list[tuple[Conditions, tuple[AccessPlan, ...]]] = population.memo.setdefault(memo, [])
+    for conditions, plans in held:
+        if conditions is wanted or conditions == wanted:
+            return plans
+    held.append((wanted, plan(query, wanted, scheme, population.types, population)))
+    return held[-1][1]
 
 
 ENTITIES_PER_REQUEST = 100.0

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice import REQUESTS_TOLERANCE
-from pkadvisor.design.cost import estimate
+from pkadvisor.design.cost import Measures, measure
 from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.intervals import Interval, largest_partition, spread
 from pkadvisor.design.plan import Access
@@ -54,7 +54,7 @@ REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
 )
 
 
-def measures(found: CostEstimate) -> dict[str, tuple[float, str]]:
+def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
     """The numbers of a cost that a sample leaves open, by the names of the result's terms, each with its unit."""
     out = {
         REQUESTS: (found.requests_per_s, "requests/s"),
@@ -99,7 +99,7 @@ def resample(
     rows: list[list[dict[str, tuple[float, str]]]] = [[] for _ in schemes]
     for again in replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed):
         for found, into in zip(schemes, rows, strict=True):
-            into.append(measures(estimate(found.scheme, again)))
+            into.append(measures(measure(found.scheme, again)))
     return [
         Resampled(found, {name: np.array([r[name][0] for r in of]) for name in measures(found)})
         for found, of in zip(schemes, rows, strict=True)

@@ -15,7 +15,7 @@ from pkadvisor.design.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.counting import set_entities_most, set_fixes
 from pkadvisor.design.demand import Demand, free_atoms, group_sizes, rows_of_constants
 from pkadvisor.design.entity_rates import contended, entity_breaks
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, TransactionOutcome
+from pkadvisor.design.estimates import Bench, Break, ClassCost, CostEstimate, HotPartition, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.fronts import Fronts, write_fronts
 from pkadvisor.design.heat import LoadMap
@@ -38,10 +38,76 @@ LOAD_LEAST = 1e-3
 """Entities per second below which no partition is told from an idle one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The numbers of one scheme that move with the rows and parameters that were drawn; ``estimate`` adds the rest."""
+
+    classes: tuple[ClassCost, ...]
+    hot: HotPartition | None
+    fronts: Fronts
+    inserts_per_s_peak: float
+    requests_per_s: float
+    requests_per_s_peak: float
+    entities_per_s: float
+    bytes_per_entity: float
+    latency_excess: float
+    breaks_of_load: tuple[Break, ...]
+    breaks: tuple[Break, ...]
+    """Those of the load, and those of single entities that are updated too often."""
+    break_factor: float
+    break_cause: str
+
+
+def measure(scheme: KeyScheme, bench: Bench) -> Measures:
+    """What a scheme costs, without what follows from it: a pure function (the population only caches)."""
+    return _measured(scheme, bench)[0]
+
+
 def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     """Everything about one scheme; a pure function of its arguments (the population only caches)."""
-    population, workload, limits = bench.population, bench.workload, bench.limits
-    schedule = schedule_of(workload, population)
+    population = bench.population
+    numbers, loads, transactions = _measured(scheme, bench)
+    costs, fronts, inserts_peak = numbers.classes, numbers.fronts, numbers.inserts_per_s_peak
+    of_load = numbers.breaks_of_load
+    surplus = key_surplus(scheme.main, population)
+    violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
+    remarks = (
+        *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
+        *heat_remarks(bench, loads, of_load),
+    )
+    found = CostEstimate(
+        scheme=scheme,
+        classes=costs,
+        hot=numbers.hot,
+        fronts=fronts,
+        inserts_per_s_peak=inserts_peak,
+        requests_per_s=numbers.requests_per_s,
+        requests_per_s_peak=numbers.requests_per_s_peak,
+        entities_per_s=numbers.entities_per_s,
+        bytes_per_entity=numbers.bytes_per_entity,
+        break_factor=numbers.break_factor,
+        break_cause=numbers.break_cause,
+        horizon_factor=bench.horizon_factor,
+        transactions=transactions,
+        violations=(*violations, *contended(bench), *oversize(scheme, bench)),
+        remarks=(*remarks, *nearly_oversize(scheme, bench)),
+        score=_score(costs, numbers.break_factor, bench.horizon_factor),
+        partitions=round(population.groups_total(atoms_of(scheme.main.partition))),
+        surplus=surplus,
+        inversions=_inversions(scheme, bench),
+        retention=retention(scheme, bench),
+        erasure=erasure(scheme, bench),
+        latency_excess=numbers.latency_excess,
+        breaks=numbers.breaks,
+    )
+    found = replace(found, terms=terms_of(found, bench))
+    return within_budgets(found, bench) if bench.budgets else found
+
+
+def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple[TransactionOutcome, ...]]:
+    """(the numbers, the load of every class where it falls, what becomes of the sets)."""
+    population, limits = bench.population, bench.limits
+    schedule = schedule_of(bench.workload, population)
     loads, costs, transactions = put_down(scheme, bench)
     hot = hot_partition(loads, bench)
     highest = hot.entities_per_s if hot is not None else 0.0
@@ -58,50 +124,28 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     )
     fronts, inserts_peak = _fronts(scheme, bench, inserted)
     live = [c for c in costs if not c.analytic]
-    requests = sum(c.rate_per_s * c.requests for c in live)
-    requests_peak = schedule.peak({c.name: c.peak_per_s * c.requests for c in live})
-    entities = sum(c.entities_per_s for c in live)
-    surplus = key_surplus(scheme.main, population)
     lasting = fronts.lasting(limits.lasting_s)
     in_one_range = inserts_peak / lasting if lasting else 0.0
     account = account_load(costs, schedule, limits)
     of_load = breaks_of(pressure_of(loads, population, limits, in_one_range, account), limits)
     breaks = tuple(sorted((*of_load, *entity_breaks(bench)), key=lambda b: b.factor))
     factor, cause = earliest(breaks, bench.growth_of)
-    violations = violations_of(scheme, bench, fronts, inserts_peak, loads, of_load, surplus, transactions)
-    score = _score(costs, factor, bench.horizon_factor)
-    atoms = atoms_of(scheme.main.partition)
-    remarks = (
-        *remarks_of(scheme, bench, costs, fronts, inserts_peak, transactions),
-        *heat_remarks(bench, loads, of_load),
-    )
-    found = CostEstimate(
-        scheme=scheme,
+    numbers = Measures(
         classes=costs,
         hot=hot,
         fronts=fronts,
         inserts_per_s_peak=inserts_peak,
-        requests_per_s=requests,
-        requests_per_s_peak=requests_peak,
-        entities_per_s=entities,
+        requests_per_s=sum(c.rate_per_s * c.requests for c in live),
+        requests_per_s_peak=schedule.peak({c.name: c.peak_per_s * c.requests for c in live}),
+        entities_per_s=sum(c.entities_per_s for c in live),
         bytes_per_entity=stored_bytes(scheme, bench),
+        latency_excess=latency_excess(costs),
+        breaks_of_load=of_load,
+        breaks=breaks,
         break_factor=factor,
         break_cause=cause,
-        horizon_factor=bench.horizon_factor,
-        transactions=transactions,
-        violations=(*violations, *contended(bench), *oversize(scheme, bench)),
-        remarks=(*remarks, *nearly_oversize(scheme, bench)),
-        score=score,
-        partitions=round(population.groups_total(atoms)),
-        surplus=surplus,
-        inversions=_inversions(scheme, bench),
-        retention=retention(scheme, bench),
-        erasure=erasure(scheme, bench),
-        latency_excess=latency_excess(costs),
-        breaks=breaks,
     )
-    found = replace(found, terms=terms_of(found, bench))
-    return within_budgets(found, bench) if bench.budgets else found
+    return numbers, loads, transactions
 
 
 def put_down(scheme: KeyScheme, bench: Bench) -> tuple[LoadMap, tuple[ClassCost, ...], tuple[TransactionOutcome, ...]]:

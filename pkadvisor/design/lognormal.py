@@ -6,8 +6,10 @@ them. All functions are pure and, but for the integral of :func:`expected_maximu
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -15,6 +17,7 @@ _NORMAL = NormalDist()
 _Z99 = _NORMAL.inv_cdf(0.99)
 _DEEP = 0.9998
 """Probability beyond which the tail of a sum is taken to be that of its largest trip, moved."""
+_NODES = 64
 _NEARLY_SYMMETRIC = 1e-4
 """Skewness below which a sum is a normal variable in all digits that matter."""
 
@@ -92,22 +95,44 @@ def expected_maximum(trip: LogNormal, n: float) -> float:
     """The mean of the slowest of n independent trips that start at once: ∫ x dF(x)^n, n of 1 or more.
 
     An upper bound if slowness is shared (associated variables). F⁻¹(n/(n+1)) is not it: 8 to 15 % lower at sigma 0.5.
+    Method: Gauss-Legendre quadrature, which agrees with an adaptive one to 1e-12 for the n and sigma of a store.
     """
-    from scipy.integrate import quad
-    from scipy.special import ndtr, ndtri
-
     if n < 1:
         raise ValueError(f"a maximum needs at least one trip, not {n:g}")
     if not trip.sigma:
         return trip.median
 
-    def part(z: float) -> float:
-        return float(n * ndtr(z) ** (n - 1)) * math.exp(trip.sigma * z - z * z / 2) / math.sqrt(2 * math.pi)
+    def density(z: float) -> float:
+        exponent = (n - 1) * _log_cdf(z) + trip.sigma * z - z * z / 2
+        return n * math.exp(exponent) / math.sqrt(2 * math.pi)
 
     # The mass lies within a few widths of the median of the maximum, shifted by sigma as a log-normal's mean is.
-    middle = float(ndtri(0.5 ** (1 / n)))
-    value, _ = quad(part, middle - 9, middle + trip.sigma + 9, points=(middle, middle + trip.sigma), limit=200)
-    return float(trip.median * value)
+    middle = _NORMAL.inv_cdf(0.5 ** (1 / n))
+    ends = (middle - 9, middle - 2, middle, middle + trip.sigma, middle + trip.sigma + 9)
+    mean = sum(_integral(density, low, high) for low, high in itertools.pairwise(ends))
+    return trip.median * mean
+
+
+def _log_cdf(z: float) -> float:
+    """ln Φ(z) to full precision in both tails: its power of n - 1 would magnify what rounding loses near 1."""
+    if z < 0:
+        return math.log(math.erfc(-z / math.sqrt(2)) / 2)
+    return math.log1p(-math.erfc(z / math.sqrt(2)) / 2)
+
+
+def _integral(density: Callable[[float], float], low: float, high: float) -> float:
+    """The integral of a smooth function, exact for polynomials of degree 2 * ``_NODES`` - 1."""
+    middle, half = (high + low) / 2, (high - low) / 2
+    return half * math.fsum(weight * density(middle + half * node) for node, weight in _nodes())
+
+
+@functools.cache
+def _nodes() -> tuple[tuple[float, float], ...]:
+    """(place in [-1, 1], weight) of each node of the quadrature."""
+    import numpy as np
+
+    places, weights = np.polynomial.legendre.leggauss(_NODES)
+    return tuple(zip(places.tolist(), weights.tolist(), strict=True))
 
 
 def rounds(n: float, parallel: int) -> int:

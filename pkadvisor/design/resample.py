@@ -39,8 +39,8 @@ FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
 
-_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length")
-"""Facts about keys and texts that are checked on all rows at hand and not resampled."""
+_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length", "plans")
+"""Facts about keys and texts that are checked on all sampled rows and not resampled, and the plans made from them."""
 
 
 class Subset(Population):

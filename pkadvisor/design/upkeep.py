@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import preference, read
+from pkadvisor.design.class_cost import plans_of, preference, read
 from pkadvisor.design.counting import set_entities_most
 from pkadvisor.design.demand import Demand, demands
 from pkadvisor.design.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.keyfacts import row_bytes
-from pkadvisor.design.plan import Access, plan
+from pkadvisor.design.plan import Access
 from pkadvisor.design.population import Population, atoms_of
 from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.design.template import format_template
@@ -106,7 +106,7 @@ def erasure(scheme: KeyScheme, bench: Bench) -> Erasure | None:
     isolation = bench.workload.isolation
     names = tuple(dict.fromkeys((isolation, name))) if isolation and population.has(isolation) else (name,)
     demand = _erasing(names, population)
-    plans = plan(demand.query, demand.conditions, scheme, population.types, population)
+    plans = plans_of(demand, scheme, population)
     found = min((read(p, demand, scheme, bench) for p in plans), key=preference)
     entities = demand.returned
     most = set_entities_most(scheme, bench)
