@@ -66,7 +66,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     limits = load_limits(*request.limits)
     declaration = _declaration(request)
     documents = _documents(request)
-    data = _data(request, progress)
+    data = _data(request, declaration, progress)
     traffic = _traffic(request, progress)
     profiles = [found for found, _ in data]
     if not data and traffic is None and declaration is None and not documents:
@@ -166,11 +166,12 @@ def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Sec
     """The sections of data, logs and design, each with the data set that it can be read from again."""
     from pkadvisor.design.sections import sections_of
 
-    data = _data(request, progress)
+    declaration = _declaration(request)
+    data = _data(request, declaration, progress)
     documents = _documents(request)
     found = sections_of(
         request.tables,
-        _declaration(request),
+        declaration,
         [profiled for profiled, _ in data],
         _traffic(request, progress),
         [("", _merged(documents))] if documents else [],
@@ -207,7 +208,7 @@ def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict
         raise UsageError("a profile holds what was read, not how much there is", where="--entities-total", fix=fix)
     declaration = _declaration(request)
     documents = _documents(request)
-    data = _data(request, progress, file_sample=True, seed=seed_of(salt))
+    data = _data(request, declaration, progress, file_sample=True, seed=seed_of(salt))
     traffic = _traffic(request, progress)
     if not data and traffic is None and not documents:
         raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
@@ -254,7 +255,7 @@ def profiled_data(
     """Data files with what they hold, told apart by the kinds of a declaration; of each only so many rows."""
     from pkadvisor.progress import SilentProgress
 
-    return _read_data(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
+    return _data(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
@@ -297,12 +298,6 @@ def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
 
 
 def _data(
-    request: AnalyzeRequest, progress: Progress, *, file_sample: bool = False, seed: int = 0
-) -> list[tuple[DataProfile, Dataset]]:
-    return _read_data(request, _declaration(request), progress, file_sample=file_sample, seed=seed)
-
-
-def _read_data(
     request: AnalyzeRequest,
     declaration: Declaration | None,
     progress: Progress,

@@ -7,14 +7,14 @@ transaction is one request for at most 100 entities of one partition.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.class_latency import spread
 from pkadvisor.design.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_block
 from pkadvisor.design.entity_rates import entity_rates
-from pkadvisor.design.estimates import Bench, ClassCost, TransactionOutcome
+from pkadvisor.design.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.heat import LoadMap
 from pkadvisor.design.keyfacts import row_bytes
 from pkadvisor.design.plan import Access, AccessPlan, plan
@@ -52,10 +52,7 @@ def class_cost(
     query = demand.query
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return _insert_cost(demand, scheme, bench, transactions, loads)
-    candidates = [read(p, demand, scheme, bench) for p in plans_of(demand, scheme, bench.population)]
-    if query.name in bench.along:
-        candidates = [c for c in candidates if c.plan.way == bench.along[query.name]] or candidates
-    best = min(candidates, key=preference)
+    best = best_read(demand, scheme, bench)
     key = list(scheme.each_key())[best.plan.via][0]
     if clamped := _clamped(demand, key):
         demand = replace(demand, notes=(*demand.notes, *clamped))
@@ -89,12 +86,26 @@ def class_cost(
     return _write_cost(demand, scheme, best, bench, loads)
 
 
+def best_read(demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
+    """What the cheapest plan of a class reads; a rate changes nothing of it, so ``bench.reads`` keeps it."""
+    memo = (scheme, demand.query.name)
+    if bench.reads is not None and memo in bench.reads:
+        return bench.reads[memo]
+    candidates = [read(p, demand, scheme, bench) for p in plans_of(demand, scheme, bench.population)]
+    if demand.query.name in bench.along:
+        candidates = [c for c in candidates if c.plan.way == bench.along[demand.query.name]] or candidates
+    best = min(candidates, key=preference)
+    if bench.reads is not None:
+        bench.reads[memo] = best
+    return best
+
+
 def plans_of(demand: Demand, scheme: KeyScheme, population: Population) -> tuple[AccessPlan, ...]:
     """One plan for each row of a scheme that could serve a class, made once for a population and all of its resamples:
     no rate and no draw of rows changes a plan."""
     query, wanted = demand.query, demand.conditions
-    memo = ("plans", scheme, query.name, query.order_by, query.top)
-    held: list[tuple[Conditions, tuple[AccessPlan, ...]]] = population.memo.setdefault(memo, [])
+    memo = (scheme, query.name, query.order_by, query.top)
+    held: list[tuple[Conditions, tuple[AccessPlan, ...]]] = population.plans.setdefault(memo, [])
     for conditions, plans in held:
         if conditions is wanted or conditions == wanted:
             return plans
@@ -121,24 +132,6 @@ def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
             if any(getattr(operand, "offset", 0) for operand in (span.low, span.high)):
                 out.append(f"keep the bounds on {part.property} within {part.width} digits before padding them")
     return tuple(out)
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """What one class reads along one plan; ``counted`` is each instance's load toward the targets."""
-
-    plan: AccessPlan
-    per_instance: Floats
-    entities: float
-    entities_max: float
-    returned: float
-    requests: float
-    fan_out: float
-    counted: Floats
-    requests_each: Floats
-    by_bytes: float = 1.0
-    round_trips: float = 1.0
-    continuations: float = 0.0
 
 
 def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
@@ -237,6 +230,10 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     name = found.periods.property
     low, high = demand.bounds[name]
     unit = time_unit(found.periods.format)
+    memo = ("periods asked", demand.query.name, name, unit)
+    if memo in population.memo:
+        counts: Floats = population.memo[memo]
+        return counts
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
     import polars as pl
 
@@ -246,7 +243,9 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
 
     high = np.where(np.isposinf(high), newest + 1, high)
     last = np.ceil(high) - 1  # an included bound is half a unit above itself
-    return np.asarray(np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1), dtype=np.float64)
+    between = np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1)
+    population.memo[memo] = np.asarray(between, dtype=np.float64)
+    return population.memo[memo]  # type: ignore[no-any-return]
 
 
 def _leads_with_text(parts: tuple[Part, ...]) -> bool:

@@ -15,8 +15,13 @@ from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from pkadvisor.design.transforms import Part
     from pkadvisor.limits import Limits
+
+    Floats = NDArray[np.float64]
 
 
 DEFAULT_HORIZON_FACTOR = 3.0
@@ -290,6 +295,24 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Read:
+    """What one class reads along one plan; ``counted`` is each instance's load toward the targets."""
+
+    plan: AccessPlan
+    per_instance: Floats
+    entities: float
+    entities_max: float
+    returned: float
+    requests: float
+    fan_out: float
+    counted: Floats
+    requests_each: Floats
+    by_bytes: float = 1.0
+    round_trips: float = 1.0
+    continuations: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """What every scheme of one table is measured against."""
 
@@ -304,6 +327,8 @@ class Bench:
     budgets: tuple[Budget, ...] = ()
     along: Mapping[str, tuple[int, Access, bool]] = field(default_factory=dict)
     """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""
+    reads: dict[tuple[KeyScheme, str], Read] | None = None
+    """What each class reads under each scheme, kept by whoever prices a few schemes at many rates."""
 
     @property
     def horizon_factor(self) -> float:

@@ -94,6 +94,7 @@ def turning(first: CostEstimate, second: CostEstimate, bench: Bench, *, kept: bo
     """
     if not stays(first, second, kept=kept):
         return Turning(Turn.AHEAD)
+    bench = replace(bench, reads={})
     proof = dominance(first, second, bench)
     if proof:
         return Turning(Turn.DOMINATED, None, proof)

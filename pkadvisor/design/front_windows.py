@@ -59,6 +59,8 @@ class Windows:
 
     each: tuple[Window, ...]
     recent: Ints
+    used: Ints
+    """Every row of a window once, in order."""
     seconds: float | None
     by_clock: bool
     """Whether windows last as long as the service needs to react by the data's own clock."""
@@ -123,7 +125,8 @@ def _windows(population: Population, reaction_s: float, rate_per_s: float | None
     by_clock = moments is not None and usual <= 1.5 * reaction_s
     size = int(np.median([a - b for _, b, a in spans]))
     seconds_each, note = _length(reaction_s, coming, size, None if moments is None else usual, by_clock=by_clock)
-    return Windows(tuple(each), order[spans[0][0] :], seconds_each, by_clock, stride, note)
+    used = np.unique(np.concatenate([rows for window in each for rows in (window.learn, *window.halves)]))
+    return Windows(tuple(each), order[spans[0][0] :], used, seconds_each, by_clock, stride, note)
 
 
 def _length(

@@ -172,7 +172,7 @@ def _counted(parts: tuple[Part, ...], population: Population, windows: Windows) 
     """Fronts by counting where the rows of each window land."""
     import numpy as np
 
-    used = np.unique(np.concatenate([r for w in windows.each for r in (w.learn, *w.halves)]))
+    used = windows.used
     places = _places([codes[used] for codes in population.key_order(parts)])
 
     def at(rows: Ints) -> Ints:

@@ -199,6 +199,8 @@ class Population:
         """Digits that keys give a number, where several kinds must write it alike."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
+        self.plans: dict[object, Any] = {}
+        """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
 
     @property
     def known_sizes(self) -> Mapping[str, Sizes]:

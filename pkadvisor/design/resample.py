@@ -39,8 +39,8 @@ FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
 
-_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length", "plans")
-"""Facts about keys and texts that are checked on all sampled rows and not resampled, and the plans made from them."""
+_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length")
+"""Facts about keys and texts that are checked on all sampled rows and not resampled."""
 
 
 class Subset(Population):
@@ -51,8 +51,10 @@ class Subset(Population):
 
         share = len(rows) / max(1, parent.rows)
         keys = parent.sampling == "random-keys"
+        taken = np.concatenate([rows, ghosts])
+        frame = parent.frame[taken]
         super().__init__(
-            parent.frame[rows],
+            frame[: len(rows)],
             parent.types,
             total=parent.total,
             complete=False,
@@ -66,11 +68,12 @@ class Subset(Population):
             zoneless=parent.zoneless,
         )
         self._parent = parent
-        self._taken = np.concatenate([rows, ghosts])
-        self.frame = parent.frame[self._taken]
+        self._taken = taken
+        self.frame = frame
         self.size = len(self._taken)
         self.is_data = np.arange(self.size) < self.rows
         kept = _CHECKED if self.rows >= FRONT_ROWS_MIN else (*_CHECKED, "fronts")
+        self.plans = parent.plans
         self.memo = {
             name: value
             for name, value in parent.memo.items()
@@ -199,7 +202,7 @@ def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, see
                 continue
             if name in draw.logged and len(asked) > 1:
                 part = np.sort(rng.permutation(len(asked))[: max(1, round(draw.kept * len(asked)))])
-                asked, frames[name] = asked[part], _weighted(frames[name][part])
+                asked, frames[name] = asked[part], _weights(frames[name], part)
             places[name] = (start, start + len(asked))
             ghosts.append(asked)
             start += len(asked)
@@ -208,8 +211,9 @@ def replicates_of(bench: Bench, draw: Draw, *, replicates: int = REPLICATES, see
         yield replace(bench, population=found, workload=workload, demands=demands(workload, found, places))
 
 
-def _weighted(frame: pl.DataFrame) -> pl.DataFrame:
-    """Instances whose weights sum to 1 again."""
+def _weights(frame: pl.DataFrame, part: Ints) -> pl.DataFrame:
+    """The weights of some instances, which sum to 1 again; their values are read from the population's ghosts."""
     import polars as pl
 
-    return frame.with_columns(pl.col("_weight") / pl.col("_weight").sum())
+    weights = frame.get_column("_weight").to_numpy()[part]
+    return pl.DataFrame({"_weight": weights / weights.sum()})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.design.demand import Demand
     from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.transforms import Time
 
     Floats = NDArray[np.float64]
 
@@ -43,12 +44,20 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     A sample of rows shows gaps that are longer than they are: the place of the last row wanted is looked for at the
     sample's share of it.
     """
+    assert found.periods is not None
+    part = found.periods
+    memo = ("walk back", demand.query.name, frozenset(found.equal_atoms), part.property, time_unit(part.format))
+    if memo not in population.memo:
+        population.memo[memo] = _walk_back(found, part, demand, population)
+    walked: WalkBack = population.memo[memo]
+    return walked
+
+
+def _walk_back(found: AccessPlan, part: Time, demand: Demand, population: Population) -> WalkBack:
     import numpy as np
 
-    assert found.periods is not None
-    wanted = demand.query.top
+    wanted, rows = demand.query.top, population.rows
     assert wanted is not None
-    rows, part = population.rows, found.periods
     column = population.frame.get_column(part.property)[:rows]
     period = period_index(column, time_unit(part.format))
     newest, oldest = int(period.max()), int(period.min())
