@@ -18,10 +18,9 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
-    from pkadvisor.design.class_cost import Read
     from pkadvisor.design.conditions import Conditions
     from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.estimates import Bench, Read
     from pkadvisor.design.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import QueryClass
 
