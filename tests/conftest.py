@@ -1,19 +1,18 @@
-"""What every test may rely on: examples that stay the same, and tools that are there or said to be missing."""
+"""What every test may rely on: examples that stay the same, tools that are there or said to be missing, and a run that
+can be stopped."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# The same examples on every machine; PKADVISOR_HYPOTHESIS=full looks for new ones, many of them.
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile(
-    "full", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile(os.environ.get("PKADVISOR_HYPOTHESIS") or "ci")
+from tests import sample_results, tiers
+
+pytest_plugins = ["tests.cost_report", "tests.interruption"]
+tiers.load_profile()
 
 # A tool's name and the programs that may play it.
 TOOLS: dict[str, tuple[str, ...]] = {
@@ -44,6 +43,39 @@ def pytest_configure(config: pytest.Config) -> None:
     unknown = required_tools() - TOOLS.keys()
     if unknown:
         raise pytest.UsageError(f"PKADVISOR_REQUIRE names no known tool: {', '.join(sorted(unknown))}")
+    if tiers.LONG and tiers.LONG not in tiers.PARTS:
+        raise pytest.UsageError(f"PKADVISOR_LONG names no part: {tiers.LONG}; there are {', '.join(tiers.PARTS)}")
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """The results that many tests judge, before workers start: of a run of everything, not of a few tests."""
+    config = session.config
+    whole = config.args == list(config.getini("testpaths")) and not config.option.collectonly
+    if whole and not tiers.LONG and not hasattr(config, "workerinput"):
+        sample_results.compute_ahead()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is only in the long form, or all but the long form of one part."""
+    root = Path(__file__).parent
+    kept, left = [], []
+    for item in items:
+        marker = item.get_closest_marker("long")
+        part = str(marker.args[0]) if marker else ""
+        (kept if _runs(item, part, item.path.relative_to(root).as_posix()) else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+def _runs(item: pytest.Item, part: str, path: str) -> bool:
+    if not tiers.LONG:
+        return not part
+    if part:
+        return part == tiers.LONG
+    if tiers.LONG == "laws":
+        return bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False))
+    return path.startswith(tiers.PARTS[tiers.LONG])
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

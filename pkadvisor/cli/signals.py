@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 INTERRUPTED, TERMINATED = 130, 143
 
@@ -14,13 +18,18 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def ending_softly() -> Iterator[list[int]]:
-    """SIGTERM raises Terminated. Signals that came are in the list, also where somebody made something of them."""
+    """SIGTERM raises Terminated. Signals that came are in the list, also where somebody made something of them.
+
+    A program that runs the command inside its own process and has a handler for SIGTERM hears it first.
+    """
     import signal
 
     ended: list[int] = []
 
-    def end(number: int, _: object) -> None:
+    def end(number: int, frame: FrameType | None) -> None:
         ended.append(number)
+        if callable(before):
+            before(number, frame)
         raise Terminated
 
     try:

@@ -7,15 +7,15 @@ another. Nothing here knows how a plan was made: what is sent are the texts that
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Protocol
 
 import polars as pl
 
 from pkadvisor.advisor import AnalyzeRequest, read_sections
-from pkadvisor.cli.inputs import load_sample
+from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.demand import Demand
 from pkadvisor.design.estimates import Bench
 from pkadvisor.design.judge import bench_for
@@ -35,6 +35,7 @@ from pkadvisor.stress.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
+from tests.sample_results import stored
 
 KEYS = ("PartitionKey", "RowKey")
 
@@ -152,7 +153,7 @@ def constants(values: Mapping[str, object], types: Mapping[str, EdmType]) -> dic
     return out
 
 
-@cache
+@stored
 def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
     """The sections of a bundled sample, and every scheme of each search: main keys, buckets, index rows."""
     sample = load_sample(name)
@@ -167,6 +168,11 @@ def _searched(name: str) -> tuple[tuple[Bench, tuple[KeyScheme, ...]], ...]:
         unique = [c for c in estimates if all(v.code != "not-unique" for v in c.violations)]
         out.append((bench, tuple({c.scheme.text: c.scheme for c in unique}.values())))
     return tuple(out)
+
+
+def ahead() -> list[Callable[[], object]]:
+    """The search over each sample."""
+    return [partial(_searched, name) for name in sample_names()]
 
 
 @cache

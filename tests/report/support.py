@@ -1,9 +1,10 @@
-"""Results of the bundled samples, made once for all tests, and small tools."""
+"""Results of the bundled samples, computed once for all tests, and small tools."""
 
 from __future__ import annotations
 
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from referencing import Registry, Resource
@@ -13,6 +14,7 @@ from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.observe.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
+from tests.sample_results import stored
 
 SAMPLES = sample_names()
 
@@ -23,7 +25,7 @@ def request(name: str, **more: Any) -> AnalyzeRequest:
     return AnalyzeRequest(**{"data": sample.data, "logs": sample.logs, "design": sample.design, **more})
 
 
-@cache
+@stored
 def _result(name: str, more: tuple[tuple[str, Any], ...]) -> str:
     return json.dumps(analyze(request(name, **dict(more)), SilentProgress()))
 
@@ -34,10 +36,16 @@ def result(name: str, **more: Any) -> dict[str, Any]:
     return found
 
 
-@cache
+@stored
 def profile_text(name: str, salt: bytes = b"") -> str:
     """The profile document of a sample as written."""
     return json.dumps(profile(request(name), SilentProgress(), salt=salt), sort_keys=True)
+
+
+def ahead() -> list[Callable[[], object]]:
+    """What many tests judge: the result of each sample, with and without key values, and its profile."""
+    results = [partial(result, name, **more) for more in ({}, {"redact": True}) for name in SAMPLES]
+    return [*results, *(partial(profile_text, name) for name in SAMPLES)]
 
 
 def written(document: ProfileDocument) -> str:

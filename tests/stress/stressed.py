@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import random
 import tempfile
-from functools import cache
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stresser.request import Goal, StressRequest
 from pkadvisor.stresser.stress import stress
+from tests.sample_results import stored
 
 DESIGN = """\
 schema: 1
@@ -55,7 +57,7 @@ def request_of(folder: Path, *, redact: bool = False, case: dict[str, Any] | Non
     return StressRequest(reading, **{"duration_s": 3.0, "audited_requests": 50, **more})
 
 
-@cache
+@stored
 def _made(redact: bool) -> str:
     with tempfile.TemporaryDirectory() as folder:
         asked = request_of(
@@ -76,3 +78,8 @@ def document(redact: bool = False) -> dict[str, Any]:
     """The document with everything asked for; a copy of its own for every caller. Teams are called ``secret…``."""
     found: dict[str, Any] = json.loads(_made(redact))
     return found
+
+
+def ahead() -> list[Callable[[], object]]:
+    """The document with and without key values."""
+    return [partial(_made, redact) for redact in (False, True)]

@@ -1,0 +1,57 @@
+"""Two tiers of the suite: ``.ci/run`` has every kind of test with few examples, ``.ci/full PART`` the long forms.
+
+``PKADVISOR_LONG`` names the part whose long forms run; without it nothing is long. A test says how long it is in one of
+three ways, and all of them run in both tiers or say where they run::
+
+    @settings(max_examples=examples(25))          # a share of the profile's examples, never a fixed number
+    @pytest.mark.parametrize("seed", sizes(range(8), range(200)))
+    @pytest.mark.long("proofs")                   # only in this part of .ci/full
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TypeVar
+
+from hypothesis import HealthCheck, settings
+
+T = TypeVar("T")
+
+PARTS: dict[str, tuple[str, ...]] = {
+    "laws": (),
+    "simulation": ("simulate/", "engine/"),
+    "proofs": ("proof/", "design/", "stress/"),
+    "real": ("real/",),
+    "browser": ("browser/",),
+    "azurite": ("azurite/",),
+}
+"""A part of ``.ci/full`` and the folders whose tests it runs; *laws* runs the property tests of all folders."""
+
+LONG = os.environ.get("PKADVISOR_LONG", "")
+"""The part whose long forms run; empty in ``.ci/run``."""
+
+EXAMPLES_USUAL = 100
+"""What ``examples`` counts in: a test that asks for 100 gets just the profile's."""
+SHORT, FULL = "short", "full"
+
+# The same examples on every machine; the long form looks for new ones, many of them.
+settings.register_profile(SHORT, derandomize=True, deadline=None, max_examples=40)
+settings.register_profile(
+    FULL, deadline=None, max_examples=1000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def load_profile() -> None:
+    """Take the profile of the tier; conftest does so before any test module is read."""
+    settings.load_profile(FULL if LONG == "laws" else SHORT)
+
+
+def examples(usual: int) -> int:
+    """As many examples as the profile has for each 100 that a test usually asks for; one at least."""
+    return max(1, usual * settings.default.max_examples // EXAMPLES_USUAL)
+
+
+def sizes(short: Iterable[T], long: Iterable[T], part: str | None = None) -> list[T]:
+    """What a test runs over in ``.ci/run``, and in the long form of its part (of any part where none is named)."""
+    return list(long if LONG and part in (None, LONG) else short)
