@@ -1,4 +1,9 @@
-"""Running the command: inside this process with a stand-in for the use cases, or as a program of its own."""
+"""Running the command: inside this process, or as a program of its own where that is what is tested.
+
+``run``     the command in this process, in an empty folder; answers as a finished process does
+``spawn``   the same as a program of its own: imports, signals, pipes, what a process leaves behind
+``advise``  the command in this process with a stand-in for the use cases
+"""
 
 from __future__ import annotations
 
@@ -13,11 +18,27 @@ from typing import Any
 
 import pytest
 
-from tests.cli.support import Ask, Run, UseCases, clean_environment
+from tests.cli.support import Ask, Run, UseCases, clean_environment, in_process
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command in this process, in an empty folder, without a terminal."""
+
+    def start(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:
+        with monkeypatch.context() as patch:
+            patch.chdir(tmp_path)
+            for name in os.environ.keys() - clean_environment().keys():
+                patch.delenv(name)
+            for name, value in env.items():
+                patch.setenv(name, value)
+            return in_process(arguments, stdin, patch)
+
+    return start
+
+
+@pytest.fixture
+def spawn(tmp_path: Path) -> Run:
     """The command as its own process, in an empty folder, without a terminal."""
 
     def start(*arguments: str, stdin: bytes = b"", **env: str) -> subprocess.CompletedProcess[bytes]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Ask = Callable[..., tuple[int, str, str]]
@@ -31,6 +34,22 @@ def clean_environment(**extra: str) -> dict[str, str]:
     )
     kept = {k: v for k, v in os.environ.items() if k not in dropped and not k.startswith("PKADVISOR_")}
     return {**kept, **extra}
+
+
+def in_process(arguments: Sequence[str], stdin: bytes, patch: pytest.MonkeyPatch) -> subprocess.CompletedProcess[bytes]:
+    """A command line carried out here, with streams as a process has them whose output goes to pipes."""
+    from pkadvisor.cli.main import main
+
+    encoding, _, errors = os.environ.get("PYTHONIOENCODING", "utf-8").partition(":")
+    out, err = io.BytesIO(), io.BytesIO()
+    written = [io.TextIOWrapper(stream, encoding or "utf-8", errors or None) for stream in (out, err)]
+    patch.setattr("sys.stdout", written[0])
+    patch.setattr("sys.stderr", written[1])
+    patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding or "utf-8"))
+    code = main(list(arguments))
+    for stream in written:
+        stream.flush()
+    return subprocess.CompletedProcess(["advisor", *arguments], code, out.getvalue(), err.getvalue())
 
 
 @dataclass
