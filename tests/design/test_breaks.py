@@ -33,6 +33,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import examples
 
 TYPES = {"tenant": EdmType.STRING, "id": EdmType.INT64}
 RATE, NEW, ROWS = GrowthOf.RATE, GrowthOf.NEW_KEYS, GrowthOf.ROWS_PER_KEY
@@ -252,7 +253,7 @@ def test_a_load_reaches_its_limit_at_its_break(pressure: Pressure) -> None:
     assert by_kind(found)[RATE][0] == min([b.factor for b in found if RATE in b.by] + over)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.floats(0.1, 2.5), st.floats(0, 2.0), st.sampled_from(["one", "list"]))
 def test_more_skew_never_raises_the_break_factor(low: float, more: float, name: str) -> None:
     asked = {"one": POINT, "list": LIST}[name]
@@ -266,7 +267,7 @@ WRITE = query("put", "tenant eq '{tenant}' and id eq {id}", rate=7, operation=Op
 SCAN = query("scan", "id ge 3", rate=0.2)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.permutations([POINT, LIST, WRITE, SCAN, query("new", None, rate=11, operation=Operation.INSERT)]))
 def test_the_order_of_classes_changes_nothing(classes: list[QueryClass]) -> None:
     first, second = (scored(bench(*c)) for c in (sorted(classes, key=lambda c: c.name), classes))

@@ -31,6 +31,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import examples
 
 LIMITS = default_limits()
 TARGET = LIMITS.partition_entities_per_s
@@ -98,7 +99,7 @@ weighted_keys = st.dictionaries(
 some_reads = st.lists(st.builds(BucketReads, st.floats(0, 200), st.floats(0, 2000), st.booleans()), max_size=3)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(weighted_keys, st.floats(0, 60_000), some_reads, st.floats(0.5, 1.0))
 def test_counts_equal_brute_force(
     weights: dict[str, int], writes_per_s: float, reads: list[BucketReads], share: float

@@ -27,8 +27,9 @@ from pkadvisor.design.choice import (
 )
 from pkadvisor.design.programme import best_of_programme, conflict, solve
 from tests.design.choices import exhaustive, generated, instances, knapsack
+from tests.tiers import examples
 
-many = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+many = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow], deadline=None)
 
 
 @many
@@ -40,21 +41,21 @@ def test_the_programme_equals_exhaustive_search(instance: Instance) -> None:
     assert found.worth == worth(instance, found.chosen)
 
 
-@settings(many, max_examples=25)
+@settings(many, max_examples=examples(25))
 @given(instances(8))
 def test_the_next_best_sets_are_those_of_enumeration(instance: Instance) -> None:
     listed = [c.structures for _, c in best_sets(enumerated(instance), 3)]
     assert [s.chosen.structures for s in best_of_programme(instance, 3)] == listed
 
 
-@settings(many, max_examples=100)
+@settings(many, max_examples=examples(100))
 @given(instances())
 def test_dominance_never_loses_the_best_set(instance: Instance) -> None:
     smaller = reduced(instance)
     assert narrowed(enumerated(smaller))[0][1].structures == narrowed(enumerated(instance))[0][1].structures
 
 
-@settings(many, max_examples=40)
+@settings(many, max_examples=examples(40))
 @given(instances(8))
 def test_a_conflict_is_one_and_needs_every_member(instance: Instance) -> None:
     found = conflict(instance)

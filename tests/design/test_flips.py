@@ -22,6 +22,7 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.report.support import SAMPLES, request, result
+from tests.tiers import examples
 
 RIVALS = 4
 
@@ -139,7 +140,7 @@ def test_where_none_is_found_a_search_over_many_factors_finds_none_either(name: 
             assert stays(again(first, changed), again(second, changed), kept=kept), (query_.name, factor)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_no_rates_at_all_turn_what_is_dominated(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from([n for n in SAMPLES if dominated(n)]))

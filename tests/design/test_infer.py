@@ -26,6 +26,7 @@ from pkadvisor.design.transforms import FORBIDDEN, Hash, Literal, ReverseTicks, 
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 from tests.design.support import hostile_texts, moments, python_value, ticks
+from tests.tiers import examples
 
 if TYPE_CHECKING:
     import polars as pl
@@ -520,7 +521,7 @@ values = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(st.sampled_from(POOL), st.lists(values, max_size=12))
 def test_keys_of_a_random_template_are_all_explained(template: tuple[str, str], rows: list[dict[str, object]]) -> None:
     key = parse_key(*template)
@@ -535,7 +536,7 @@ any_text = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(st.lists(st.tuples(any_text, any_text), max_size=14))
 @example([("", ""), ("~-", "~-")])
 def test_what_is_explained_is_what_comes_back(keys: Keys) -> None:

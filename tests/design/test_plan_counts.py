@@ -25,6 +25,7 @@ from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import examples
 
 TYPES = {"event": EdmType.STRING, "qty": EdmType.INT32, "when": EdmType.DATETIME, "unit": EdmType.INT64}
 START = datetime(2024, 2, 28, 20, tzinfo=UTC)
@@ -139,13 +140,13 @@ def _check(key: Key, text: str, rows: list[Row]) -> None:
             assert read.per_instance[number] == max(1, scanned), where
 
 
-@settings(max_examples=max(300, settings.default.max_examples), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(keys(), filters(), rows_)
 def test_filter_texts_select_what_is_counted(key: Key, text: str, rows: list[Row]) -> None:
     _check(key, text, rows)
 
 
-@settings(max_examples=max(300, settings.default.max_examples), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(keys(), wild_filters(), rows_)
 def test_filter_texts_select_the_entities_that_the_filter_names(key: Key, text: str, rows: list[Row]) -> None:
     asked = query("q", text)

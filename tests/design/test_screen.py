@@ -19,6 +19,7 @@ from pkadvisor.design.scheme import Key, key_expression, parse_key
 from pkadvisor.design.screen import PartitionFacts, Screen, atom_hashes, needed
 from pkadvisor.observe.dataset import open_datasets
 from pkadvisor.table.edm import EdmType
+from tests.tiers import examples
 
 TYPES = {
     "tenant": EdmType.STRING,
@@ -76,7 +77,7 @@ def zipf(rows: int, groups: int, salt: int = 0) -> pl.Series:
     return edges.search_sorted(draws).clip(0, groups - 1).cast(pl.Int64)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(ROWS, min_size=1, max_size=60))
 def test_the_screen_counts_what_grouping_the_key_texts_counts(rows: list[tuple[object, ...]]) -> None:
     frame = frame_of(rows)
@@ -87,7 +88,7 @@ def test_the_screen_counts_what_grouping_the_key_texts_counts(rows: list[tuple[o
         assert (facts.rows, facts.largest_at_most, facts.top_share_error) == (len(rows), facts.largest, 0.0)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(st.lists(ROWS, min_size=2, max_size=40), st.integers(1, 9), st.integers(1, 3))
 def test_the_census_counts_what_grouping_the_key_texts_counts_whatever_the_parts(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[object, ...]], batch: int, at_once: int
@@ -133,7 +134,7 @@ def test_many_rows_are_counted_as_few_are() -> None:
         assert facts.partitions == pytest.approx(population.distinct(atoms), rel=0.02), atoms
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, 10_000), st.sampled_from([4, 60, 900]))
 def test_the_share_of_a_sample_is_within_its_bound(salt: int, groups: int) -> None:
     import numpy as np

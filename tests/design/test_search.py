@@ -17,6 +17,7 @@ from pkadvisor.design.search import GOALS, advise, best_of, better, loss, ranked
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import examples
 
 INSIDE = IndexRow(parse_key("{a}", "B:{b}"))
 AWAY = IndexRow(parse_key("{b}", "{a}"))
@@ -175,7 +176,7 @@ SCHEMES = [
 ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.sampled_from(SCHEMES),
     st.lists(st.floats(0, 500), min_size=4, max_size=4),

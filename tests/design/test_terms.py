@@ -18,6 +18,7 @@ from pkadvisor.design.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import examples
 
 TYPES = {"tenant": EdmType.STRING, "day": EdmType.INT32, "id": EdmType.INT32, "state": EdmType.STRING}
 MAIN = parse_key("{tenant}", "{pad(id,6)}")
@@ -105,14 +106,14 @@ SPREAD = ("hottest", "latency")
 """Where a hash spreads keys by chance, the largest bucket may lose while the whole gains."""
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(st.sampled_from(SCHEMES), st.floats(1.0, 60.0))
 def test_higher_rates_make_no_cost_smaller(scheme: KeyScheme, factor: float) -> None:
     small, large = bench(), bench(factor)
     assert grows(estimate(scheme, small), estimate(scheme, large), small, large) == []
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(10))
 @given(st.sampled_from(SCHEMES), st.integers(1, 12))
 def test_more_rows_make_no_cost_smaller(scheme: KeyScheme, times: int) -> None:
     """Rows of the same keys, at the same rates. Larger sets share requests, and more entities meet less in updates:
@@ -122,7 +123,7 @@ def test_more_rows_make_no_cost_smaller(scheme: KeyScheme, times: int) -> None:
     assert [t for t in found if not (t.startswith(SPREAD) and "hash" in scheme.text)] == []
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(10))
 @given(st.sampled_from(SCHEMES), st.floats(0.0, 2.0), st.floats(0.0, 2.0))
 def test_more_skew_makes_no_cost_smaller(scheme: KeyScheme, one: float, other: float) -> None:
     even, skewed = (
@@ -132,7 +133,7 @@ def test_more_skew_makes_no_cost_smaller(scheme: KeyScheme, one: float, other: f
     assert [t for t in found if not (t.startswith(SPREAD) and "hash" in scheme.text)] == []
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(10))
 @given(st.integers(2, 16), st.integers(0, 16))
 def test_more_fan_out_makes_no_cost_of_reading_smaller(buckets: int, more: int) -> None:
     """Reading all of a tenant over n buckets, which spread the load."""

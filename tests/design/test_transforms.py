@@ -49,6 +49,7 @@ from pkadvisor.design.transforms import (
 )
 from pkadvisor.table.edm import TICKS_MAX, EdmType, utf16_key
 from tests.design.support import VALUES, frame_of, hostile_texts, python_value, ticks
+from tests.tiers import examples
 
 LEGAL = re.compile(r"[^/\\#?\x00-\x1f\x7f-\x9f]*")
 SEPARATORS = st.text(alphabet=st.sampled_from("_;|!- 0x~é😀"), max_size=3)
@@ -112,7 +113,7 @@ SAMPLES: dict[str, Sample] = {
 }
 
 
-LAW = settings(max_examples=max(400, settings.default.max_examples))  # type: ignore[union-attr]
+LAW = settings(max_examples=examples(400))
 
 
 def test_every_registered_function_is_tested() -> None:

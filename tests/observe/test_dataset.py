@@ -26,6 +26,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe import csv_records
 from pkadvisor.observe.dataset import Dataset, open_datasets
 from pkadvisor.table.edm import EdmType
+from tests.tiers import examples
 
 
 def write(folder: Path, text: str | bytes, name: str = "data") -> str:
@@ -397,7 +398,7 @@ def test_rows_that_begin_like_something_else(tmp_path: Path, start: str) -> None
         assert rows(load(tmp_path, text)) == [(f"{start}one", 1)] * 3
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     lines=st.lists(
         st.lists(st.text(st.sampled_from('x^",\n;1 '), max_size=4), min_size=1, max_size=4).map(",".join), max_size=12

@@ -29,6 +29,7 @@ from pkadvisor.observe.profile import (
 from pkadvisor.observe.profile_file import ProfileDocument, TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
+from tests.tiers import examples
 
 ROWS = 3000
 MOST = 40
@@ -109,7 +110,7 @@ def test_a_profile_counts_what_is_there() -> None:
         assert {k: row[k] for k in original} == original
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(cuts=st.lists(st.integers(1, ROWS - 1), unique=True, min_size=1, max_size=9), data=st.data())
 def test_parts_merged_in_any_grouping_are_the_whole_byte_for_byte(cuts: list[int], data: st.DataObject) -> None:
     edges = [0, *sorted(cuts), ROWS]
@@ -146,7 +147,7 @@ def test_a_cut_before_the_end_leaves_the_same_rows(hashes: list[int], most: int,
     assert once[0].height <= most
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(
     order=st.permutations(range(30)),
     batch=st.integers(7, 900),

@@ -16,6 +16,7 @@ from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import VALUES, bench_of, hostile_texts, population_of, query
 from tests.proof.support import Case, PlainTable, constants, layout, prove
+from tests.tiers import examples
 
 TYPES = {
     "n": EdmType.INT32,
@@ -91,7 +92,7 @@ def cases(draw: st.DrawFn) -> tuple[str, str, QueryClass, Sequence[Mapping[str, 
     return partition, row, query("q", " and ".join(conditions), order=order, top=top), rows
 
 
-@settings(max_examples=max(800, settings.default.max_examples))  # type: ignore[union-attr]
+@settings(max_examples=examples(800))
 @given(cases())
 def test_plans_are_exact(case: tuple[str, str, QueryClass, Sequence[Mapping[str, object]]]) -> None:
     partition, row, asked, rows = case

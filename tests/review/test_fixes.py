@@ -23,6 +23,7 @@ from pkadvisor.review.subjects import Scope
 from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import ReviewRequest, open_design
 from tests.review.gate_support import Folder
+from tests.tiers import examples
 
 TYPES = {"bib": "int32", "total": "int64", "city": "string", "ratio": "double"}
 PARTS = ("{bib}", "{total}", "{city}", "{ratio}", "{pad(bib,4)}", "{`bib`}", "{hash(city,16)}", "{ bib }")
@@ -71,7 +72,7 @@ def scalars(draw: st.DrawFn) -> str:
     return "'" + text.replace("'", "''") + "'" if style == "'" else f'"{text}"'
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=examples(120))
 @given(scalars(), scalars(), st.sampled_from(["\n", "\r\n"]))
 def test_only_the_keys_change_and_a_second_run_changes_nothing(partition_key: str, row_key: str, end: str) -> None:
     text = design(partition_key, row_key).replace("\n", end)

@@ -22,6 +22,7 @@ from pkadvisor.report.escapes import code, json_text, log_line, markdown, one_li
 from pkadvisor.report.page import clean
 from tests.review.documents import Document, broken, design, diff, document, finding, metric, rendered, text, worsened
 from tests.review.test_outputs import commands, sarif
+from tests.tiers import examples
 
 PIECES = (
     "\x1b[2J",
@@ -113,7 +114,7 @@ def harmless(page: str) -> None:
     page.encode()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(WORDS)
 def test_pages_show_nothing_that_acts(words: list[str]) -> None:
     found = of(words)
@@ -123,7 +124,7 @@ def test_pages_show_nothing_that_acts(words: list[str]) -> None:
         assert not any(line.lstrip().startswith("::") for line in page.splitlines())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(WORDS)
 def test_json_formats_hold_the_texts_and_no_command(words: list[str]) -> None:
     found = of(words)
@@ -140,7 +141,7 @@ def test_json_formats_hold_the_texts_and_no_command(words: list[str]) -> None:
     assert len(json.loads(pages["gitlab"])) == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(WORDS)
 def test_junit_stays_xml(words: list[str]) -> None:
     page = rendered(of(words))["junit"]
@@ -151,7 +152,7 @@ def test_junit_stays_xml(words: list[str]) -> None:
     assert (failure.message or "") == one_line(words[0])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(WORDS)
 def test_annotations_are_one_command_a_line(words: list[str]) -> None:
     found = of(words)
@@ -177,7 +178,7 @@ def tokens(page: str) -> list[Any]:
     return [t for block in found for t in (block, *(block.children or ()))]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(WORDS)
 @example(["|", "\\", "`|`", "a\\|b"])
 @example(["</details>\n\n# x", "<!-- pkadvisor:other -->", "![a](b)", "$x$"])
@@ -196,7 +197,7 @@ def test_markdown_is_the_structure_that_was_meant_and_nothing_else(words: list[s
         assert not re.search(r"@\w|(?<!&)#\w|://|\bwww\.\w", prose)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(HOSTILE)
 @example("`")
 @example("\\|`|``")
@@ -210,7 +211,7 @@ def test_a_code_span_shows_the_key_as_it_is(key: str) -> None:
     assert sum(t.type == "td_open" for t in cells) == 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(HOSTILE)
 @example("12. x")
 @example("- x")

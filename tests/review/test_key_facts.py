@@ -20,6 +20,7 @@ from pkadvisor.review.views import DesignView
 from pkadvisor.reviewer import open_design
 from pkadvisor.table.edm import EdmType
 from tests.review.support import NAME, findings
+from tests.tiers import examples
 
 TYPES = {
     "name": EdmType.STRING,
@@ -73,7 +74,7 @@ def _fact(view: DesignView, name: str, ends: str = ".row_key") -> Any:
 
 
 @given(templates, entities, entities)
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=examples(120), deadline=None)
 def test_keys_whose_parts_can_be_told_apart_differ_where_entities_do(
     row_key: str, one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> None:
@@ -104,7 +105,7 @@ def test_only_two_parts_of_varying_width_can_be_mixed_up(row_key: str, touching:
 
 
 @given(templates, entities)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_without_data_a_key_is_said_to_be_no_longer_than_it_is(row_key: str, entity: Mapping[str, Any]) -> None:
     view = _opened(_design(row_key))
     scheme = view.tables[0].scheme
@@ -123,7 +124,7 @@ rows_of_texts = st.tuples(
 
 
 @given(st.lists(st.sampled_from(PIECES), min_size=1), st.lists(rows_of_texts, min_size=1, max_size=6))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_with_data_no_key_is_longer_than_the_longest(
     tmp_path: Path, pieces: list[str], rows: list[tuple[str, str, int]]
 ) -> None:
@@ -154,7 +155,7 @@ def test_with_data_no_key_is_longer_than_the_longest(
 
 @given(st.lists(st.sampled_from(["{flag}", "{hash(name,4)}", "{hash_prefix(city,1)}", "_"]), min_size=1, max_size=4),
        st.lists(entities, min_size=1, max_size=40))  # fmt: skip
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_there_are_no_more_keys_than_are_possible(pieces: list[str], rows: list[Mapping[str, Any]]) -> None:
     view = _opened(_design("".join(pieces)))
     scheme = view.tables[0].scheme
@@ -169,7 +170,7 @@ def test_a_text_or_a_number_makes_any_number_of_keys() -> None:
 
 
 @given(st.lists(st.sampled_from([*HOLES, "_"]), min_size=1, max_size=4), entities, entities)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_where_a_property_leads_its_values_share_no_partition(
     pieces: list[str], one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> None:
@@ -188,7 +189,7 @@ def test_where_a_property_leads_its_values_share_no_partition(
 @given(
     entities, entities, st.sampled_from(["yyyyMMdd", "ddMMyyyy", "MM-dd-yyyy", "yyyy-MM-ddTHH", "yyyyddMM", "YYYY-Www"])
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_time_that_is_said_to_sort_sorts(one: Mapping[str, Any], other: Mapping[str, Any], form: str) -> None:
     row_key = f"{{time(ts,'{form}')}}"
     view = _opened(_design(row_key))

@@ -14,6 +14,7 @@ from pkadvisor.review.gate import Gate
 from pkadvisor.review.reviewed import DesignReview
 from pkadvisor.review.rule import load_rules
 from pkadvisor.reviewer import review_text
+from tests.tiers import examples
 
 TYPES = {
     "tenant": "string",
@@ -142,7 +143,7 @@ def document(review: DesignReview) -> dict[str, Any]:
     return build_review([review], rules=RULES, gate=Gate(), redact=False)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(60), suppress_health_check=[HealthCheck.too_slow])
 @given(designs)
 def test_a_review_never_fails_and_points_into_the_file(text: str) -> None:
     from pkadvisor.errors import UsageError

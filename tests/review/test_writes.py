@@ -19,6 +19,7 @@ from pkadvisor.review.findings import Finding
 from pkadvisor.review.rule import Rule, load_rules
 from pkadvisor.reviewer import ReviewRequest, review
 from tests.review.support import findings
+from tests.tiers import examples
 
 MINE = tuple(r for r in load_rules() if r.id in ("PK401", "PK402") or r.id[:4] == "PK60" or "PK404" <= r.id <= "PK408")
 NOWHERE = Path("/nonexistent")  # designs without data touch no folder
@@ -56,7 +57,7 @@ tables:
 """
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(2, 400), st.integers(0, 400), st.integers(0, 100_000), st.integers(0, 100_000), st.integers(0, 3))
 def test_a_larger_batch_is_never_judged_milder(n: int, more: int, size: int, wider: int, rows: int) -> None:
     before = rank(told(batches(n, size, rows), "PK402"))
@@ -79,7 +80,7 @@ def test_pointer_rows_add_to_the_count_of_a_batch_and_not_to_its_bytes() -> None
     assert (found.severity, found.measured) == ("warning", 1.02)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.floats(0.1, 500), st.floats(1, 10))
 def test_a_higher_rate_on_one_entity_is_never_judged_milder(rate: float, times: float) -> None:
     text = """
@@ -111,7 +112,7 @@ tables:
 """
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 1 << 20), st.integers(0, 1 << 20))
 def test_a_larger_property_is_never_judged_milder(one: int, other: int) -> None:
     small, large = sorted((one, other))
@@ -305,7 +306,7 @@ def test_a_budget_that_there_is_not_is_refused(tmp_path: Path) -> None:
         reviewed(tmp_path, "cost_moth=5")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.integers(0, 5), st.integers(0, 5))
 def test_a_tighter_budget_is_never_judged_milder(one: int, other: int) -> None:
     tight, wide = sorted((one, other))

@@ -23,6 +23,7 @@ from pkadvisor.stress.arrivals import (
     stream,
 )
 from pkadvisor.stress.load import Batch, ClassLoad, WorkloadLoad, used_instances
+from tests.tiers import examples
 
 PROCESSES: tuple[Process, ...] = (Poisson(), Constant(), Hyper(4.0), OnOff(SECOND_NS, 4 * SECOND_NS))
 
@@ -125,7 +126,7 @@ def test_on_off_is_silent_between_bursts_and_several_times_as_fast_in_them() -> 
     assert len(at) == pytest.approx(100.0 * shape.expected(600 * SECOND_NS), rel=0.02)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(shapes(), processes, st.integers(0, 2**40), st.integers(1, 40))
 def test_arrivals_ascend_inside_the_run_and_outside_of_silence(
     steps: Steps, process: Process, seed: int, seconds: int
@@ -138,7 +139,7 @@ def test_arrivals_ascend_inside_the_run_and_outside_of_silence(
     assert (at == arrivals(steps, process, seed, seconds)).all()
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(shapes(), shapes(), processes, st.integers(0, 99), st.integers(1, 30))
 def test_batches_put_together_are_the_same_whatever_the_window(
     one: Steps, two: Steps, process: Process, seed: int, seconds: int
@@ -163,7 +164,7 @@ def test_a_batch_spans_one_window() -> None:
     assert len({first for first, _ in windows}) == len(windows)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(processes, st.integers(0, 99))
 def test_a_class_that_is_added_changes_no_other(process: Process, seed: int) -> None:
     one, two = part("a", 50.0, process=process), part("b", 9.0, process=process)
@@ -194,7 +195,7 @@ def test_simultaneous_requests_come_by_class() -> None:
     assert (whole.classes[ties] <= whole.classes[ties + 1]).all()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.one_of(st.just(0.0), st.floats(1e-6, 1e3)), min_size=1, max_size=40).filter(any), st.integers(0, 9))
 def test_parameters_come_as_often_as_their_weights_say(weights: list[float], seed: int) -> None:
     wanted = np.array(weights) / sum(weights)

@@ -36,8 +36,9 @@ from tests.stress.small import (
     space,
     write,
 )
+from tests.tiers import examples
 
-SLOW = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(deadline=None, max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 
 
 def assert_same(one: Case, accelerate: bool) -> None:

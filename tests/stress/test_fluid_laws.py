@@ -21,6 +21,7 @@ from pkadvisor.stress.run_result import RunResult
 from pkadvisor.stress.scripts import SEVERAL, Script, Step
 from pkadvisor.stress.stamp_map import StampMap
 from tests.stress.small import SECOND, fixed, limits, one_class, options, read, script, space
+from tests.tiers import examples
 
 CONFIDENCE = 0.999
 
@@ -189,7 +190,7 @@ def test_m3_littles_law_holds_between_how_many_are_in_and_how_long_they_stay() -
     assert worked == counts.accepted * capacity.times.server_ns, "U = X · S"
 
 
-@settings(max_examples=10)
+@settings(max_examples=examples(10))
 @given(st.floats(0.5, 3), st.integers(1, 5), st.sampled_from([no_retry(), current(2)]))
 def test_m2_goodput_stays_below_every_target(load: float, keys: int, policy: Backoff) -> None:
     """Accepted entities until any second are at most the bursts and rates of keys, of the range, of the account."""

@@ -30,6 +30,7 @@ from tests.stress.small import (
     space,
     write,
 )
+from tests.tiers import examples
 
 # Draws that are all alike: what a step takes is known to the nanosecond.
 FLAT = limits(
@@ -221,7 +222,7 @@ SCRIPTS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(SCRIPTS, st.lists(st.integers(0, 2 * SECOND), min_size=1, max_size=40), st.integers(0, 3), st.integers(50, 400))
 def test_nothing_is_lost_of_count_and_the_order_is_that_of_tickets(
     scripts: list, moments: list[int], tries: int, target: int

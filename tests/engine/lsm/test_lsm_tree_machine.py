@@ -15,6 +15,7 @@ from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run
+from tests.tiers import examples
 
 # Everything small, so that few rows make many pages, nodes, checkpoints and tiers.
 OPTIONS = replace(
@@ -187,4 +188,4 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTreeMachine = TreeMachine.TestCase
-TestTreeMachine.settings = settings(max_examples=50, stateful_step_count=30)
+TestTreeMachine.settings = settings(max_examples=examples(50), stateful_step_count=30)

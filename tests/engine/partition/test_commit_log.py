@@ -18,6 +18,7 @@ from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import OPTIONS, CrashingStreams
+from tests.tiers import examples
 
 
 def record(epoch: int, sequence: int, *changes: Change, previous: int | None = None, kind: int = WRITE) -> bytes:
@@ -107,7 +108,7 @@ class Crowded(Simulator):
         return bool(self.random("crowd").randrange(2))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 400), min_size=1, max_size=40), st.integers(1, 8))
 def test_concurrent_writers_share_appends_and_replay_gives_what_was_applied(seed: int, sizes: list[int], group: int):
     """P3, group commit: order of numbers, order of application and order in the log are one."""

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.partition.latches import KeyLatches
 from pkadvisor.engine.worlds.simulator import Simulator
+from tests.tiers import examples
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from([b"a", b"b", b"c"]), min_size=1, unique=True), st.integers(0, 3)),

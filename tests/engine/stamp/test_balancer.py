@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.options import MINUTE, EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Balancer, Merge, Move, RangeLoad, Split
+from tests.tiers import examples
 
 OPTIONS = EngineOptions()
 HOT = 1_800_000  # requests in 1,000 s: above 0.8 of 2,000 per second
@@ -159,7 +160,7 @@ class World:
                 balancer.moved(now_ns, number)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.integers(0, 900_000), min_size=1, max_size=24), st.integers(1, 5))
 def test_constant_load_comes_to_rest_within_the_watermarks(heat: list[int], servers: int) -> None:
     """P9: no oscillation, between the watermarks, no range in two actions of a pass; the moves end."""
@@ -180,7 +181,7 @@ def test_constant_load_comes_to_rest_within_the_watermarks(heat: list[int], serv
     assert len(splits) == len(set(splits)), "what was split, merged and split again"
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(st.integers(0, 900_000), min_size=2, max_size=16),
     st.integers(1, 4),

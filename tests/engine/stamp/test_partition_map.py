@@ -14,6 +14,7 @@ from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt
 from tests.engine.fakes import MemoryStreams
 from tests.engine.stamp.stamps import SMALL
+from tests.tiers import examples
 
 
 def split_at(before: PartitionMap, number: int, at: bytes) -> Change:
@@ -30,7 +31,7 @@ def test_a_change_that_leaves_a_hole_or_an_overlap_is_refused() -> None:
             apply(before, Change(2, (1,), put, next_number=4))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=3), unique=True, max_size=12), st.binary(max_size=4), st.data())
 def test_every_key_has_one_range_and_a_new_leader_reads_the_same_map(
     boundaries: list[bytes], key: bytes, data: st.DataObject

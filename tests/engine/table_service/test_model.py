@@ -30,6 +30,7 @@ from pkadvisor.table.store import (
     Write,
 )
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, Ranges, run
+from tests.tiers import examples
 
 TABLES = st.sampled_from(["tab", "Tab", "other"])
 PARTS = st.sampled_from(["", "1", "111", "2", "a", "\ue000", "\U0001f600"])
@@ -247,4 +248,4 @@ class AgainstModel(RuleBasedStateMachine):
 
 
 TestAgainstModel = AgainstModel.TestCase
-TestAgainstModel.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
+TestAgainstModel.settings = settings(max_examples=examples(30), stateful_step_count=40, deadline=None)

@@ -12,6 +12,7 @@ from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Delete, Entity, Insert, Key, ListTables, Property, Query, Update
 from tests.engine.table_service.support import Ranges, do, entity, keys, made, pages
+from tests.tiers import examples
 
 
 def filled(count: int, partitions: int = 1, size: int = 0, limits: TableLimits | None = None):  # type: ignore[no-untyped-def]
@@ -119,7 +120,7 @@ def test_a_token_outlives_the_entity_and_the_range_that_it_names_t5() -> None:
     assert [row_key for _, row_key in again] == ["00006", "00007", "00008", "00009"]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(st.sampled_from([bytes((b,)) for b in b"\0\1\7p0123\x7f\xed\xff"]), max_size=9).map(b"".join),
     st.sampled_from(["", "PartitionKey eq 'p1'", "PartitionKey gt 'p0'", "PartitionKey eq 'p1' and RowKey eq '00004'"]),

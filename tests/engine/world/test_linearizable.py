@@ -25,6 +25,7 @@ from tests.engine.linearizable import (
     violations,
 )
 from tests.engine.worlds import simulated
+from tests.tiers import examples
 
 
 def history(*lines: tuple[str, Any, int, int | None, Any]) -> list[Operation]:
@@ -74,7 +75,7 @@ def histories(draw: st.DrawFn) -> list[Operation]:
     return operations
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(histories())
 def test_the_search_agrees_with_the_definition(operations: list[Operation]) -> None:
     assert (search(operations, Register()) is None) == is_linearizable_slowly(operations, Register())

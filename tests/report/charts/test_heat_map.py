@@ -14,6 +14,7 @@ from pkadvisor.report.charts.heat_map import PALETTE, STEPS_PER_MILLE, HeatMap, 
 from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.png import decode
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, picture, texts
+from tests.tiers import examples
 
 SMALL = HeatMap(
     alt="one hot key takes all",
@@ -71,7 +72,7 @@ def test_the_outline_parts_marked_cells_from_all_others(rows: list[list[int]]) -
 
 
 @given(st.integers(0, 2**32), st.integers(8, 60))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_ragged_map_has_an_outline_of_bounded_length(seed: int, most: int) -> None:
     draws = random.Random(seed)
     marked = [[draws.random() < 0.4 for _ in range(23)] for _ in range(17)]
@@ -166,7 +167,7 @@ def test_the_key_names_every_step_in_both_units() -> None:
 
 
 @given(grids)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_any_map_stays_on_its_picture(rows: list[list[int]]) -> None:
     totals = tuple(float(sum(row)) for row in rows)
     columns = tuple(float(sum(row[n] for row in rows)) for n in range(len(rows[0])))

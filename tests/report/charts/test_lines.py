@@ -17,6 +17,7 @@ from pkadvisor.report.charts.scales import Axis, Kind
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars
 from pkadvisor.report.charts.timeline import Panel, Timeline
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
+from tests.tiers import examples
 
 FORECAST = LineChart(
     alt="the current design passes the target in month 10",
@@ -117,7 +118,7 @@ points = st.lists(st.tuples(st.floats(-1e6, 1e9), st.none() | st.floats(-1e3, 1e
 
 
 @given(st.lists(points, min_size=1, max_size=10), st.sampled_from(list(Kind)), st.sampled_from([Kind.LINEAR, Kind.LOG]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_series_stay_on_the_picture(found: list[tuple[tuple[float, float | None], ...]], x: Kind, y: Kind) -> None:
     series = tuple(Series(f"s{n}", p, look=n) for n, p in enumerate(found))
     chart = LineChart("a", Axis("x", x), Axis("y", y, "ms"), series, (Limit(7, "seven"),), (Mark(3, "three"),))

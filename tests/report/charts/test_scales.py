@@ -24,6 +24,7 @@ from pkadvisor.report.charts.scales import (
     scale_of,
     time_ticks,
 )
+from tests.tiers import examples
 
 values = st.floats(-1e15, 1e15, allow_nan=False).map(lambda v: 0.0 if abs(v) < 1e-9 else v)
 positive = st.floats(1e-9, 1e15, allow_nan=False)
@@ -40,7 +41,7 @@ def test_a_step_is_1_2_or_5_times_a_power_of_ten_and_fits_as_often_as_asked(span
 
 
 @given(st.lists(values, min_size=1, max_size=5), st.sampled_from(list(Kind)), counts, st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_every_axis_holds_its_values_and_its_ticks_rise(
     given_values: list[float], kind: Kind, count: int, from_zero: bool
 ) -> None:

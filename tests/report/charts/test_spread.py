@@ -15,6 +15,7 @@ from pkadvisor.report.charts.grid import Cell, VerdictGrid
 from pkadvisor.report.charts.lorenz import SIDE, Curve, Lorenz
 from pkadvisor.report.charts.tornado import Swing, Tornado
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
+from tests.tiers import examples
 
 SKEW = Lorenz(
     alt="1 % of the partitions take half of the load",
@@ -85,7 +86,7 @@ def test_a_limit_out_of_reach_is_told() -> None:
     st.none() | st.floats(0, 1e9),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_tornado_stays_on_its_picture(
     found: list[tuple[str, float, float]], base: float, limit: float | None, log: bool
 ) -> None:
