@@ -135,3 +135,23 @@ def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
         return code, captured.out, captured.err
 
     return invoke
+
+
+@pytest.fixture
+def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole bundled samples are not analysed again: their results are those that all tests share."""
+    from pkadvisor import advisor
+    from tests.report.support import SAMPLES, request, result
+
+    analyze, known = (
+        advisor.analyze,
+        {request(name, redact=redact): (name, redact) for name in SAMPLES for redact in (False, True)},
+    )
+
+    def once(asked: advisor.AnalyzeRequest, progress: Any) -> dict[str, Any]:
+        if asked not in known:
+            return analyze(asked, progress)
+        name, redact = known[asked]
+        return result(name, **({"redact": True} if redact else {}))
+
+    monkeypatch.setattr(advisor, "analyze", once)

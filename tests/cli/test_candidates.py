@@ -11,25 +11,39 @@ import pytest
 from pkadvisor.design.budgets import BOUNDS, parse_budgets
 from pkadvisor.design.candidate_file import load_candidates
 from pkadvisor.design.cost import estimate
+from pkadvisor.table.edm import EdmType
 from tests.cli.support import Ask, checked
 from tests.design.test_flips import judged
 from tests.report.support import result
 
+FORMS = {
+    "lines": "# mine\n'' | {event}_{distance}_{pad(bib,5)}\n\n"
+    "{event}_{distance} | {pad(bib,5)}\n  + A:{pad(age,3)}_{pad(bib,5)} (full)\n",
+    "yaml": "- \"'' | {event}_{distance}_{pad(bib,5)}\"\n",
+    "mappings": "candidates:\n  - {partition_key: '', row_key: '{event}_{distance}_{pad(bib,5)}'}\n"
+    "  - partition_key: '{event}_{distance}'\n    row_key: '{pad(bib,5)}'\n    index_rows:\n"
+    "      - {row_key: 'A:{pad(age,3)}_{pad(bib,5)}'}\n",
+}
+FEW = ("--sample", "footrace", "--sample-rows", "300")
 
-@pytest.mark.parametrize("form", ["lines", "yaml", "mappings"])
-def test_named_schemes_take_part_and_are_shown_wherever_they_end(ask: Ask, tmp_path: Path, form: str) -> None:
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_of_candidates_names_the_same_schemes_in_every_form(tmp_path: Path, form: str) -> None:
     file = tmp_path / ("c.txt" if form == "lines" else "c.yaml")
-    file.write_text(
-        {
-            "lines": "# mine\n'' | {event}_{distance}_{pad(bib,5)}\n\n"
-            "{event}_{distance} | {pad(bib,5)}\n  + A:{pad(age,3)}_{pad(bib,5)} (full)\n",
-            "yaml": "- \"'' | {event}_{distance}_{pad(bib,5)}\"\n",
-            "mappings": "candidates:\n  - {partition_key: '', row_key: '{event}_{distance}_{pad(bib,5)}'}\n"
-            "  - partition_key: '{event}_{distance}'\n    row_key: '{pad(bib,5)}'\n    index_rows:\n"
-            "      - {row_key: 'A:{pad(age,3)}_{pad(bib,5)}'}\n",
-        }[form]
-    )
-    code, out, _ = ask("analyze", "--sample", "footrace", "--candidates", file.name, "--top", "2", "--format", "json")
+    file.write_text(FORMS[form])
+    types = {"event": EdmType.STRING, "distance": EdmType.STRING, "bib": EdmType.INT32, "age": EdmType.INT32}
+    texts = [candidate.scheme(types).text for candidate in load_candidates(file)]
+    wanted = ["'' | {event}_{distance}_{pad(bib,5)}"]
+    if form != "yaml":
+        row = "{event}_{distance} | A:{pad(age,3)}_{pad(bib,5)}"
+        wanted.append(f"{{event}}_{{distance}} | {{pad(bib,5)}} + {row} (full)")
+    assert texts == wanted
+
+
+def test_named_schemes_take_part_and_are_shown_wherever_they_end(ask: Ask, tmp_path: Path) -> None:
+    file = tmp_path / "c.txt"
+    file.write_text(FORMS["lines"])
+    code, out, _ = ask("analyze", *FEW, "--candidates", file.name, "--top", "2", "--format", "json")
     found = checked(out, "result")
     assert code == 0
     (table,) = found["tables"]
@@ -38,12 +52,9 @@ def test_named_schemes_take_part_and_are_shown_wherever_they_end(ask: Ask, tmp_p
     assert mine["row_key"] == "{event}_{distance}_{pad(bib,5)}" and mine["rank"] > 2
     ranks = [s["rank"] for s in others]
     assert ranks == sorted(ranks) and ranks[0] == 2
-    if form != "yaml":
-        (indexed,) = [s for s in [table["recommended"], *others] if s["row_key"] == "{pad(bib,5)}"]
-        assert [(r["row_key"], r["copy"]) for r in indexed["index_rows"]] == [("A:{pad(age,3)}_{pad(bib,5)}", "full")]
-    _, explained, _ = ask(
-        "explain", f"scheme:{mine['rank']}", "--sample", "footrace", "--candidates", file.name, "--format", "json"
-    )
+    (indexed,) = [s for s in [table["recommended"], *others] if s["row_key"] == "{pad(bib,5)}"]
+    assert [(r["row_key"], r["copy"]) for r in indexed["index_rows"]] == [("A:{pad(age,3)}_{pad(bib,5)}", "full")]
+    _, explained, _ = ask("explain", f"scheme:{mine['rank']}", *FEW, "--candidates", file.name, "--format", "json")
     assert json.loads(explained)["scheme"]["text"] == "'' | {event}_{distance}_{pad(bib,5)}"
 
 
@@ -82,7 +93,7 @@ def test_a_budget_is_a_constraint(ask: Ask) -> None:
     assert not lean["recommended"]["index_rows"]
     over = [s for s in lean["alternatives"] if s["index_rows"]]
     assert all("budget" in {v["code"] for v in s["violations"]} for s in over)
-    code, out, err = ask("analyze", "--sample", "documents", "--budget", "bytes_per_entity=1")
+    code, out, err = ask("analyze", "--sample", "bank", "--budget", "bytes_per_entity=1")
     assert code == 1 and "NO KEY HOLDS" in out and "bytes_per_entity" in err
 
 
@@ -123,7 +134,7 @@ def test_limits_lie_over_each_other_and_the_page_says_what_was_measured(
     (tmp_path / "account.toml").write_text(
         '[partition_entities_per_s]\nvalue = 500\nbasis = "measured"\nsource = "run of May"\ndate = "2026-05-02"\n'
     )
-    words = ["analyze", "--sample", "documents", "--limits", "a b.toml", "--limits", "account.toml"]
+    words = ["analyze", "--sample", "bank", "--limits", "a b.toml", "--limits", "account.toml"]
     code, out, _ = ask(*words, "--format", "json")
     assert code == 0
     values = {v["name"]: v for v in json.loads(out)["limits"]["values"]}

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.support import Run
+from tests.report.support import result
 
 DAILY = "{station}_{time(ts,'yyyyMMdd')} | {ticks(ts)}"
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]
@@ -42,13 +43,13 @@ def test_a_query_under_a_scheme(run: Run, scheme: str, access: str, via: str, re
 
 
 def test_the_numbers_are_those_of_the_analysis(run: Run) -> None:
-    done = run("analyze", "--sample", "footrace", "-q", "--format", "json")
-    (table,) = json.loads(done.stdout)["tables"]
+    (table,) = result("footrace", sample_rows=300)["tables"]
+    sample = ["--sample", "footrace", "--sample-rows", "300"]
     for key, scheme in (("recommended", "recommended"), ("current", "current")):
         for entry in table[key]["classes"]:
             if entry["access"] is None:
                 continue
-            found = explained(run, f"query:{entry['name']}", "--sample", "footrace", "--scheme", scheme)
+            found = explained(run, f"query:{entry['name']}", *sample, "--scheme", scheme)
             assert found["access"] == entry["access"]
             assert found["filters"] == entry["filters"]
             if entry["operation"] == "query":
