@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +16,21 @@ from tests.azurite.support import Azurite
 
 
 @pytest.fixture(scope="session")
-def azurite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Azurite]:
-    """A table service that keeps everything in memory; tests that use it are marked ``requires("azurite")``."""
+def azurite(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Azurite:
+    """A table service that keeps everything in memory; tests that use it are marked ``requires("azurite")``.
+
+    It ends with the run and not with the last of its tests, which would be charged for all that it did.
+    """
+    running = ExitStack()
+    request.config.add_cleanup(running.close)
+    return running.enter_context(started(tmp_path_factory.mktemp("azurite")))
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Azurite]:
+    """The service with an empty folder to work in."""
     program = shutil.which("azurite-table")
     assert program is not None, 'mark the test with pytest.mark.requires("azurite")'
-    folder = tmp_path_factory.mktemp("azurite")
     port = free_port()
     command = [program, "--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
     command += ["--tableHost", "127.0.0.1", "--tablePort", str(port)]

@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import islice
 from typing import Protocol
 
 import polars as pl
@@ -229,6 +230,19 @@ def ends_of(found: AccessPlan, entities: Sequence[Properties]) -> tuple[int | No
     moments = [e[found.periods.property].value for e in entities if found.periods.property in e]
     ticks = [m for m in moments if isinstance(m, int)]
     return min(ticks, default=0), max(ticks, default=0)
+
+
+def asks_more(case: Case, scheme: KeyScheme, most: int, instances: int) -> bool:
+    """Whether all plans of a scheme together send more requests: period after period over years, say."""
+    return next(islice(_sent(case, scheme, instances), most, None), None) is not None
+
+
+def _sent(case: Case, scheme: KeyScheme, instances: int) -> Iterator[object]:
+    for query, demand in case.classes():
+        for found in plan(query, demand.conditions, scheme, case.types, case.bench.population):
+            oldest, newest = ends_of(found, case.entities)
+            for values in case.instances(demand, instances):
+                yield from requests(found, demand.conditions, values, case.types, newest=newest, oldest=oldest)
 
 
 def difference(

@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
-from pkadvisor.design.plan import plan
-from pkadvisor.design.requests import requests
-from pkadvisor.design.scheme import KeyScheme
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout as Nodes
@@ -24,7 +20,7 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import utf16_key
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query
-from tests.proof.support import Case, Layout, Stored, ends_of, layout, prove, sample_cases
+from tests.proof.support import Case, Layout, Stored, asks_more, layout, prove, sample_cases
 
 ROWS = 80
 CLOSE_ROWS = 40
@@ -84,20 +80,11 @@ class EngineTable:
         return outcome.ok
 
 
-def asked(case: Case, scheme: KeyScheme) -> Iterator[object]:
-    """The requests that all plans of a scheme send."""
-    for query, demand in case.classes():
-        for found in plan(query, demand.conditions, scheme, case.types, case.bench.population):
-            oldest, newest = ends_of(found, case.entities)
-            for values in case.instances(demand, INSTANCES):
-                yield from requests(found, demand.conditions, values, case.types, newest=newest, oldest=oldest)
-
-
 def placed(name: str) -> Iterator[tuple[Case, Layout, int]]:
     """Every scheme of a sample with its rows, and for how many parameters its plans are run."""
     for spread, close in zip(sample_cases(name, ROWS), sample_cases(name, CLOSE_ROWS, spread=False), strict=True):
         for scheme in spread.schemes:
-            many = next(islice(asked(spread, scheme), REQUESTS_MAX, None), None) is not None
+            many = asks_more(spread, scheme, REQUESTS_MAX, INSTANCES)
             case = close if many else spread
             yield case, layout(scheme, case.entities, case.types), 1 if many else INSTANCES
 
