@@ -21,6 +21,8 @@ TABLE_FROM = 500
 """Tests of a run from which on it ends with the table."""
 
 _cpu_s: dict[str, float] = defaultdict(float)
+_own_cpu_s: dict[str, float] = defaultdict(float)
+"""Without the end of a test: what all tests share, such as a browser, ends after the last of them."""
 _heavy: set[str] = set()
 _last = 0.0
 
@@ -54,18 +56,21 @@ def pytest_runtest_logstart() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
     # Of the attributes of a report xdist sends those on that JSON can hold.
     global _last
     report = yield
     now = cpu_s()
     report.cpu_s, _last = now - _last, now
+    report.own = call.when != "teardown"
     report.heavy = item.get_closest_marker("heavy") is not None
     return report
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     _cpu_s[report.nodeid] += getattr(report, "cpu_s", 0.0)
+    if getattr(report, "own", False):
+        _own_cpu_s[report.nodeid] += getattr(report, "cpu_s", 0.0)
     if getattr(report, "heavy", False):
         _heavy.add(report.nodeid)
 
@@ -73,7 +78,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def over_budget() -> list[str]:
     """The tests that cost more than they may."""
     most = budget_s()
-    return [] if most is None else sorted(t for t, spent in _cpu_s.items() if spent > most and t not in _heavy)
+    return [] if most is None else sorted(t for t, spent in _own_cpu_s.items() if spent > most and t not in _heavy)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -84,7 +89,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for test in over_budget():
-        terminalreporter.write_line(f"FAILED {test}: {_cpu_s[test]:.1f} CPU seconds, {budget_s():g} allowed", red=True)
+        terminalreporter.write_line(f"FAILED {test}: {_own_cpu_s[test]:.1f} CPU seconds, {budget_s():g} allowed", red=True)
     if len(_cpu_s) < TABLE_FROM:
         return
     terminalreporter.section(f"the {SLOWEST} tests that cost most (CPU seconds; * marked heavy)")

@@ -96,8 +96,9 @@ def test_top_limits_the_schemes_shown_and_changes_nothing_else() -> None:
 def test_a_window_leaves_the_requests_outside_out() -> None:
     log = result("microblog")["log"]
     middle = "2009-10-29T12:05:00Z"
-    before = analyze(request("microblog", until=middle), SilentProgress())["log"]
-    after = analyze(request("microblog", since=middle), SilentProgress())["log"]
+    log_alone: dict[str, Any] = {"data": (), "design": None}
+    before = analyze(request("microblog", until=middle, **log_alone), SilentProgress())["log"]
+    after = analyze(request("microblog", since=middle, **log_alone), SilentProgress())["log"]
     assert before["requests_attempted"] + after["requests_attempted"] == log["requests_attempted"]
     assert before["last"] < middle <= after["first"]
     assert after["covered_s"] < log["covered_s"]
