@@ -89,7 +89,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for test in over_budget():
-        terminalreporter.write_line(f"FAILED {test}: {_own_cpu_s[test]:.1f} CPU seconds, {budget_s():g} allowed", red=True)
+        spent = f"{_own_cpu_s[test]:.1f} CPU seconds, {budget_s():g} allowed"
+        terminalreporter.write_line(f"FAILED {test}: {spent}", red=True)
     if len(_cpu_s) < TABLE_FROM:
         return
     terminalreporter.section(f"the {SLOWEST} tests that cost most (CPU seconds; * marked heavy)")

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.tiers import sizes
-
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
+from tests.tiers import sizes
 
 Advise = Callable[..., tuple[int, str, str]]
 

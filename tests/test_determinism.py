@@ -100,17 +100,22 @@ def test_the_profile_and_the_page_have_the_same_bytes_wherever_they_are_made(
 
 
 def test_a_review_has_the_same_bytes_in_every_form_wherever_it_is_made(tmp_path: Path) -> None:
-    words = ["design-bib-only.yaml", "--data", "registrations.csv", "--against", "design.yaml"]
-    words += ["--fail-on", "never", "--isolated", "-q"]
-    words += [word for form in FORMS for word in ("--out", f"{form}=out.{form}")]
+    reviews = {
+        "with-data": ["design.yaml", "--data", "registrations.csv"],
+        "against": ["design.yaml", "--against", "design-bib-only.yaml"],
+    }
     places = [tmp_path / "one", tmp_path / "two" / "deeper"]
     for place, environment in zip(places, (PLAIN, OTHER), strict=True):
         shutil.copytree(resource("samples", "footrace"), place)
         data = place / "registrations.csv"
         data.write_bytes(b"".join(data.read_bytes().splitlines(keepends=True)[: ROWS_REVIEWED + 1]))
-        said("review", words, place, {**environment, "PYTHONUTF8": "1"})
-    for form in FORMS:
-        first, second = ((place / f"out.{form}").read_bytes() for place in places)
-        assert first == second, form
-        assert b"PK103" in first
-        assert str(tmp_path).encode() not in first
+        for name, words in reviews.items():
+            out = [word for form in FORMS for word in ("--out", f"{form}={name}.{form}")]
+            more = ["--fail-on", "never", "--isolated", "-q"]
+            said("review", [*words, *more, *out], place, {**environment, "PYTHONUTF8": "1"})
+    for name in reviews:
+        for form in FORMS:
+            first, second = ((place / f"{name}.{form}").read_bytes() for place in places)
+            assert first == second, form
+            assert b"PK103" in first
+            assert str(tmp_path).encode() not in first
