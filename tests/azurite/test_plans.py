@@ -12,9 +12,8 @@ from collections.abc import Iterator
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
-from pkadvisor.design.scheme import KeyScheme
 from tests.azurite.support import Azurite, Entity
-from tests.proof.support import Case, Layout, asks_more, layout, prove, sample_cases
+from tests.proof.support import Case, Layout, asks_more, layout, pairs_of, prove, sample_cases
 from tests.tiers import LONG
 
 pytestmark = pytest.mark.requires("azurite")
@@ -49,11 +48,6 @@ def parts(name: str) -> Iterator[tuple[Case, int]]:
     """Each scheme that is proved, as its number among those of a case."""
     for case, wide in zip(sample_cases(name, SMALLER), sample_cases(name, ENTITIES), strict=True):
         yield from chosen(case, wide)
-
-
-def pairs_of(case: Case, scheme: KeyScheme) -> set[tuple[str, str]]:
-    """What is to be proved under one scheme: every class that finds entities by a filter."""
-    return {(f"{case.name}: {asked.name}", scheme.text) for asked, _ in case.classes()}
 
 
 @pytest.mark.parametrize("name", sample_names())

@@ -117,6 +117,7 @@ class Case:
     schemes: tuple[KeyScheme, ...]
     step: int
     memo: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    _drawn: dict[tuple[str, int], list[dict[str, Literal]]] = field(default_factory=dict)
 
     @property
     def types(self) -> dict[str, EdmType]:
@@ -131,6 +132,12 @@ class Case:
 
     def instances(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
         """Parameters of some requests of a class: the values of rows that it is drawn from, spread over them."""
+        known = (demand.query.name, count)
+        if known not in self._drawn:
+            self._drawn[known] = self._draw(demand, count)
+        return self._drawn[known]
+
+    def _draw(self, demand: Demand, count: int) -> list[dict[str, Literal]]:
         frame = self.bench.population.frame
         rows = [int(row) for row in demand.instances]
         if demand.query.filter is not None:  # nobody asks for a value that is missing
@@ -230,6 +237,24 @@ def ends_of(found: AccessPlan, entities: Sequence[Properties]) -> tuple[int | No
     moments = [e[found.periods.property].value for e in entities if found.periods.property in e]
     ticks = [m for m in moments if isinstance(m, int)]
     return min(ticks, default=0), max(ticks, default=0)
+
+
+def pairs_of(case: Case, scheme: KeyScheme) -> set[tuple[str, str]]:
+    """What is to be proved under a scheme, in the words of ``Proved``: each class that finds entities by a filter."""
+    return {(f"{case.name}: {asked.name}", scheme.text) for asked, _ in case.classes()}
+
+
+REQUESTS_MAX = 500
+"""A scheme under which more are sent, period after period over years, may get few entities that lie close together."""
+
+
+def placed(name: str, rows: int, close_rows: int, instances: int, every: int = 1) -> Iterator[tuple[Case, Layout, int]]:
+    """Every n-th scheme of a sample with its rows, and for how many parameters its plans are run."""
+    for spread, close in zip(sample_cases(name, rows), sample_cases(name, close_rows, spread=False), strict=True):
+        for scheme in spread.schemes[::every]:
+            many = asks_more(spread, scheme, REQUESTS_MAX, instances)
+            case = close if many else spread
+            yield case, layout(scheme, case.entities, case.types), 1 if many else instances
 
 
 def asks_more(case: Case, scheme: KeyScheme, most: int, instances: int) -> bool:

@@ -1,15 +1,14 @@
 """What is printed for the bundled samples, proved by traffic.
 
-- ``advisor stress`` on four of them: the keys in use, which the advisor rejects as hot, are throttled at the rate that
-  was predicted; the recommended ones, warmed up, are not, and their cold start is shown.
+- ``advisor stress`` on four of them, in the short form on one: the keys in use, which the advisor rejects as hot, are
+  throttled at the rate that was predicted; the recommended ones, warmed up, are not, and their cold start is shown.
 - Every break factor that is printed: quiet at 0.9 of it, throttled at 1.1. Those of a few designs are proved each time;
-  those of ``RANKED`` designs of the ranking of each sample where ``PKADVISOR_PROOFS=all`` (``.ci/full``) asks for it:
-  some 3 minutes. ``-s`` prints the table of pairs.
+  those of ``RANKED`` designs of the ranking of each sample in ``.ci/full proofs``: some 3 minutes. ``-s`` prints the
+  table of pairs.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,16 +29,17 @@ from pkadvisor.stresser.proof import proof_of
 from pkadvisor.stresser.request import StressRequest
 from pkadvisor.stresser.stand import load_at, stand_of
 from pkadvisor.stresser.stress import stress
+from tests.tiers import sizes
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
-HOT = ("bank", "footrace", "microblog", "orders")
-"""Samples whose keys in use are hot under a load that many clients bring at a time."""
-SECONDS = {"footrace": 120.0}
-"""Of a run where a minute holds too few of the requests that make the heat."""
+HOT = {"bank": 60.0, "footrace": 120.0, "microblog": 60.0, "orders": 60.0}
+"""Samples whose keys in use are hot under a load that many clients bring at a time, and the seconds of a run: in a
+minute of footrace there are too few of the requests that make the heat."""
+HOT_SHORT = {"microblog": 60.0}
+"""In the short form, where no other sample costs as little."""
 RANKED = 8
 """Of the ranking of each table so many designs are proved, with the keys in use and the recommended ones."""
 BAR = 0.9
-ALL = os.environ.get("PKADVISOR_PROOFS") == "all"
 
 
 def request_of(sample: str) -> StressRequest:
@@ -91,9 +91,11 @@ def check(proof: dict[str, Any]) -> None:
         assert proof["load"] is None or proof["load"] == pytest.approx(1, abs=0.1)
 
 
-@pytest.mark.parametrize("sample", HOT)
-def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(sample: str) -> None:
-    request = replace(request_of(sample), duration_s=SECONDS.get(sample, 60.0), audited_requests=0)
+@pytest.mark.parametrize(("sample", "seconds"), sizes(HOT_SHORT.items(), HOT.items(), "proofs"))
+def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are_not(
+    sample: str, seconds: float
+) -> None:
+    request = replace(request_of(sample), duration_s=seconds, audited_requests=0)
     document = stress(request, SilentProgress())
     (table,) = document["tables"]
     current, recommended = table["designs"]
@@ -120,7 +122,6 @@ def test_keys_that_are_rejected_are_throttled_as_predicted_and_those_advised_are
             assert proof["holds"] is not False
 
 
-@pytest.mark.skipif(ALL, reason="is among all of them")
 def test_limits_that_are_proved_on_a_part_of_the_keys() -> None:
     """320 of 87,000 documents: one design is bound by a partition, the others by the account."""
     found = list(proofs("documents", ranked=0))
@@ -130,7 +131,7 @@ def test_limits_that_are_proved_on_a_part_of_the_keys() -> None:
     assert all(proof["holds"] for proof in found)
 
 
-@pytest.mark.skipif(not ALL, reason="PKADVISOR_PROOFS=all asks for it: it takes minutes")
+@pytest.mark.long("proofs")
 def test_nine_of_ten_printed_factors_are_proved() -> None:
     found = [proof for sample in SAMPLES for proof in proofs(sample)]
     for proof in found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import pytest
 
@@ -15,7 +16,7 @@ from pkadvisor.design.scheme import KeyScheme, parse_key
 from pkadvisor.design.walk_back import note_of, walk_back
 from pkadvisor.table.edm import EdmType, Literal
 from tests.design.support import bench_of, population_of, query
-from tests.proof.support import Case, PlainTable, answer, constants, difference, ends_of, expected, layout
+from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout
 
 TYPES = {"device": EdmType.STRING, "at": EdmType.DATETIME, "n": EdmType.INT32}
 START = datetime(2025, 11, 3, 5, tzinfo=UTC)
@@ -23,6 +24,7 @@ GAPS_H = {"busy": 7, "daily": 24, "weekly": 24 * 7, "rare": 24 * 200, "once": 24
 """Hours between the readings of each device, over 900 days."""
 
 
+@cache
 def readings() -> list[dict[str, object]]:
     found = [
         {"device": device, "at": START + timedelta(hours=hour, minutes=7 * number)}
@@ -32,6 +34,12 @@ def readings() -> list[dict[str, object]]:
     return [{**row, "n": n} for n, row in enumerate(sorted(found, key=lambda r: str(r["at"])))]
 
 
+@cache
+def entities() -> tuple[Properties, ...]:
+    return tuple(constants(r, TYPES) for r in readings())
+
+
+@cache
 def bench(top: int, text: str = "device eq {device}") -> Bench:
     rows = readings()
     population = population_of({name: [r[name] for r in rows] for name in TYPES}, TYPES, arrival="at")
@@ -56,25 +64,23 @@ ROWS = ["{reverse_ticks(at)}_{n}", "{ticks(at)}_{n}", "{pad(n,5)}"]
 def test_the_answer_is_right_and_the_requests_are_those_counted(pattern: str, row: str, top: int) -> None:
     found = bench(top)
     scheme, back = going_back(found, f"{{device}}_{{time(at,'{pattern}')}}", row)
-    entities = tuple(constants(r, TYPES) for r in readings())
     (demand,) = found.demands
-    case = Case("readings", found, entities, (scheme,), 1)
-    place = layout(scheme, entities, TYPES)
+    place = layout(scheme, entities(), TYPES)
     counted = walk_back(back, demand, found.population).periods
+    asked: list[str] = []
+
+    class Counting(PlainTable):
+        def query(self, filter_text: str, top: int | None = None) -> list[tuple[str, str]]:
+            asked.append(filter_text)
+            return super().query(filter_text, top)
+
+    table, ends = Counting(place.rows), ends_of(back, entities())
     for device in GAPS_H:
-        asked: list[str] = []
-
-        class Counting(PlainTable):
-            def query(self, filter_text: str, top: int | None = None) -> list[tuple[str, str]]:
-                asked.append(filter_text)  # noqa: B023  one table per device
-                return super().query(filter_text, top)
-
+        asked.clear()
         values = {"device": Literal(EdmType.STRING, device)}
-        got = answer(
-            back, demand.query, demand, place, Counting(place.rows), values, entities, TYPES, ends_of(back, entities)
-        )
-        wanted = expected(demand.query.filter and _bound(demand.query.filter, values), entities)
-        assert difference(got, wanted, demand.query.order_by, top, case.entities) == ""
+        got = answer(back, demand.query, demand, place, table, values, entities(), TYPES, ends)
+        wanted = expected(demand.query.filter and _bound(demand.query.filter, values), entities())
+        assert difference(got, wanted, demand.query.order_by, top, entities()) == ""
         instance = next(i for i, r in enumerate(readings()) if r["device"] == device)
         assert len(asked) == counted[instance], device
 
@@ -151,7 +157,7 @@ def test_the_periods_end_at_both_ends_of_the_table() -> None:
     _, back = going_back(found, "{device}_{time(at,'yyyy')}", "{n}")
     (demand,) = found.demands
     values = {"device": Literal(EdmType.STRING, "busy")}
-    oldest, newest = ends_of(back, tuple(constants(r, TYPES) for r in readings()))
+    oldest, newest = ends_of(back, entities())
     sent = [r.filter for r in requests(back, demand.conditions, values, TYPES, newest=newest, oldest=oldest)]
     years = range(2028, 2024, -1)
     assert sent == [f"PartitionKey eq 'busy_{year}'" for year in years if year <= (START + timedelta(days=900)).year]
