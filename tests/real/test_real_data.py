@@ -2,7 +2,8 @@
 
 The data lies in the folder that PKADVISOR_SHARED names, or in ``shared`` beside the checkout; without it these tests
 skip. ``designs/NAME.yaml`` declares the workload, ``designs/NAME.expect.toml`` the judgements. Keys are compared
-without regard to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which come from the load.
+without regard to separators, labels of rows, and the counts inside ``hash`` and ``seq``, which come from the load. Most
+of the data sets are read in the long form only.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from pkadvisor.design.transforms import Literal, Part
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Growth, Rate
 from pkadvisor.progress import SilentProgress
+from tests.tiers import sizes
 
 DESIGNS = Path(__file__).parent / "designs"
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
@@ -40,6 +42,9 @@ CASES = {
     "orm-objects": ("objects",),
     "orm-objects-night": ("objects",),
 }
+SMALL = ("orm-objects", "orm-objects-night")
+"""Those that cost less than a second; the others take up to 22."""
+NAMES = sizes(SMALL, sorted(CASES), "real")
 
 pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not here (PKADVISOR_SHARED)")
 
@@ -105,7 +110,7 @@ def shape(key: Key) -> tuple[str, str]:
     return bare(key.partition), bare(key.row)
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_advice_is_among_the_good_designs(name: str) -> None:
     for case in cases(name):
         good = keys(case.expected["good"])
@@ -115,7 +120,7 @@ def test_the_advice_is_among_the_good_designs(name: str) -> None:
             assert shape(row.key) in views | good, f"index row {row.key}"
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_bad_design_ranks_below_with_its_reason(name: str) -> None:
     for case in cases(name):
         for bad in case.expected["bad"]:
@@ -126,7 +131,7 @@ def test_every_bad_design_ranks_below_with_its_reason(name: str) -> None:
             assert not missing, f"{found.scheme.text} is not told: {missing}; told: {sorted(told)}"
 
 
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_called_hot_that_is_not(name: str) -> None:
     for case in cases(name):
         told = {v.code for v in case.best.violations} | {r.code for r in case.best.remarks}
@@ -154,6 +159,7 @@ def test_the_log_of_requests_gives_one_group_transaction() -> None:
     assert sum(n for reason, n, _ in traffic.skipped if "service" in reason) == 11
 
 
+@pytest.mark.long("real")
 def test_invoices_of_more_than_a_hundred_lines_are_named_as_not_atomic() -> None:
     """667 of 25,900 invoices have more lines than one group transaction holds, whatever the key."""
     (case,) = cases("retail")
@@ -171,6 +177,7 @@ def only(bench: Bench, name: str, rate_per_s: float) -> Bench:
     return replace(bench, demands=demands, workload=replace(bench.workload, classes=tuple(d.query for d in demands)))
 
 
+@pytest.mark.long("real")
 def test_one_partition_is_fine_for_ingest_and_breaks_at_the_tracking_rate_that_is_computed() -> None:
     """71 inserts a second into one partition of the event are far below the target; look-ups break it."""
     splits = next(c for c in cases("chicago") if c.judged.section.table == "Splits")
