@@ -62,9 +62,12 @@ def test_a_server_that_is_lost_or_back_is_named_and_only_a_range_goes_to_one() -
 
 
 def test_sigterm_ends_a_run_as_an_interrupt_does_and_is_told_apart() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with pytest.raises(KeyboardInterrupt), ending_softly() as ended:
-        os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(5)
-    assert ended == [signal.SIGTERM]
-    assert signal.getsignal(signal.SIGTERM) is before
+    suites_own = signal.signal(signal.SIGTERM, signal.SIG_DFL)  # it would end the run of all tests
+    try:
+        with pytest.raises(KeyboardInterrupt), ending_softly() as ended:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        assert ended == [signal.SIGTERM]
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGTERM, suites_own)
