@@ -62,7 +62,7 @@ def test_a_simulation_agrees_below_the_limit_and_stays_below_it_above() -> None:
         load = contention(rate, LIMITS).load
         assert predicted * 0.97 <= attempts <= attempts_at_most(load) * 1.10
     for rate in (200.0, 780.0):
-        commits, _ = simulated(rate, 20, seed=4)
+        commits, _ = simulated(rate, 6, seed=4)
         assert commits <= contention(rate, LIMITS).commits_per_s_max
 
 

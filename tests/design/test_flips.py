@@ -22,12 +22,13 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.report.support import SAMPLES, request, result
-from tests.tiers import examples
+from tests.sample_results import stored
+from tests.tiers import LONG, examples
 
-RIVALS = 4
+RIVALS = 4 if LONG == "proofs" else 2
 
 
-@cache
+@stored
 def judged(name: str) -> Judged:
     """A sample's answer, with its bench."""
     (section, dataset), *_ = read_sections(request(name), SilentProgress())

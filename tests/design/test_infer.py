@@ -26,7 +26,7 @@ from pkadvisor.design.transforms import FORBIDDEN, Hash, Literal, ReverseTicks, 
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 from tests.design.support import hostile_texts, moments, python_value, ticks
-from tests.tiers import examples
+from tests.tiers import examples, sizes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -629,51 +629,54 @@ def test_keys_of_the_samples(file: str, times: list[str], partition: str, row: s
     check(*typed(read_table(str(SAMPLES / file)), times), partition, row, bare)
 
 
+REAL = [
+    (
+        "chicago-marathon/runners.csv.gz",
+        "{event}__{distance}",
+        "{pad(bib,5)}",
+        "2023 Chicago Marathon__Full | {pad(r1,5)}",
+    ),
+    (
+        "chicago-marathon/runners.csv.gz",
+        "{event}__{distance}",
+        "{bib}__{initials}__{gender}__{age_group}",
+        "2023 Chicago Marathon__Full | {r1}__{r2}__{r3}__{r4}",
+    ),
+    ("chicago-marathon/splits.parquet", "{event}__{bib}", "{split}", "2023 Chicago Marathon__{p1} | {r1}"),
+    (
+        "beijing-air-quality/PRSA_Data_Dongsi_20130301-20170228.csv.gz",
+        "{year}",
+        "{month}-{day}-{hour}-{station}",
+        "{time(p1,'yyyy')} | {r1}-{r2}-{r3}-Dongsi",
+    ),
+    ("online-retail/online-retail.csv.gz", "{InvoiceNo}", "{pad(line,6)}_{StockCode}", "{p1} | {pad(r1,6)}_{r2}"),
+    (
+        "online-retail/online-retail.csv.gz",
+        "{hash(InvoiceNo,16)}",
+        "{InvoiceNo}_{pad(line,6)}",
+        "{hash(r1,16)} | {r1}_{pad(r2,6)}",
+    ),
+    ("ecommerce-orm-trace/orm-busy-first500k.csv.gz", "{type}_{id}", "{pad(index,3)}", "{p1}_{p2} | {pad(r1,3)}"),
+    (
+        "ecommerce-orm-trace/orm-busy-first500k.csv.gz",
+        "{type}",
+        "{pad(id,6)}_{pad(index,3)}",
+        "{p1} | {pad(r1,6)}_{pad(r2,3)}",
+    ),
+]
+REAL_SHORT = [case for case in REAL if "beijing" in case[0] or case[1] == "{type}"]
+"""Where a table is read within a second."""
+
+
 @real
-@pytest.mark.parametrize(
-    ("file", "partition", "row", "bare"),
-    [
-        (
-            "chicago-marathon/runners.csv.gz",
-            "{event}__{distance}",
-            "{pad(bib,5)}",
-            "2023 Chicago Marathon__Full | {pad(r1,5)}",
-        ),
-        (
-            "chicago-marathon/runners.csv.gz",
-            "{event}__{distance}",
-            "{bib}__{initials}__{gender}__{age_group}",
-            "2023 Chicago Marathon__Full | {r1}__{r2}__{r3}__{r4}",
-        ),
-        ("chicago-marathon/splits.parquet", "{event}__{bib}", "{split}", "2023 Chicago Marathon__{p1} | {r1}"),
-        (
-            "beijing-air-quality/PRSA_Data_Dongsi_20130301-20170228.csv.gz",
-            "{year}",
-            "{month}-{day}-{hour}-{station}",
-            "{time(p1,'yyyy')} | {r1}-{r2}-{r3}-Dongsi",
-        ),
-        ("online-retail/online-retail.csv.gz", "{InvoiceNo}", "{pad(line,6)}_{StockCode}", "{p1} | {pad(r1,6)}_{r2}"),
-        (
-            "online-retail/online-retail.csv.gz",
-            "{hash(InvoiceNo,16)}",
-            "{InvoiceNo}_{pad(line,6)}",
-            "{hash(r1,16)} | {r1}_{pad(r2,6)}",
-        ),
-        ("ecommerce-orm-trace/orm-busy-first500k.csv.gz", "{type}_{id}", "{pad(index,3)}", "{p1}_{p2} | {pad(r1,3)}"),
-        (
-            "ecommerce-orm-trace/orm-busy-first500k.csv.gz",
-            "{type}",
-            "{pad(id,6)}_{pad(index,3)}",
-            "{p1} | {pad(r1,6)}_{pad(r2,3)}",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("file", "partition", "row", "bare"), sizes(REAL_SHORT, REAL, "real"))
 def test_keys_of_real_data(file: str, partition: str, row: str, bare: str) -> None:
     frame = read_table(str(SHARED / file)).head(60_000).with_row_index("line")
     check(*typed(frame, []), partition, row, bare)
 
 
 @real
+@pytest.mark.long("real")
 def test_times_of_a_real_sensor() -> None:
     import polars as pl
 

@@ -36,6 +36,7 @@ from pkadvisor.observe.workload import Operation
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
+from tests.tiers import sizes
 
 TYPES = {"shop": EdmType.STRING, "no": EdmType.INT32, "customer": EdmType.INT32, "state": EdmType.STRING}
 
@@ -130,13 +131,12 @@ def without_idle_rows(pool: list[CostEstimate]) -> list[CostEstimate]:
     return [c for c in pool if {p.plan.via for p in c.classes if p.plan} >= set(range(1, len(c.scheme.index_rows) + 1))]
 
 
-CASES = [(name, None) for name in sample_names()] + [
-    ("footrace", "design-bib-only.yaml"),
-    ("sensors", "design-12000.yaml"),
-]
+MORE = (("footrace", "design-bib-only.yaml"), ("sensors", "design-12000.yaml"))
+CASES = ((name, None) for name in sample_names())
+SHORT = (("bank", None), ("microblog", None), ("orders", None), MORE[0])
 
 
-@pytest.mark.parametrize(("name", "design"), CASES)
+@pytest.mark.parametrize(("name", "design"), sizes(SHORT, (*CASES, *MORE), "proofs"))
 def test_no_sample_gets_a_worse_design_than_one_row_at_a_time_would_give(name: str, design: str | None) -> None:
     sample = load_sample(name)
     path = sample.design
