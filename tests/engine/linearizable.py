@@ -43,6 +43,9 @@ class Model(Protocol):
         With ``LOST`` the states after whatever the answer was.
         """
 
+    def only_looks(self, call: Any, answer: Any) -> bool:
+        """Whether a call with this answer leaves every state as it was, and not only one that it happens to meet."""
+
 
 @dataclass(slots=True)
 class Operation:
@@ -213,14 +216,17 @@ class _Visited:
 def _after(place: _Return, start: Configuration, model: Model, visited: _Visited) -> Iterator[Configuration]:
     """Configurations after a return, those first before which the fewest other operations had their moment.
 
-    An operation under way that changes nothing has its moment as soon as its answer is right: that hinders nobody. Of
-    lost operations that do the same the first called goes first.
+    An operation under way that only looks has its moment as soon as its answer is right: that hinders nobody. A write
+    of the value that is there does more: it may be needed later, after another write. Of lost operations that do the
+    same the first called goes first.
     """
     operation, bit, known, lost = place
 
     def settled(state: State, had: int, used: int) -> Configuration:
         for other, other_bit in (*known, (operation, bit)):
-            if not had & other_bit and tuple(model.step(state, other.call, other.answer)) == (state,):
+            if had & other_bit or not model.only_looks(other.call, other.answer):
+                continue
+            if tuple(model.step(state, other.call, other.answer)) == (state,):
                 had |= other_bit
         return state, had, used
 
@@ -308,6 +314,10 @@ class Register:
                 return ((new if done else state),) if answer is LOST or answer == done else ()
         raise AssertionError(f"no such call: {call!r}")
 
+    def only_looks(self, call: Any, answer: Any) -> bool:
+        """A read, and a swap that was not done."""
+        return call[0] == "read" or (call[0] == "swap" and answer is False)
+
 
 class Held(NamedTuple):
     """An entity that is there; its tag is None where the answer that told it was lost."""
@@ -357,6 +367,10 @@ class EntityModel:
             return (after,) if matches else ()
         differs = expected != "*" and (held.tag is None or held.tag != expected)
         return (held,) if outcome == "changed" and differs else ()
+
+    def only_looks(self, call: Any, answer: Any) -> bool:
+        """A read, and whatever was refused."""
+        return call[0] == "read" or answer[0] != "ok"
 
     @staticmethod
     def _any_answer(held: Held | None, verb: str, value: Hashable, expected: str | None) -> Iterable[State]:

@@ -61,7 +61,7 @@ def _planted(given: argparse.Namespace) -> int:
     lost = tried = 0
     with ProcessPoolExecutor(given.processes) as pool:
         for number, (seed, seeds, violation) in zip(
-            chosen, pool.map(_look_for, chosen, [given.first] * len(chosen)), strict=True
+            chosen, pool.map(look_for, chosen, [given.first] * len(chosen)), strict=True
         ):
             bug = BUGS[number]
             tried += seeds
@@ -73,7 +73,7 @@ def _planted(given: argparse.Namespace) -> int:
     return 1 if lost else 0
 
 
-def _look_for(number: int, first: int) -> tuple[int | None, int, str]:
+def look_for(number: int, first: int) -> tuple[int | None, int, str]:
     """The first seed that shows a mistake and has no violation without it; how many were tried; what it shows."""
     bug = BUGS[number]
     for seed in range(first, first + bug.within):

@@ -57,6 +57,10 @@ class Numbered:
             return (after,)
         return (after,) if answer == status else ()
 
+    def only_looks(self, call: Any, answer: Any) -> bool:
+        """A read, and whatever was refused."""
+        return call[0] == "read" or answer != 204
+
     def _carried_out(self, kind: str, number: int, tag: str, state: int) -> tuple[int, int]:
         if kind == "put":
             return 204, number

@@ -1,31 +1,28 @@
-"""Long runs: new seeds, as many as ``PKADVISOR_SIMULATED_SEEDS`` says, and each planted mistake from scratch."""
+"""Long runs: 2,000 new seeds, and each planted mistake from scratch; by hand ``python -m tests.simulate``."""
 
 from __future__ import annotations
 
-import os
-import sys
-
 import pytest
 
-from tests.simulate import __main__ as command
+from tests.simulate.__main__ import look_for
+from tests.simulate.planted import BUGS
+from tests.simulate.run import simulate
 
 FIRST = 1_000
 """Behind the fixed seeds and those that are known to show a planted mistake."""
+SEEDS, BLOCK = 2_000, 50
 
-pytestmark = pytest.mark.skipif(
-    not os.environ.get("PKADVISOR_SIMULATED_SEEDS"), reason="PKADVISOR_SIMULATED_SEEDS says how many seeds"
-)
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
-    processes = str(os.cpu_count() or 1)
-    monkeypatch.setattr(sys, "argv", ["simulate", "--first", str(FIRST), "--processes", processes, *arguments])
-    return command.main()
+pytestmark = pytest.mark.long("simulation")
 
 
-def test_many_seeds_have_no_violation(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, "--events", "--seeds", os.environ["PKADVISOR_SIMULATED_SEEDS"]) == 0
+@pytest.mark.parametrize("first", range(FIRST, FIRST + SEEDS, BLOCK))
+def test_new_seeds_have_no_violation(first: int) -> None:
+    reports = [simulate(seed) for seed in range(first, first + BLOCK)]
+    assert not [f"seed {report.seed}: {report.violation}" for report in reports if report.violation]
+    assert all(report.judged for report in reports)
 
 
-def test_each_planted_mistake_is_found_from_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert run(monkeypatch, "--planted") == 0
+@pytest.mark.parametrize("number", range(len(BUGS)), ids=lambda number: BUGS[number].name)
+def test_a_planted_mistake_is_found_from_scratch(number: int) -> None:
+    seed, tried, _ = look_for(number, FIRST)
+    assert seed is not None, f"none of {tried} seeds shows it"

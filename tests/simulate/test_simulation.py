@@ -16,7 +16,6 @@ from tests.engine.worlds import simulated
 from tests.simulate import __main__ as command
 from tests.simulate import run as run_module
 from tests.simulate.judge import judge
-from tests.simulate.planted import BUGS
 from tests.simulate.run import simulate
 from tests.simulate.workload import Call, Clients, Mix
 
@@ -90,10 +89,14 @@ def test_the_command_fails_on_a_violation(monkeypatch: pytest.MonkeyPatch, capsy
     assert printed[-1].endswith(": 1 violations")
 
 
-def test_the_registry_is_whole() -> None:
-    assert len(BUGS) >= 20
-    assert len({bug.name for bug in BUGS}) == len(BUGS)
-    assert all(bug.seed >= 0 and bug.within > 0 and bug.breaks[0] in "SPTM" for bug in BUGS)
+def test_the_command_looks_for_planted_mistakes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["simulate", "--planted", "--only", "no_latches", "--processes", "1"])
+    assert command.main() == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("  T4 no_latches: seed 0: AssertionError: T1")
+    assert last.startswith("1 of 1 planted mistakes found in 1 seeds")
 
 
 def test_what_happens_at_one_instant_is_judged_in_its_order() -> None:

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.engine.worlds.world import Unreachable
@@ -75,8 +75,18 @@ def histories(draw: st.DrawFn) -> list[Operation]:
     return operations
 
 
-@settings(max_examples=examples(200), deadline=None)
+NOT_YET = history(
+    ("a", ("write", 2), 0, 1, None),
+    ("b", ("write", 1), 2, 6, None),
+    ("c", ("write", 2), 5, 9, None),
+    ("d", ("swap", 1, 2), 7, 8, False),
+)
+"""The write of c changes nothing when it begins, and is needed after the one of b."""
+
+
+@settings(max_examples=examples(1000), deadline=None)
 @given(histories())
+@example(NOT_YET)
 def test_the_search_agrees_with_the_definition(operations: list[Operation]) -> None:
     assert (search(operations, Register()) is None) == is_linearizable_slowly(operations, Register())
 
