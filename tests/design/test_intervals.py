@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -27,16 +25,17 @@ from pkadvisor.design.population import Population
 from pkadvisor.table.edm import EdmType
 from tests.design.coverage import KINDS, tallies, zipf
 from tests.design.support import frame_of, population_of
+from tests.tiers import LONG
 
-FULL = os.environ.get("PKADVISOR_HYPOTHESIS") == "full"
+WIDE = LONG == "proofs"
 PLACES = 41
 """Populations times fractions."""
 PROMISED = 0.93
 
 
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    found = tallies(60 if FULL else 6, replicates=400 if FULL else 150)
-    enough = 2000 if FULL else 5 * PLACES
+    found = tallies(60 if WIDE else 6, replicates=400 if WIDE else 150)
+    enough = 2000 if WIDE else 5 * PLACES
     for kind in KINDS:
         assert found.stated[kind] >= enough, kind
         assert found.coverage(kind) >= PROMISED, (kind, found.coverage(kind))

@@ -1,7 +1,7 @@
 """kill −9 of a process that writes to real files, at random moments: every acknowledged write is there (P6).
 
-Through the whole path: table service, range partition, log with group commit, three replicas, each synced. Twenty
-kills; with ``PKADVISOR_HYPOTHESIS=full`` a thousand, each ten on a new directory.
+Through the whole path: table service, range partition, log with group commit, three replicas, each synced. Ten kills;
+in ``.ci/full simulation`` a thousand, each ten on a new directory.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_directory
 from pkadvisor.table.store import CreateTable, Entity, Insert, Query
 from tests.engine.machine.killed import HOT_ROWS, SMALL, TABLE, Step, entity, rounds, text_of, value_of
+from tests.tiers import sizes
 
-FULL = os.environ.get("PKADVISOR_HYPOTHESIS") == "full"
 KILLS_OF_A_DIRECTORY = 10
-DIRECTORIES = 100 if FULL else 2
+DIRECTORIES, BLOCK = 100, 5
 ROUNDS_MAX = 3_000
 
 
@@ -82,15 +82,15 @@ class Told:
                 yield f"turn {turn}: of the group {step.number} {len(there)} of {step.about} rows are there"
 
 
-def test_every_acknowledged_write_survives_kill_9(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("first", sizes([0], range(0, DIRECTORIES, BLOCK), "simulation"))
+def test_every_acknowledged_write_survives_kill_9(first: int, tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
+    seeds = sizes([first], range(first, first + BLOCK), "simulation")
     with _forker() as forker:
-        for seed in range(DIRECTORIES):
+        for seed in seeds:
             _kill_again_and_again(forker, tmp_path / str(seed), Random(f"kill {seed}"), counts)
-    if FULL:
-        with capsys.disabled():
-            sys.stdout.write(f"\nkill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
-    assert counts["kills"] == DIRECTORIES * KILLS_OF_A_DIRECTORY
+    sys.stdout.write(f"kill −9: {', '.join(f'{count:,} {name}' for name, count in counts.items())}\n")
+    assert counts["kills"] == len(seeds) * KILLS_OF_A_DIRECTORY
     assert counts["acknowledged"] > 3 * counts["kills"]
     assert counts["kills while it was opened"] and counts["kills while it wrote"]
 
@@ -100,7 +100,10 @@ def _kill_again_and_again(forker: subprocess.Popen[str], directory: Path, chance
     for turn in range(KILLS_OF_A_DIRECTORY):
         notes = directory.with_suffix(f".{turn}")
         least = chance.choice((0, 1, 1, 5, 60)) if turn else 60  # notes; at the first turn it makes the table
-        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, least, chance.uniform(0, 0.25))
+        after_s = chance.uniform(0, 0.25)
+        if turn == 1:  # one for certain while it is opened
+            least, after_s = 0, 0.0
+        lines = _killed(forker, f"{turn}\t{directory}\t{notes}", notes, least, after_s)
         counts["kills while it wrote" if "open" in lines else "kills while it was opened"] += 1
         assert not [line for line in lines if line.startswith("refused")], lines[-1]
         told.acked[turn] |= {int(line) for line in lines if line.isdigit()}

@@ -1,16 +1,16 @@
 """Every durable write of a hand-over, a split, a merge and a collection on a whole stamp, with a crash there.
 
 A writer works all the while. Afterwards the stamp recovers by itself: rows, map and structures are judged, life goes
-on, and whatever no stream holds is collected. By default every n-th write, other ones for each tear; all of them with
-``PKADVISOR_HYPOTHESIS=full``.
+on, and whatever no stream holds is collected. In the short form some writes, other ones for each tear; in ``.ci/full
+simulation`` every one, with one of the tears.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -24,8 +24,11 @@ from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stamp.stamps import SMALL, Client, get, key_of
 from tests.engine.stream.streams_history import restart_after_crash
 from tests.engine.worlds import crash_states
+from tests.tiers import LONG
 
-FULL = os.environ.get("PKADVISOR_HYPOTHESIS") == "full"
+WIDE = LONG == "simulation"
+STEP_POWER, STEP_NODE = (len(TEARS), 1) if WIDE else (100, 60)
+"""So many durable writes lie between two that are tried; each tear begins at another one."""
 OPTIONS = replace(
     SMALL,
     extent_bytes_target=1 << 10,
@@ -196,9 +199,9 @@ def until_collected(world: Simulator, stamp: Stamp) -> None:
 def test_a_power_cut_at_any_durable_write_of(what: str, tear: str) -> None:
     """P1, P3, P4, P6, S1, S9."""
     place, ends = TEARS.index(tear), Counter[int]()
-    first = began(what) + (0 if FULL else 14 * place)
+    first = began(what) + place * STEP_POWER // len(TEARS)
     story = scenario(*ACTS[what])
-    for state in crash_states(story, made, (tear,), node="client", step=1 if FULL else 70, first=first):
+    for state in crash_states(story, made, (tear,), node="client", step=STEP_POWER, first=first):
         recover(state.world, state.told[0])
         ends[len(entries(state.told[0].stamp))] += 1
     assert sum(ends.values()) >= 3
@@ -210,13 +213,14 @@ def test_a_crash_of_one_node_at_any_durable_write_of(what: str) -> None:
     states = 0
     story = scenario(*ACTS[what])
     for state in crash_states(
-        story, restarting, ("lost",), power_cut=False, node="client", step=1 if FULL else 45, first=began(what)
+        story, restarting, ("lost",), power_cut=False, node="client", step=STEP_NODE, first=began(what)
     ):
         recover(state.world, state.told[0])
         states += 1
     assert states >= 3
 
 
+@cache
 def began(what: str) -> int:
     """The number of the first durable write of the part under test."""
     world, told = made(), []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.engine.stamp import swarm
+from tests.tiers import LONG
 
-SEEDS = 20
+SEEDS = 200 if LONG == "simulation" else 10
 SOMETIMES = (
     "zombie rejected",
     "lease lapsed",
