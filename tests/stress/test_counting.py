@@ -91,7 +91,7 @@ def test_the_scale_changes_what_is_scanned_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("name", ["footrace", "orders"])
+@pytest.mark.parametrize("name", sizes(["orders"], ["footrace", "orders"], "proofs"))
 def test_what_is_recorded_once_is_what_is_recorded_twice(name: str, whole: bool) -> None:
     for design in designs(name):
         design = design if whole else as_it_is(design)

@@ -28,6 +28,7 @@ from pkadvisor.stress.warm import boundaries
 from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
 from tests.stress.test_living_map import QUICK, TIGHT, poisson
+from tests.tiers import sizes
 
 PER_S = 900
 """Four ranges and a half's; eight of an eighth each are calm."""
@@ -73,7 +74,7 @@ def skewed(dice: np.random.Generator) -> np.ndarray:
     return np.minimum(dice.geometric(0.04, PER_S * 20) - 1, 99)
 
 
-@pytest.mark.parametrize("ranks", [steady, skewed])
+@pytest.mark.parametrize("ranks", sizes([skewed], [steady, skewed], "proofs"))
 def test_a_cold_start_is_the_engines_cold_start(ranks: Callable[[np.random.Generator], np.ndarray]) -> None:
     load = poisson(PER_S, 20, ranks(np.random.default_rng(4)), seed=4)
     refused, splits, lows, of_twin, twin_splits, twin_lows = both(load, 100)

@@ -35,6 +35,7 @@ from tests.stress.small import (
     space,
     write,
 )
+from tests.tiers import sizes
 
 # Groups of 100, figure 15: threads, entities/s served, share of requests rejected, and what the row is to the model.
 GROUPS = [
@@ -156,8 +157,12 @@ def bucketed(count: int, digests: np.ndarray, writes_per_s: int, reads_per_s: in
     return int(found.throttled.sum()), float(found.hottest_milli[:seconds].mean()) / 1000
 
 
+EVEN, WITH_READS, UNEVEN = (5300, 5, 20, 4096), (3500, 10, 80, 4096), (3700, 2, 1, 37)
+
+
 @pytest.mark.parametrize(
-    ("writes_per_s", "reads_per_s", "top", "values"), [(5300, 5, 20, 4096), (3500, 10, 80, 4096), (3700, 2, 1, 37)]
+    ("writes_per_s", "reads_per_s", "top", "values"),
+    sizes([WITH_READS, UNEVEN], [EVEN, WITH_READS, UNEVEN], "proofs"),
 )
 def test_b_limit_buckets_suffice_and_one_fewer_does_not(
     writes_per_s: int, reads_per_s: int, top: int, values: int
