@@ -3,6 +3,7 @@ can be stopped."""
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 from pathlib import Path
@@ -66,6 +67,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """What thousands of tests and their modules are made of stays to the end: no collection looks at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _runs(item: pytest.Item, part: str, path: str) -> bool:

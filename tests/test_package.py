@@ -106,7 +106,7 @@ def test_constraints_are_exact_and_name_no_place() -> None:
 
 def test_one_version_of_azurite_is_installed_and_advised() -> None:
     """What the tests know of Azurite holds for one version of it."""
-    (installed,) = re.findall(r"^azurite=(.+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    (installed,) = re.findall(r"^azurite=(.+)$", (ROOT / ".ci" / "prepare").read_text(), re.MULTILINE)
     for page in (ROOT / "README.md", ROOT / "tests" / "conftest.py"):
         assert re.findall(r"azurite@([0-9.]+)", page.read_text()) == [installed], page
 

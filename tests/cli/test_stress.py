@@ -241,7 +241,7 @@ def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], c
 
 def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list[str]) -> None:
     """A real process that would run for long, interrupted while it runs the load."""
-    command = [*without(case, "--duration"), "--duration", "24h", "--out", "json=part.json"]
+    command = [*without(case, "--duration"), "--duration", "6h", "--out", "json=part.json"]
     program = LISTENING + (
         "import sys\n"
         "import pkadvisor.stresser.stress as stress\n"
@@ -263,7 +263,7 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
         try:
             assert process.stderr is not None
             assert any(line == "runs\n" for line in process.stderr)
-            time.sleep(2.0)
+            time.sleep(0.3)
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=120)
         finally:
