@@ -241,7 +241,7 @@ def test_files_are_written_beside_the_page(capsys: pytest.CaptureFixture[str], c
 
 def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list[str]) -> None:
     """A real process that would run for long, interrupted while it runs the load."""
-    command = [*without(case, "--duration"), "--duration", "6h", "--out", "json=part.json"]
+    command = [*without(case, "--duration"), "--duration", "12h", "--out", "json=part.json"]
     program = LISTENING + (
         "import sys\n"
         "import pkadvisor.stresser.stress as stress\n"
