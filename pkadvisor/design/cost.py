@@ -15,10 +15,10 @@ from pkadvisor.design.class_latency import latency_excess, spread, with_latency
 from pkadvisor.design.counting import set_entities_most, set_fixes
 from pkadvisor.design.demand import Demand, free_atoms, group_sizes, rows_of_constants
 from pkadvisor.design.entity_rates import contended, entity_breaks
-from pkadvisor.design.estimates import Bench, Break, ClassCost, CostEstimate, HotPartition, TransactionOutcome
+from pkadvisor.design.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.findings import remarks_of, violations_of
 from pkadvisor.design.fronts import Fronts, write_fronts
-from pkadvisor.design.heat import LoadMap
+from pkadvisor.design.heat import LoadMap, PartitionLoad
 from pkadvisor.design.heat_findings import heat_remarks, hot_partition
 from pkadvisor.design.keyfacts import key_surplus, stored_bytes
 from pkadvisor.design.plan import Access, AccessPlan
@@ -43,7 +43,7 @@ class Measures:
     """The numbers of one scheme that move with the rows and parameters that were drawn; ``estimate`` adds the rest."""
 
     classes: tuple[ClassCost, ...]
-    hot: HotPartition | None
+    hot: PartitionLoad | None
     fronts: Fronts
     inserts_per_s_peak: float
     requests_per_s: float
@@ -78,7 +78,7 @@ def estimate(scheme: KeyScheme, bench: Bench) -> CostEstimate:
     found = CostEstimate(
         scheme=scheme,
         classes=costs,
-        hot=numbers.hot,
+        hot=hot_partition(loads, bench),
         fronts=fronts,
         inserts_per_s_peak=inserts_peak,
         requests_per_s=numbers.requests_per_s,
@@ -109,7 +109,8 @@ def _measured(scheme: KeyScheme, bench: Bench) -> tuple[Measures, LoadMap, tuple
     population, limits = bench.population, bench.limits
     schedule = schedule_of(bench.workload, population)
     loads, costs, transactions = put_down(scheme, bench)
-    hot = hot_partition(loads, bench)
+    hottest = loads.hottest()
+    hot = hottest[1] if hottest is not None else None
     highest = hot.entities_per_s if hot is not None else 0.0
     costs = tuple(
         with_latency(c, d.query, bench, _visited(c, d, scheme, loads, bench, highest) / limits.partition_entities_per_s)
