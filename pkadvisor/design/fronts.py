@@ -223,7 +223,8 @@ def _ranked(learn: Ints, first: Ints, second: Ints) -> Floats:
     import numpy as np
 
     seen = np.sort(learn)
-    bounds = np.unique(seen[(np.arange(1, RANGES) * len(seen)) // RANGES])
+    bounds = seen[(np.arange(1, RANGES) * len(seen)) // RANGES]
+    bounds = bounds[np.append(True, bounds[1:] != bounds[:-1])]
     counts = [
         np.bincount(np.searchsorted(bounds, half, side="right"), minlength=RANGES).astype(np.float64)
         for half in (first, second)
