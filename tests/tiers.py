@@ -27,7 +27,10 @@ PARTS: dict[str, tuple[str, ...]] = {
         "engine/stamp/test_stamp_swarm.py",
     ),
     "proofs": (
+        "cli/test_schemes.py",
         "proof/",
+        "test_bad_input.py",
+        "test_determinism.py",
         "design/test_flips.py",
         "design/test_intervals.py",
         "design/test_row_sets.py",
