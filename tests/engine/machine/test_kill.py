@@ -1,7 +1,7 @@
 """kill −9 of a process that writes to real files, at random moments: every acknowledged write is there (P6).
 
 Through the whole path: table service, range partition, log with group commit, three replicas, each synced. Ten kills;
-in ``.ci/full simulation`` a thousand, each ten on a new directory.
+in ``.ci/full simulation`` five hundred, each ten on a new directory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.engine.machine.killed import HOT_ROWS, SMALL, TABLE, Step, entity, ro
 from tests.tiers import sizes
 
 KILLS_OF_A_DIRECTORY = 10
-DIRECTORIES, BLOCK = 100, 5
+DIRECTORIES, BLOCK = 50, 5
 ROUNDS_MAX = 3_000
 
 

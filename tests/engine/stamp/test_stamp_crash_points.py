@@ -2,7 +2,7 @@
 
 A writer works all the while. Afterwards the stamp recovers by itself: rows, map and structures are judged, life goes
 on, and whatever no stream holds is collected. In the short form some writes, other ones for each tear; in ``.ci/full
-simulation`` every one, with one of the tears.
+simulation`` a power cut at every one, with one of the tears, and a crash of one node at every second one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.engine.worlds import crash_states
 from tests.tiers import LONG
 
 WIDE = LONG == "simulation"
-STEP_POWER, STEP_NODE = (len(TEARS), 1) if WIDE else (100, 60)
+STEP_POWER, STEP_NODE = (len(TEARS), 2) if WIDE else (100, 60)
 """So many durable writes lie between two that are tried; each tear begins at another one."""
 OPTIONS = replace(
     SMALL,
