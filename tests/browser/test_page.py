@@ -16,12 +16,13 @@ from pkadvisor.report.html.page import HtmlOptions, render_folder, render_html
 from tests.browser.conftest import ADVICE, HOSTILE, PAGES, document_of, embedded
 from tests.report.pages import at_path
 from tests.report.support import result
+from tests.tiers import sizes
 
 Open = Callable[..., Page]
 SECTIONS = ("verdict", "scheme", "candidates", "queries", "breaks", "findings", "method", "limits", "reproduce")
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sizes(["review"], PAGES))
 def test_it_asks_for_nothing_says_nothing_and_reads_the_same_everywhere(
     opened: Open, pages: dict[str, Path], name: str
 ) -> None:
@@ -42,7 +43,10 @@ def test_it_asks_for_nothing_says_nothing_and_reads_the_same_everywhere(
 
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [*((name, "light") for name in PAGES), ("footrace", "dark"), ("stress", "dark"), ("review", "dark")],
+    sizes(
+        [("stress", "light")],
+        [*((name, "light") for name in PAGES), ("footrace", "dark"), ("stress", "dark"), ("review", "dark")],
+    ),
 )
 def test_axe_finds_no_violation(opened: Open, pages: dict[str, Path], name: str, scheme: str) -> None:
     page = opened(pages[name], color_scheme=scheme, bypass_csp=True)  # the policy rightly stops what axe injects
@@ -61,7 +65,7 @@ def test_axe_would_find_a_violation(opened: Open, pages: dict[str, Path]) -> Non
     assert [violation["id"] for violation in Axe().run(page).response["violations"]] == ["image-alt"]
 
 
-@pytest.mark.parametrize("name", ADVICE)
+@pytest.mark.parametrize("name", sizes(["documents"], ADVICE))
 def test_without_a_script_everything_is_there(opened: Open, pages: dict[str, Path], name: str) -> None:
     page = opened(pages[name], java_script_enabled=False)
     best = result(name)["tables"][0]["recommended"]
@@ -74,7 +78,7 @@ def test_without_a_script_everything_is_there(opened: Open, pages: dict[str, Pat
     assert page.locator("button").count() == 0
 
 
-@pytest.mark.parametrize("name", ["stress", "review", "comparison"])
+@pytest.mark.parametrize("name", sizes(["comparison"], ["stress", "review", "comparison"]))
 def test_without_a_script_each_section_has_its_heading_and_its_body(
     opened: Open, pages: dict[str, Path], name: str
 ) -> None:
@@ -172,7 +176,7 @@ def _told(page: Page, which: int) -> tuple[int, float, str]:
     return int(found[1]) - 1, float(found[2].replace(",", "")), text
 
 
-@pytest.mark.parametrize("name", ADVICE)
+@pytest.mark.parametrize("name", sizes(["footrace"], ADVICE))
 def test_the_arrow_keys_tell_the_values_of_the_document(opened: Open, pages: dict[str, Path], name: str) -> None:
     page = opened(pages[name])
     for which, figure in enumerate(page.locator("figure.heat").all()):
@@ -246,8 +250,10 @@ def test_the_picture_of_the_map_has_the_cells_of_the_document(opened: Open, page
         assert len(set(order)) == len(order) > 1
 
 
-@pytest.mark.parametrize("width", [320, 768, 1400])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    ("name", "width"),
+    sizes([("footrace", 320), ("comparison", 768)], [(name, width) for name in PAGES for width in (320, 768, 1400)]),
+)
 def test_nothing_sticks_out_sideways(opened: Open, pages: dict[str, Path], name: str, width: int) -> None:
     page = opened(pages[name], viewport={"width": width, "height": 900})
     page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -273,7 +279,7 @@ def test_a_print_has_every_section_in_light_colours(opened: Open, pages: dict[st
     assert len(content) < 1_000_000
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", sizes(["stress"], PAGES))
 def test_marked_numbers_are_those_of_the_document(opened: Open, pages: dict[str, Path], name: str) -> None:
     from pkadvisor.report.html.place import FORMS
 
