@@ -94,14 +94,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if len(_cpu_s) < TABLE_FROM:
         return
     terminalreporter.section(f"the {SLOWEST} tests that cost most (CPU seconds; * marked heavy)")
-    for test, spent in sorted(_cpu_s.items(), key=lambda pair: -pair[1])[:SLOWEST]:
+    for test, spent in sorted(_own_cpu_s.items(), key=lambda pair: -pair[1])[:SLOWEST]:
         terminalreporter.write_line(f"{spent:6.1f}{'*' if test in _heavy else ' '} {test}")
     terminalreporter.section("CPU seconds of each folder")
     folders: dict[str, list[float]] = defaultdict(list)
-    for test, spent in _cpu_s.items():
+    for test, spent in _own_cpu_s.items():
         folders["/".join(test.split("::")[0].split("/")[:-1])].append(spent)
     for folder, spent_each in sorted(folders.items(), key=lambda pair: -sum(pair[1])):
         terminalreporter.write_line(f"{sum(spent_each):8.1f} in {len(spent_each):5} tests of {folder}")
-    terminalreporter.write_line(f"{sum(_cpu_s.values()):8.1f} in {len(_cpu_s):5} tests")
+    own, all_of_it = sum(_own_cpu_s.values()), sum(_cpu_s.values())
+    terminalreporter.write_line(f"{own:8.1f} in {len(_own_cpu_s):5} tests")
+    terminalreporter.write_line(
+        f"{all_of_it - own:8.1f} for the ends of tests and of what they share, such as a browser"
+    )
     shared = sample_results.computed_cpu_s()
     terminalreporter.write_line(f"{shared:8.1f} for the results of samples that all tests share")
