@@ -108,8 +108,8 @@ def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats
         return weights
     there = np.ones(population.rows, dtype=bool)
     for name in parameters(query.filter):
-        if population.has(name):
-            there &= population.frame.get_column(name)[: population.rows].is_not_null().to_numpy()
+        if population.has(name) and (coded := population.coded(name)).has_missing:
+            there &= coded.codes[: population.rows] > 0
     kept = np.where(there, weights, 0.0)
     total = float(kept.sum())
     return kept / total if total > 0 else weights

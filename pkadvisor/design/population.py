@@ -505,7 +505,7 @@ class Population:
         import numpy as np
 
         coded = self.coded(atom[1])
-        values = numeric(coded.values)
+        values = self._numeric(atom[1])
         at = np.searchsorted(values, numbers, side="left" if side == "left" else "right")
         return at.astype(np.int64) + (1 if coded.has_missing else 0)
 
@@ -527,10 +527,18 @@ class Population:
         import numpy as np
 
         coded = self.coded(name)
-        values = numeric(coded.values)
+        values = self._numeric(name)
         if coded.has_missing:
             values = np.concatenate([values[:1] - 1 if len(values) else np.zeros(1, dtype=np.int64), values])
         return values[coded.codes[instances]]
+
+    def _numeric(self, name: str) -> Floats | Ints:
+        """The values of a property as numbers, in the order of its codes; resamples share them."""
+        memo = ("numeric", name)
+        if memo not in self.memo:
+            self.memo[memo] = numeric(self.coded(name).values)
+        values: Floats | Ints = self.memo[memo]
+        return values
 
     def key_order(self, parts: Sequence[Part]) -> list[Ints]:
         """Arrays that sort rows as their key text would sort, most significant first (ASCII parts)."""

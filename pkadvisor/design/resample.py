@@ -39,8 +39,8 @@ FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
 
-_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length")
-"""Facts about keys and texts that are checked on all sampled rows and not resampled."""
+_CHECKED = ("keeps order", "begins", "separator", "hostile", "surplus", "overwritten", "escaped", "length", "numeric")
+"""Facts about keys, texts and values that are checked on all sampled rows and not resampled."""
 
 
 class Subset(Population):
