@@ -306,9 +306,12 @@ def spread(
     if variance <= (ROUNDING * value) ** 2:
         variance = bias = 0.0
     centre = max(0.0, excess - bias)
-    low = float(special.gammaincinv(centre**2 / variance, tail) * variance / centre) if centre and variance else centre
+    # The shape of a gamma distribution is 0 too where the mean is so small that its square is.
+    shape = centre**2 / variance if variance else 0.0
+    low = float(special.gammaincinv(shape, tail) * variance / centre) if shape else centre
     more, wider = centre + step, variance + step**2
-    high = float(special.gammaincinv(more**2 / wider, 1 - tail) * wider / more) if wider and more else centre
+    shape = more**2 / wider if wider else 0.0
+    high = float(special.gammaincinv(shape, 1 - tail) * wider / more) if shape else centre
     if centre and variance < STEADY * centre**2:
         # A sample with a low estimate has a low variance as well; the logarithm, which is steadier, reaches further up.
         high = max(high, centre * math.exp(float(special.ndtri(1 - tail)) * math.sqrt(variance) / centre))

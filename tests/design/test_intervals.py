@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -189,6 +189,7 @@ def test_half_samples_keep_half_and_repeat_by_seed() -> None:
     assert (found != half_samples(101, 30, 5)).any()
 
 
+@example(0.5, [1.0, 1.0, 2.0], 0.5, 0.0, 5.84676416357969e-251)
 @given(
     st.floats(0.5, 1e6),
     st.lists(st.floats(0.5, 1e6), min_size=3, max_size=40),
