@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.engine.stamp import swarm
 from tests.tiers import LONG
 
-SEEDS = 50 if LONG == "simulation" else 10
+SEEDS = 200 if LONG == "simulation" else 10
 SOMETIMES = (
     "zombie rejected",
     "lease lapsed",
