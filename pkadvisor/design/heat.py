@@ -364,5 +364,5 @@ def _score(fixed: Floats, grown: Floats, limit: float | None) -> Floats:
 
     if limit is None:
         return np.asarray(-(fixed + grown))
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # next to no load bears infinite growth
         return np.where(grown > 0, (limit - fixed) / np.where(grown > 0, grown, 1.0), np.inf)

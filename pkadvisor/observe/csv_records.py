@@ -82,7 +82,9 @@ class CsvSource:
             block = raw
             if self._counted and number in self._uneven:
                 block = self._even(raw, line, tally)
-            frame = self._parse(block, schema, read)
+            # With a quote in the wrong place polars cuts other rows where it reads only some columns.
+            every = list(range(width)) if self.quoted and b'"' in block else read
+            frame = self._parse(block, schema, every)
             if not self._counted and (frame is None or self._ragged(block, frame)):
                 self._uneven.add(number)
                 block = self._even(raw, line, tally)

@@ -19,7 +19,7 @@ from typing import Any
 import polars as pl
 import pytest
 import zstandard
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError, UsageError
@@ -404,6 +404,8 @@ def test_rows_that_begin_like_something_else(tmp_path: Path, start: str) -> None
         st.lists(st.text(st.sampled_from('x^",\n;1 '), max_size=4), min_size=1, max_size=4).map(",".join), max_size=12
     )
 )
+@example([',\n\n,1;"^,1x,"11\n'])
+@example(['1",', ",", '",\n,', ",", ","])
 def test_any_text_gives_rows_or_an_error_and_both_passes_agree(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str]
 ) -> None:

@@ -12,7 +12,7 @@ from pkadvisor.design.keyreader import decode_part, fixed_texts, in_order
 from pkadvisor.design.scheme import Key
 from pkadvisor.design.template import decoder, separators
 from pkadvisor.design.transforms import (
-    FORBIDDEN,
+    ESCAPED,
     MISSING,
     TIME_UNITS,
     Context,
@@ -124,7 +124,7 @@ class _Half:
         self.context = Context(types, separators(parts))
         self.types = types
         self.pattern = decoder(parts)
-        self.special = FORBIDDEN | {"~"} | set(self.context.separators)
+        self.special = ESCAPED | set(self.context.separators)
         self.fixed = fixed_texts(parts)
         self.variable = [p for p in parts if isinstance(p, _Property)]
         self.sources: list[tuple[int, _Property, dict[str, object]]] = []

@@ -29,6 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.transforms.base import (
+    ESCAPED,
     FORBIDDEN,
     MISSING,
     RANGE_END,
@@ -137,6 +138,7 @@ def sort_direction(part: Part, types: dict[str, EdmType]) -> int:
 
 __all__ = [
     "ARGUMENTS",
+    "ESCAPED",
     "FORBIDDEN",
     "INTEGERS",
     "MISSING",

@@ -27,14 +27,15 @@ MISSING = "~-"
 FORBIDDEN = frozenset("/\\#?") | {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0))}
 RANGE_END = "\uffff"
 """Ends a range of keys with a common beginning; escaped inside values, so that no key reaches it."""
-_ESCAPED = FORBIDDEN | {"~", RANGE_END}
+ESCAPED = FORBIDDEN | {"~", RANGE_END}
+"""What a text never holds as it is in a key, whatever the separators."""
 ANY_TEXT = r"(?:~-|~[0-9A-F]{4}|[^~]|~(?!-|[0-9A-F]{4}))*?"
 """A pattern for any text, cut only between escapes; the least that fits."""
 
 
 def escape(text: str, separators: str = "") -> str:
     """The text with forbidden characters, ``~`` and the separators' characters escaped."""
-    special = _ESCAPED | set(separators)
+    special = ESCAPED | set(separators)
     if special.isdisjoint(text):
         return text
     return "".join(_escaped(c) if c in special else c for c in text)
@@ -60,7 +61,7 @@ def escape_expression(expression: pl.Expr, separators: str = "") -> pl.Expr:
     """``escape`` over a String expression."""
     import polars as pl
 
-    special = sorted(_ESCAPED | set(separators))
+    special = sorted(ESCAPED | set(separators))
     escapes = [_escaped(c) for c in special]
 
     def escaped(texts: pl.Series) -> pl.Series:

@@ -174,8 +174,8 @@ class Lease:
         self.ends_ns = 0
 
     def held(self) -> bool:
-        """Whether the lease surely holds now."""
-        return self._world.clock_ns(self._node) < self.ends_ns
+        """Whether the lease surely holds now; a clock that reads less than zero makes no lease."""
+        return self.epoch != 0 and self._world.clock_ns(self._node) < self.ends_ns
 
     def check(self, service: LockService | None) -> None:
         """P2: it ends within its length from now, and while it is held the service knows it as held."""

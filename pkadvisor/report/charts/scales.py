@@ -139,8 +139,9 @@ LEAST, MOST = 1e-18, 1e18
 def _log_bounds(axis: Axis, known: list[float]) -> tuple[float, float]:
     """Powers of ten around the positive values: at least one decade, at most ``DECADES_MAX`` below the largest."""
     positive = [min(max(v, LEAST), MOST) for v in known if v > 0] or [1.0]
-    high = axis.high if axis.high is not None else 10.0 ** math.ceil(math.log10(max(positive)) - 1e-9)
-    least = max(min(positive), high / 10.0**DECADES_MAX)
+    largest = axis.high if axis.high is not None else max(positive)
+    high = axis.high if axis.high is not None else 10.0 ** math.ceil(math.log10(largest) - 1e-9)
+    least = max(min(positive), largest / 10.0**DECADES_MAX)
     low = axis.low if axis.low is not None and axis.low > 0 else 10.0 ** math.floor(math.log10(least) + 1e-9)
     return low, high if high > low else low * 10
 

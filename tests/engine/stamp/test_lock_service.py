@@ -48,6 +48,20 @@ def test_one_holder_at_a_time_and_each_has_a_higher_epoch() -> None:
             world.run(first.renew())
 
 
+def test_nobody_holds_a_lease_before_asking_even_while_its_clock_reads_less_than_zero() -> None:
+    with simulated() as world:
+        world.set_clock("a", offset_ns=-SECOND)
+        service(world)
+        first = lease(world, "a")
+        assert world.clock_ns("a") < 0
+        assert not first.held()
+        world.run(first.acquire())
+        assert first.held()
+        first.drop()
+        assert not first.held()
+        first.check(None)
+
+
 @pytest.mark.parametrize("drift_ppm", [-40_000, 0, 40_000])
 def test_the_holder_stops_before_anybody_else_can_hold_it_however_clocks_drift(drift_ppm: int) -> None:
     """P2: drift of 4 % of a lease of 2 s stays below the bound of 100 ms."""

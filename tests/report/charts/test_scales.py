@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.report.charts.scales import (
@@ -42,6 +42,7 @@ def test_a_step_is_1_2_or_5_times_a_power_of_ten_and_fits_as_often_as_asked(span
 
 @given(st.lists(values, min_size=1, max_size=5), st.sampled_from(list(Kind)), counts, st.booleans())
 @settings(max_examples=examples(300))
+@example([101.0, 100_000_000_230_259.0], Kind.LOG, 2, False)
 def test_every_axis_holds_its_values_and_its_ticks_rise(
     given_values: list[float], kind: Kind, count: int, from_zero: bool
 ) -> None:
