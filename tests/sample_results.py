@@ -78,8 +78,8 @@ def _read_or_make(make: Callable[..., T], args: tuple[object, ...], kwargs: dict
                 unfinished = path.with_suffix(f".{os.getpid()}")
                 unfinished.write_bytes(pickle.dumps((value, _cpu_s() - before)))
                 unfinished.replace(path)
-    value, _ = pickle.loads(path.read_bytes())
-    return value  # type: ignore[no-any-return]
+    stored: T = pickle.loads(path.read_bytes())[0]
+    return stored
 
 
 def _cpu_s() -> float:

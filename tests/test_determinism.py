@@ -78,7 +78,7 @@ def test_the_result_has_the_same_bytes_wherever_it_is_made(name: str, tmp_path: 
 
 @pytest.mark.parametrize("name", ["footrace"])
 def test_the_result_is_the_stored_one_whatever_the_process_is_like(name: str, tmp_path: Path) -> None:
-    """The result that all tests share was computed in this process's environment, of other threads and hash seed."""
+    """A process of another hash seed and other threads gives the bytes that this process computed for all tests."""
     home = resource("samples", name)
     found = said("analyze", [*placed(LINES[name], str(home)), "--format", "json"], tmp_path, OTHER)
     assert found == dump_json(result(name))

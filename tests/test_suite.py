@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import sample_results
-from tests.tiers import FULL, PARTS, SHORT, examples
+from tests.tiers import FULL, SHORT, examples
 
 ROOT = Path(__file__).parents[1]
 PLUGINS = 'pytest_plugins = ["tests.cost_report", "tests.interruption"]\n'
@@ -184,14 +183,3 @@ def test_no_property_test_pins_its_number_of_examples() -> None:
         and path.name not in ("tiers.py", "test_suite.py")
     ]
     assert pinned == []
-
-
-def test_every_module_with_a_long_form_runs_in_a_part() -> None:
-    folders = tuple(place for places in PARTS.values() for place in places)
-    long = [
-        path.relative_to(ROOT / "tests").as_posix()
-        for path in sorted((ROOT / "tests").rglob("test_*.py"))
-        if re.search(r"^from tests\.tiers import .*\b(sizes|LONG)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
-    ]
-    assert len(long) > 5
-    assert [module for module in long if not module.startswith(folders)] == []

@@ -30,6 +30,7 @@ def test_a_part_runs_each_module_that_asks_for_it() -> None:
         for part in parts_of(path.read_text(encoding="utf-8"))
     }
     assert {part for part, _ in asked} >= {"simulation", "proofs", "real", "azurite"}
+    assert len({module for _, module in asked}) > 5
     assert [(part, module) for part, module in asked if not module.startswith(PARTS[part])] == []
 
 

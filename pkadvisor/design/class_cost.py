@@ -232,8 +232,8 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     unit = time_unit(found.periods.format)
     memo = ("periods asked", demand.query.name, name, unit)
     if memo in population.memo:
-        counts: Floats = population.memo[memo]
-        return counts
+        known: Floats = population.memo[memo]
+        return known
     newest = float(population.numbers(name, np.arange(population.size, dtype=np.int64)).max(initial=0))
     import polars as pl
 
@@ -244,8 +244,9 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     high = np.where(np.isposinf(high), newest + 1, high)
     last = np.ceil(high) - 1  # an included bound is half a unit above itself
     between = np.maximum(periods(np.maximum(last, low)) - periods(low) + 1, 1)
-    population.memo[memo] = np.asarray(between, dtype=np.float64)
-    return population.memo[memo]  # type: ignore[no-any-return]
+    counts = np.asarray(between, dtype=np.float64)
+    population.memo[memo] = counts
+    return counts
 
 
 def _leads_with_text(parts: tuple[Part, ...]) -> bool:

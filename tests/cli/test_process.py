@@ -58,8 +58,8 @@ def test_version_imports_not_even_the_parser_of_the_command_line() -> None:
     assert not names & {*HEAVY, "typer", "rich", "json", "importlib_metadata", "tempfile", "shutil"}
 
 
-def test_version_names_the_program_and_for_machines_what_a_result_depends_on(run: Run) -> None:
-    assert run("--version").stdout == f"pkadvisor {pkadvisor.__version__}\n".encode()
+def test_version_names_the_program_and_for_machines_what_a_result_depends_on(run: Run, spawn: Run) -> None:
+    assert spawn("--version").stdout == f"pkadvisor {pkadvisor.__version__}\n".encode()
     for line in (["--version", "--format", "json"], ["--format=json", "--version"]):
         facts = json.loads(run(*line).stdout)
         assert facts["version"] == pkadvisor.__version__
@@ -69,28 +69,34 @@ def test_version_names_the_program_and_for_machines_what_a_result_depends_on(run
     assert run("--version", "analyze").stdout == f"pkadvisor {pkadvisor.__version__}\n".encode()
 
 
+ENVIRONMENTS: list[dict[str, str]] = [
+    {"GITHUB_ACTIONS": "1"},
+    {"FORCE_COLOR": "1", "PY_COLORS": "1"},
+    {"NO_COLOR": "1", "TERM": "dumb"},
+    {"PYTHONIOENCODING": "ascii"},
+]
+
+
+def is_plain_help(done: subprocess.CompletedProcess[bytes]) -> bool:
+    return (done.returncode, done.stderr) == (0, b"") and b"\x1b" not in done.stdout and done.stdout.isascii()
+
+
 @pytest.mark.parametrize("page", PAGES, ids=" ".join)
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"GITHUB_ACTIONS": "1"},
-        {"FORCE_COLOR": "1", "PY_COLORS": "1"},
-        {"NO_COLOR": "1", "TERM": "dumb"},
-        {"PYTHONIOENCODING": "ascii"},
-    ],
-    ids=lambda e: "+".join(e),
-)
-def test_piped_help_has_no_escape_and_is_ascii(run: Run, page: list[str], environment: dict[str, str]) -> None:
-    done = run(*page, **environment)
-    assert done.returncode == 0
-    assert done.stderr == b""
-    assert b"\x1b" not in done.stdout
-    assert done.stdout.isascii()
+def test_piped_help_has_no_escape_and_is_ascii(run: Run, page: list[str]) -> None:
+    for environment in ENVIRONMENTS:
+        assert is_plain_help(run(*page, **environment)), environment
+
+
+@pytest.mark.parametrize("environment", ENVIRONMENTS, ids=lambda e: "+".join(e))
+def test_typer_and_rich_that_read_the_environment_when_imported_write_plain_help_too(
+    spawn: Run, environment: dict[str, str]
+) -> None:
+    assert is_plain_help(spawn("analyze", "--help", **environment))
 
 
 @pytest.mark.parametrize("environment", [{"GITHUB_ACTIONS": "1"}, {"FORCE_COLOR": "1"}, {"PYTHONIOENCODING": "ascii"}])
-def test_piped_errors_have_no_escape_and_no_encoding_ends_the_program(run: Run, environment: dict[str, str]) -> None:
-    done = run("analyze", "Zürich-東京-\x1b[31m.csv", **environment)
+def test_piped_errors_have_no_escape_and_no_encoding_ends_the_program(spawn: Run, environment: dict[str, str]) -> None:
+    done = spawn("analyze", "Zürich-東京-\x1b[31m.csv", **environment)
     assert done.returncode == 2
     assert b"\x1b" not in done.stderr
     assert done.stderr.startswith(b"error: Z")
@@ -177,12 +183,12 @@ def test_an_interrupt_is_130_in_one_line_and_leaves_nothing_behind(tmp_path: Pat
     assert not list(tmp_path.iterdir())
 
 
-def test_json_stays_json_in_every_encoding(run: Run) -> None:
+def test_json_stays_json_in_every_encoding(spawn: Run) -> None:
     for encoding in ("ascii", "latin-1", "utf-16"):
-        done = run("samples", "list", "--format", "json", PYTHONIOENCODING=encoding)
+        done = spawn("samples", "list", "--format", "json", PYTHONIOENCODING=encoding)
         assert done.returncode == 0
         assert done.stderr == b""
-    assert json.loads(run("samples", "list", "--format", "json", PYTHONIOENCODING="ascii").stdout)
+    assert json.loads(spawn("samples", "list", "--format", "json", PYTHONIOENCODING="ascii").stdout)
 
 
 def test_a_closed_standard_output_is_no_crash(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def without_idle_rows(pool: list[CostEstimate]) -> list[CostEstimate]:
 
 
 MORE = (("footrace", "design-bib-only.yaml"), ("sensors", "design-12000.yaml"))
-CASES = ((name, None) for name in sample_names())
+CASES = tuple((name, None) for name in sample_names())
 SHORT = (("bank", None), ("orders", None), MORE[0])
 
 
