@@ -52,18 +52,38 @@ def quantile_of_sum(p: float, trips: Sequence[tuple[float, LogNormal]]) -> float
     Method: the shifted log-normal with the sum's mean, variance and skewness. It is exact for one trip and for one trip
     plus a constant, and normal for many. (Fenton and Wilkinson, 1960, match mean and variance only, and put the far
     tail of a sum below the tail of its largest term.) Beyond 0.9998 the tail is that of the largest trip, as sums of
-    heavy-tailed variables have it; so one more trip never makes a sum shorter.
+    heavy-tailed variables have it. A small share of a long trip adds more skewness than mean, which would make the
+    matched median smaller: no sum is shorter than what is left of it without one of its trips.
     """
     if p > _DEEP:
         largest = max((trip for count, trip in trips if count > 0), key=lambda trip: trip.quantile(p))
         return quantile_of_sum(_DEEP, trips) + largest.quantile(p) - largest.quantile(_DEEP)
+    every = [_cumulants(count, trip) for count, trip in trips if count > 0]
+    without_one = [every[:n] + every[n + 1 :] for n in range(len(every))] if len(every) > 1 else []
+    return max(_quantile_of_cumulants(p, *_sums(some)) for some in (every, *without_one))
+
+
+def _sums(cumulants: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """The cumulants of a sum of independent variables."""
     mean = variance = third = 0.0
-    for count, trip in trips:
-        w = math.exp(trip.sigma**2)
-        spread = math.expm1(trip.sigma**2)
-        mean += count * trip.median * math.sqrt(w)
-        variance += count * trip.median**2 * w * spread
-        third += count * trip.median**3 * w**1.5 * spread**2 * (w + 2)
+    for each in cumulants:
+        mean, variance, third = mean + each[0], variance + each[1], third + each[2]
+    return mean, variance, third
+
+
+def _cumulants(count: float, trip: LogNormal) -> tuple[float, float, float]:
+    """Mean, variance and third central moment of so many independent trips: sums of those of each."""
+    w = math.exp(trip.sigma**2)
+    spread = math.expm1(trip.sigma**2)
+    return (
+        count * trip.median * math.sqrt(w),
+        count * trip.median**2 * w * spread,
+        count * trip.median**3 * w**1.5 * spread**2 * (w + 2),
+    )
+
+
+def _quantile_of_cumulants(p: float, mean: float, variance: float, third: float) -> float:
+    """The p-quantile of the shifted log-normal with these cumulants."""
     if variance == 0:
         return mean
     z = _NORMAL.inv_cdf(p)

@@ -201,7 +201,7 @@ def _details(finding: dict[str, Any], path: str) -> str:
     where = html(f"{path}:{place['line']}")
     head = f"<b>{finding['rule']}</b> {html(finding['name'])} ({finding['severity']}{status}), <code>{where}</code>"
     excerpt = one_line(place["excerpt"].strip())
-    shown = f"\n\n{code(excerpt)}" if 0 < len(excerpt) <= _LONG else ""
+    shown = f"\n\n{code(_short(excerpt))}" if excerpt else ""
     items = [("Value", markdown(words.numbers(finding))), ("Fix", markdown(_short(finding["fix"])))]
     items += [("Proposed", code(finding["proposal"]) if finding["proposal"] else "")]
     items += [("Why", code(f"advisor explain {finding['rule']}"))]

@@ -129,7 +129,7 @@ def test_pages_show_nothing_that_acts(words: list[str]) -> None:
 def test_json_formats_hold_the_texts_and_no_command(words: list[str]) -> None:
     found = of(words)
     pages = rendered(found)
-    assert json.loads(pages["json"]) == found
+    assert json.loads(pages["json"]) == json.loads(json.dumps(found))  # of two surrogates it makes one character
     for name in ("json", "sarif", "gitlab"):
         harmless(pages[name])
         assert AGENT.search(pages[name]) is None

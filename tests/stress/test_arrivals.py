@@ -174,9 +174,9 @@ def test_a_class_that_is_added_changes_no_other(process: Process, seed: int) -> 
         mine = both.classes == parts.index(one)
         assert both.at_ns[mine].tobytes() == alone.at_ns.tobytes()
         assert both.instances[mine].tobytes() == alone.instances.tobytes()
-    assert (
-        alone.at_ns.tobytes() != all_of(WorkloadLoad((replace(one, name="c"),), 20 * SECOND_NS, seed)).at_ns.tobytes()
-    )
+    other = all_of(WorkloadLoad((replace(one, name="c"),), 20 * SECOND_NS, seed))
+    if len(alone.at_ns) and len(other.at_ns):  # a class may be off all the time
+        assert alone.at_ns.tobytes() != other.at_ns.tobytes()
 
 
 @pytest.mark.parametrize("process", PROCESSES, ids=lambda p: type(p).__name__)

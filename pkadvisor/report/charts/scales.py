@@ -77,7 +77,7 @@ def scale_of(
         return Scale(low, high, start, end, True, log_ticks(low, high, ticks))
     low = axis.low if axis.low is not None else min([*known, 0.0] if from_zero or not known else known)
     high = axis.high if axis.high is not None else max([*known, low])
-    if not high > low:
+    if not high - low > LEAST:
         half = (abs(low) or 1.0) / 2 if axis.kind is not Kind.TIME else float(MINUTE)
         low, high = (low, low + 2 * half) if from_zero else (low - half, low + half)
     if axis.kind is Kind.LINEAR:
@@ -134,6 +134,7 @@ def _digits(step: float) -> int:
 
 DECADES_MAX = 12
 LEAST, MOST = 1e-18, 1e18
+"""What no chart tells from nothing, and from anything larger."""
 
 
 def _log_bounds(axis: Axis, known: list[float]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 
@@ -87,6 +87,7 @@ def test_a_limit_out_of_reach_is_told() -> None:
     st.booleans(),
 )
 @settings(max_examples=examples(60), deadline=None)
+@example([("", 0.0, 1e-308)], 0.0, None, False)
 def test_any_tornado_stays_on_its_picture(
     found: list[tuple[str, float, float]], base: float, limit: float | None, log: bool
 ) -> None:
