@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -26,6 +27,8 @@ SHARED_OPTIONS = (
 
 def run() -> NoReturn:
     """Console script and ``python -m pkadvisor``."""
+    # Nearly all that a command makes lives to its end: to look for cycles 300 times took 4 % of an analysis.
+    gc.set_threshold(100_000, 20, 20)
     sys.exit(main(sys.argv[1:]))
 
 

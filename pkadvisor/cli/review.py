@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
 from enum import StrEnum
@@ -32,23 +29,6 @@ EPILOG = examples(
     "advisor review race/design.yaml --fail-on never",
     "advisor review race/design.yaml --fail-on never --format concise --out sarif=race/review.sarif --out md=race.md",
 )
-
-
-FEW = 16
-"""So many designs leave less behind than it is worth to look for."""
-
-
-@contextmanager
-def without_collection(wanted: bool) -> Iterator[None]:
-    """A short run without searches for cycles: nearly all that it makes lives to its end anyway."""
-    collects = gc.isenabled()
-    if wanted:
-        gc.disable()
-    try:
-        yield
-    finally:
-        if collects:
-            gc.enable()
 
 
 class FailOn(StrEnum):
@@ -237,8 +217,7 @@ def review(
     if known and not baseline and not (write_baseline or prune_baseline or shared.quiet or exists(Path(known))):
         say(f"no baseline yet at {known}: --write-baseline begins one", color=shared.color)
     check_fix(request, fix=fix, diff=diff, machine=shared.format is not ReviewFormat.text)
-    few = len(named) <= FEW and not (request.data or request.profiles)
-    with without_collection(few), listen(shared) as progress:
+    with listen(shared) as progress:
         done = conduct(request, progress)
         if add_ignore and write_ignores(done.document, add_ignore, shared):
             done = conduct(request, progress)
