@@ -17,14 +17,14 @@ from pkadvisor.observe.workload import Basis, QueryClass, Workload
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Judged, Section
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.declaration import Declaration
-    from pkadvisor.observe.digests import FileDigest
-    from pkadvisor.observe.profile import DataProfile
-    from pkadvisor.observe.profile_file import ProfileDocument
-    from pkadvisor.observe.traffic import Traffic
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.data.digests import FileDigest
+    from pkadvisor.observe.design_file.declaration import Declaration
+    from pkadvisor.observe.logs.traffic import Traffic
+    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.toml_file import TomlFile
 
 
@@ -57,11 +57,11 @@ class AnalyzeRequest:
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
-    from pkadvisor.design.budgets import parse_budgets
-    from pkadvisor.design.judge import judge
-    from pkadvisor.design.judge_kinds import judge_kinds
-    from pkadvisor.design.sections import sections_of
-    from pkadvisor.report.result import build_result
+    from pkadvisor.design.choice.judge import judge
+    from pkadvisor.design.choice.judge_kinds import judge_kinds
+    from pkadvisor.design.choice.sections import sections_of
+    from pkadvisor.design.cost.budgets import parse_budgets
+    from pkadvisor.report.documents.result import build_result
 
     limits = load_limits(*request.limits)
     declaration = _declaration(request)
@@ -99,7 +99,7 @@ def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
 
 def _settings(request: AnalyzeRequest) -> dict[str, Any]:
     """What was asked for, as far as it differs from what is asked for anyway."""
-    from pkadvisor.report.asked import settings_json
+    from pkadvisor.report.documents.asked import settings_json
     from pkadvisor.toml_file import TomlFile
 
     usual = AnalyzeRequest()
@@ -130,9 +130,9 @@ def _settings(request: AnalyzeRequest) -> dict[str, Any]:
 
 def files_read(request: AnalyzeRequest) -> tuple[FileDigest, ...]:
     """The data, logs and profiles of a request by their content; standard input has none that lasts."""
-    from pkadvisor.observe.dataset import files_of
-    from pkadvisor.observe.digests import digests_of
-    from pkadvisor.observe.profile_file import document_path
+    from pkadvisor.observe.data.dataset import files_of
+    from pkadvisor.observe.data.digests import digests_of
+    from pkadvisor.observe.profile.profile_file import document_path
 
     documents = _profiles_among(request)
     data = files_of([spec for spec in request.data if spec not in documents])
@@ -145,7 +145,7 @@ def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[
     """The schemes of ``--candidates`` for each section: those that its properties can make."""
     if request.candidates is None:
         return [() for _ in sections]
-    from pkadvisor.design.candidate_file import fitting, load_candidates
+    from pkadvisor.design.keys.candidate_file import fitting, load_candidates
 
     known = [section.data.types if section.data is not None else None for section in sections]
     return fitting(load_candidates(request.candidates), known)
@@ -153,7 +153,7 @@ def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[
 
 def with_turning(judged: Judged) -> Judged:
     """With what would put the next best scheme before the recommended one."""
-    from pkadvisor.design.flips import turning
+    from pkadvisor.design.choice.flips import turning
 
     ranking = judged.ranking()
     if judged.advice is None or judged.bench is None or len(ranking) < 2:
@@ -164,7 +164,7 @@ def with_turning(judged: Judged) -> Judged:
 
 def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:
     """The sections of data, logs and design, each with the data set that it can be read from again."""
-    from pkadvisor.design.sections import sections_of
+    from pkadvisor.design.choice.sections import sections_of
 
     declaration = _declaration(request)
     data = _data(request, declaration, progress)
@@ -200,8 +200,8 @@ def _with_total(sections: list[Section], request: AnalyzeRequest) -> list[Sectio
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
     """Data, logs and other profiles as one document."""
-    from pkadvisor.design.sections import observed, sections_of
-    from pkadvisor.observe.profile_file import ProfileDocument, TableProfile, seed_of
+    from pkadvisor.design.choice.sections import observed, sections_of
+    from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile, seed_of
 
     if request.entities_total is not None:
         fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"
@@ -234,7 +234,7 @@ def _logged(workload: Workload) -> tuple[QueryClass, ...]:
 
 def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozenset[str]:
     """Properties whose order some query needs, declared or logged, so that a profile must keep their values."""
-    from pkadvisor.design.conditions import conditions
+    from pkadvisor.design.keys.conditions import conditions
 
     tables = declaration.tables if declaration else ()
     found = {t.arrival for t in tables if t.arrival}
@@ -264,21 +264,21 @@ def profiled_data(
 def _declaration(request: AnalyzeRequest) -> Declaration | None:
     if request.design is None:
         return None
-    from pkadvisor.observe.declaration import load_declaration
+    from pkadvisor.observe.design_file.declaration import load_declaration
 
     return load_declaration(Path(request.design))
 
 
 def _documents(request: AnalyzeRequest) -> list[tuple[str, ProfileDocument]]:
     """The profiles given, each by its name."""
-    from pkadvisor.observe.profile_file import load_document
+    from pkadvisor.observe.profile.profile_file import load_document
 
     return [(Path(path).name, load_document(path)) for path in (*request.profiles, *_profiles_among(request))]
 
 
 def _merged(documents: list[tuple[str, ProfileDocument]]) -> ProfileDocument:
     """All profiles as one; UsageError (2) where they cannot be compared."""
-    from pkadvisor.observe.profile_file import merge_documents
+    from pkadvisor.observe.profile.profile_file import merge_documents
 
     whole = documents[0][1]
     for name, other in documents[1:]:
@@ -292,7 +292,7 @@ def _merged(documents: list[tuple[str, ProfileDocument]]) -> ProfileDocument:
 
 def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
     """Profile documents given where data or logs are expected."""
-    from pkadvisor.observe.profile_file import is_document
+    from pkadvisor.observe.profile.profile_file import is_document
 
     return tuple(p for p in (*request.data, *request.logs) if is_document(p))
 
@@ -305,13 +305,13 @@ def _data(
     file_sample: bool = False,
     seed: int = 0,
 ) -> list[tuple[DataProfile, Dataset]]:
-    from pkadvisor.observe.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
-    from pkadvisor.observe.profile_file import FILE_SAMPLE_ROWS, is_document
+    from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
+    from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS, is_document
 
     specs = [spec for spec in request.data if not is_document(spec)]
     if not specs:
         return []
-    from pkadvisor.observe.dataset import open_datasets
+    from pkadvisor.observe.data.dataset import open_datasets
 
     progress.phase("read data")
     datasets = open_datasets(
@@ -337,7 +337,7 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
 
     Kinds that nobody declared are only noted: rows of an index and entities of another kind look alike from here.
     """
-    from pkadvisor.observe.kinds import detect_kinds, split_kinds
+    from pkadvisor.observe.data.kinds import detect_kinds, split_kinds
 
     wanted = {k.name.lower() for t in (declaration.tables if declaration else ()) for k in t.kinds}
     if len(datasets) != 1 or datasets[0].kind is not None:
@@ -361,7 +361,7 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
 
 
 def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
-    from pkadvisor.observe.profile_file import is_document
+    from pkadvisor.observe.profile.profile_file import is_document
 
     paths = [path for path in request.logs if not is_document(path)]
     if not 0 < request.log_fraction <= 1:
@@ -371,9 +371,9 @@ def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
         if request.log_fraction < 1:
             raise UsageError("there is no log to scale up", where="--log-fraction", fix="give the log with --log FILE")
         return None
+    from pkadvisor.observe.data.streams import spool_stdin
     from pkadvisor.observe.logs.frame import ReadOptions
-    from pkadvisor.observe.streams import spool_stdin
-    from pkadvisor.observe.traffic import Window, read_traffic, scaled_up
+    from pkadvisor.observe.logs.traffic import Window, read_traffic, scaled_up
 
     progress.phase("read logs")
     table = request.tables[0] if len(request.tables) == 1 else None
@@ -419,7 +419,7 @@ def _moment(text: str | None, option: str) -> int | None:
 
 def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
     """Without any rate nothing can be weighed: exit 2 with a skeleton of what to declare."""
-    from pkadvisor.observe.declaration import skeleton
+    from pkadvisor.observe.design_file.declaration import skeleton
 
     classes = [c for j in judged for c in j.workload.classes]
     if any(c.rate.mean_per_s > 0 for c in classes):

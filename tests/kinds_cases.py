@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.advisor import AnalyzeRequest, analyze
+from pkadvisor.inputs import AnalyzeRequest, analyze
 from pkadvisor.progress import SilentProgress
 
 

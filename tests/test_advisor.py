@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, analyze
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.dataset import open_datasets
-from pkadvisor.observe.profile import canonical_column
+from pkadvisor.inputs import AnalyzeRequest, analyze
+from pkadvisor.observe.data.dataset import open_datasets
+from pkadvisor.observe.profile.profile import canonical_column
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.report.support import SAMPLES, request, result

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.report.result import dump_json
+from pkadvisor.report.documents.result import dump_json
 from pkadvisor.resources import resource
 from tests.cli.support import clean_environment
 from tests.report.support import result

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest
-from pkadvisor.design.kinds import bonds_of, labelled
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.explainer import explain_query
+from pkadvisor.design.choice.kinds import bonds_of, labelled
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.workload import Operation, QueryClass, Rate, Transaction, Workload
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.console import render_text
-from pkadvisor.report.explanation import render_explanation
-from pkadvisor.report.result import dump_json
-from pkadvisor.scheme_explainer import explain_scheme, explain_stored
+from pkadvisor.report.documents.result import dump_json
+from pkadvisor.report.text.console import render_text
+from pkadvisor.report.text.explanation import render_explanation
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases.explain import explain_query
+from pkadvisor.usecases.explain_scheme import explain_scheme, explain_stored
 from tests.kinds_cases import bank, shop
 
 

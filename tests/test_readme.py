@@ -29,7 +29,7 @@ def test_the_shown_page_is_the_printed_page(
 
 
 def test_the_stress_page_shown_is_the_one_that_is_kept() -> None:
-    """Its pages are made and compared in tests/report/test_stress_page.py."""
+    """Its pages are made and compared in tests/report/text/test_stress_page.py."""
     kept = iter((ROOT / "tests" / "report" / "golden" / "stress-footrace-100.txt").read_text("utf-8").splitlines())
     block = re.search(r"```text\n( +current .*?)```", README, re.DOTALL)
     assert block is not None
@@ -49,8 +49,8 @@ def test_every_dependency_has_its_reason() -> None:
 
 
 def test_the_examples_of_templates_are_what_they_give() -> None:
-    from pkadvisor.design.scheme import encode
-    from pkadvisor.design.template import parse_template
+    from pkadvisor.design.keys.scheme import encode
+    from pkadvisor.design.keys.template import parse_template
     from pkadvisor.table.edm import EdmType, parse_datetime_ticks
 
     types = {"bib": EdmType.INT32, "device": EdmType.STRING, "posted": EdmType.DATETIME}
@@ -63,7 +63,7 @@ def test_the_examples_of_templates_are_what_they_give() -> None:
 
 def test_the_rule_and_the_settings_shown_are_ones_that_load(tmp_path: Path) -> None:
     from pkadvisor.cli.settings_file import read_settings
-    from pkadvisor.review.rule import load_rules
+    from pkadvisor.review.rules.rule import load_rules
 
     settings, rule = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
     (tmp_path / "own").mkdir()
@@ -77,7 +77,7 @@ def test_the_rule_and_the_settings_shown_are_ones_that_load(tmp_path: Path) -> N
 
 
 def test_the_table_of_the_review_names_every_hundred_of_rules() -> None:
-    from pkadvisor.review.rule import load_rules
+    from pkadvisor.review.rules.rule import load_rules
 
     shown = set(re.findall(r"^\| (PK\d)xx \|", README, re.MULTILINE))
     assert shown == {rule.id[:3] for rule in load_rules()}

@@ -84,7 +84,7 @@ def test_a_command_in_a_test_does_not_swallow_the_signal_that_ends_the_run(
 ) -> None:
     test = """
         import time
-        import pkadvisor.cli.samples as samples
+        import pkadvisor.cli.commands.samples as samples
 
         def test_first(tmp_path, monkeypatch):
             from pkadvisor.cli.main import main

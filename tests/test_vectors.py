@@ -15,9 +15,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pkadvisor.design.scheme import encode, key_expression
-from pkadvisor.design.template import format_template, parse_template
-from pkadvisor.design.transforms import TRANSFORMS, Each, Value
+from pkadvisor.design.keys.scheme import encode, key_expression
+from pkadvisor.design.keys.template import format_template, parse_template
+from pkadvisor.design.keys.transforms import TRANSFORMS, Each, Value
 from pkadvisor.table.edm import EdmType, parse_datetime_ticks
 from tests.design.support import frame_of
 

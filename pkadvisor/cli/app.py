@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from pkadvisor.cli import (
+from pkadvisor.cli.commands import (
     analyze,
     compare,
     completion,
@@ -74,7 +74,7 @@ def show_help_alone(ctx: typer.Context) -> None:
 
 def _version(value: bool) -> None:
     if value:
-        from pkadvisor.cli.version import version_text
+        from pkadvisor.cli.commands.version import version_text
 
         write_text(version_text(machine=False))
         raise typer.Exit

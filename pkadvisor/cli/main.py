@@ -56,8 +56,8 @@ def _run(arguments: list[str]) -> int:
     machine = _asks_version(arguments)
     if machine is not None:
         # Before typer is imported: scripts ask for the version often.
+        from pkadvisor.cli.commands.version import version_text
         from pkadvisor.cli.console import write_text
-        from pkadvisor.cli.version import version_text
 
         write_text(version_text(machine=machine))
         return 0
@@ -72,7 +72,7 @@ def _run(arguments: list[str]) -> int:
     import typer.main
 
     from pkadvisor.cli.app import app
-    from pkadvisor.cli.completion import COMPLETE, answer
+    from pkadvisor.cli.commands.completion import COMPLETE, answer
     from pkadvisor.cli.inputs import spread_logs
 
     command = typer.main.get_command(app)
@@ -169,7 +169,7 @@ def _confess(error: BaseException, *, debug: bool, color: str) -> int:
     try:
         import tempfile
 
-        from pkadvisor.cli.version import version_text
+        from pkadvisor.cli.commands.version import version_text
 
         with tempfile.NamedTemporaryFile(
             "w", prefix="pkadvisor-", suffix=".log", delete=False, encoding="utf-8", errors="backslashreplace"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.review.rule import Rule
-    from pkadvisor.review.suppressions import ConfiguredSuppression
+    from pkadvisor.review.gate.suppressions import ConfiguredSuppression
+    from pkadvisor.review.rules.rule import Rule
     from pkadvisor.toml_file import TomlFile
     from pkadvisor.toml_places import TomlPath
 

@@ -14,7 +14,7 @@ from pkadvisor.toml_file import TomlFile
 from pkadvisor.toml_places import TomlPath
 
 if TYPE_CHECKING:
-    from pkadvisor.review.suppressions import ConfiguredSuppression
+    from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")
@@ -83,7 +83,7 @@ class _Reader:
     def _budget(self, given: Any) -> tuple[tuple[str, str], ...]:
         if given is None:
             return ()
-        from pkadvisor.design.budgets import BOUNDS, parse_pair
+        from pkadvisor.design.cost.budgets import BOUNDS, parse_pair
 
         out = []
         for key, value in self._table(("budget",), given).items():
@@ -110,7 +110,7 @@ class _Reader:
         return tuple((rule, self._choice(("review", "severity", rule), v, SEVERITIES)) for rule, v in table.items())
 
     def _suppress(self, given: Any) -> tuple[ConfiguredSuppression, ...]:
-        from pkadvisor.review.suppressions import ConfiguredSuppression
+        from pkadvisor.review.gate.suppressions import ConfiguredSuppression
 
         path: TomlPath = ("review", "suppress")
         if not isinstance(given, list) or any(not isinstance(item, dict) for item in given):

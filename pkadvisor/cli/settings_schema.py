@@ -40,7 +40,7 @@ def _kind(whole: bool, may_be_zero: bool) -> str:
 
 def config_schema() -> dict[str, Any]:
     """The schema."""
-    from pkadvisor.design.budgets import BOUNDS
+    from pkadvisor.design.cost.budgets import BOUNDS
     from pkadvisor.limits import MAY_BE_ZERO, NAMES, WHOLE
 
     limits = _closed(

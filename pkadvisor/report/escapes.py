@@ -10,7 +10,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from pkadvisor.report.page import clean
+from pkadvisor.report.text.page import clean
 
 # The agents of GitHub and Azure obey these wherever they stand in a line of a log, in either case.
 _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkadvisor.report.page import TIMED_OUT_MS, amount, milliseconds, percent, plural
-from pkadvisor.review.wording import agreed
+from pkadvisor.report.text.page import TIMED_OUT_MS, amount, milliseconds, percent, plural
+from pkadvisor.review.views.wording import agreed
 
 Finding = dict[str, Any]
 Document = dict[str, Any]

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice import BREAK_ENOUGH
-from pkadvisor.design.confidence import SHARE
-from pkadvisor.design.population import Population
-from pkadvisor.design.schedule import schedule_of
+from pkadvisor.design.choice.choice import BREAK_ENOUGH
+from pkadvisor.design.choice.confidence import SHARE
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.flips import Turning
-    from pkadvisor.design.sections import Judged
+    from pkadvisor.design.choice.flips import Turning
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 
 def sampling_of(judged: Judged) -> str:
@@ -55,7 +55,7 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
         )
     if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
         out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
-    from pkadvisor.design.transforms import Sequence
+    from pkadvisor.design.keys.transforms import Sequence
 
     if any(isinstance(p, Sequence) for p in (*best.scheme.main.partition, *best.scheme.main.row)):
         out.append("no properties identify an entity: the application must assign the number {seq}")
@@ -153,7 +153,7 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
     """Times of whole seconds that tell entities apart: two in one second would collide."""
     import polars as pl
 
-    from pkadvisor.design.population import atoms_of
+    from pkadvisor.design.rows.population import atoms_of
 
     if judged.advice is None:
         return []
@@ -172,7 +172,7 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
 
 def _head_room(best: CostEstimate, population: Population) -> list[str]:
     """How far the padded numbers of a design reach, and how far the data does."""
-    from pkadvisor.design.transforms import Pad, ReversePad
+    from pkadvisor.design.keys.transforms import Pad, ReversePad
     from pkadvisor.table.edm import EdmType
 
     out = []

@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, Budget, Remark, Violation
-    from pkadvisor.design.explain import Explained
-    from pkadvisor.design.kinds import Arranged
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Judged, Section
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.choice.kinds import Arranged
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.cost.explain import Explained
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.estimates import Bench, Budget, Remark, Violation
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.workload import Workload
 
 DOCUMENT = "pkadvisor explanation"
@@ -38,11 +38,11 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
     Raises UsageError for a name or a scheme that does not exist.
     """
-    from pkadvisor.design.conditions import conditions
-    from pkadvisor.design.explain import explain
-    from pkadvisor.design.judge import bench_for, check_classes
-    from pkadvisor.design.key_terms import KeysThemselves
-    from pkadvisor.design.requests import multi_valued
+    from pkadvisor.design.choice.judge import bench_for, check_classes
+    from pkadvisor.design.cost.explain import explain
+    from pkadvisor.design.keys.conditions import conditions
+    from pkadvisor.design.keys.key_terms import KeysThemselves
+    from pkadvisor.design.plan.requests import multi_valued
 
     sections = read_sections(request, progress)
     section, dataset, workload, current = _section_of(sections, name)
@@ -86,8 +86,8 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
 
 def _warnings(scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
     """What is wrong with the keys themselves: entities that share one, lengths, widths, separators."""
-    from pkadvisor.design.cost import estimate
-    from pkadvisor.design.key_findings import key_remarks
+    from pkadvisor.design.cost.cost import estimate
+    from pkadvisor.design.cost.key_findings import key_remarks
 
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
     found: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
@@ -108,7 +108,7 @@ def _section_of(
     sections: Sequence[tuple[Section, Dataset | None]], name: str
 ) -> tuple[Section, Dataset | None, Workload, KeyScheme | None]:
     """The section whose workload has a class of that name."""
-    from pkadvisor.design.sections import observed
+    from pkadvisor.design.choice.sections import observed
 
     names: list[str] = []
     for section, dataset in sections:
@@ -135,8 +135,8 @@ def _scheme(
     progress: Progress,
 ) -> tuple[str, KeyScheme]:
     """(what to call it, the scheme) that a query is explained under."""
-    from pkadvisor.design.candidate_file import parse_candidate
-    from pkadvisor.design.judge import keys_as_given
+    from pkadvisor.design.choice.judge import keys_as_given
+    from pkadvisor.design.keys.candidate_file import parse_candidate
 
     if which is not None and "|" in which:
         types = section.data.types if section.data is not None else _declared_types(section)
@@ -174,9 +174,9 @@ def judged_among(
     The other kinds of its table are judged too where a transaction crosses them: together they may get other keys.
     ``named`` are the schemes given for each of ``sections``.
     """
-    from pkadvisor.design.judge import judge
-    from pkadvisor.design.judge_kinds import judge_kinds
-    from pkadvisor.design.kinds import bonds_of
+    from pkadvisor.design.choice.judge import judge
+    from pkadvisor.design.choice.judge_kinds import judge_kinds
+    from pkadvisor.design.choice.kinds import bonds_of
 
     known = {s.kind: s.data.types for s, _ in sections if s.table == section.table and s.kind and s.data is not None}
     bonds = bonds_of(section.declared.workload, known) if section.declared is not None and section.kind else ()
@@ -199,7 +199,7 @@ def _rank(text: str) -> int:
 
 
 def _query_document(found: Explained, label: str) -> dict[str, Any]:
-    from pkadvisor.design.key_terms import shown_filter
+    from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter
 
     query, plan, scheme = found.query, found.chosen, found.scheme
@@ -243,7 +243,7 @@ def _query_document(found: Explained, label: str) -> dict[str, Any]:
 
 def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict[str, Any]:
     """One PartitionKey or RowKey taken apart: through the design's templates, else through its shape."""
-    from pkadvisor.design.keyfacts import forbidden_in
+    from pkadvisor.design.load.keyfacts import forbidden_in
     from pkadvisor.table.edm import utf16_key
 
     fits: list[dict[str, Any]] = []
@@ -273,8 +273,8 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict
 
 def _schemes(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Mapping[str, EdmType], KeyScheme]]:
     """The schemes of a design, or those that the keys in the data look like."""
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import inferred, observed
+    from pkadvisor.design.choice.sections import inferred, observed
+    from pkadvisor.design.keys.scheme import KeyScheme
 
     if not (request.design or request.data or request.profiles or request.logs):
         return []
@@ -304,9 +304,9 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
 
     ``exact`` says whether the template writes this very text for these values.
     """
-    from pkadvisor.design.keyreader import reads
-    from pkadvisor.design.template import decoder, separators
-    from pkadvisor.design.transforms import Context, Literal
+    from pkadvisor.design.keys.keyreader import reads
+    from pkadvisor.design.keys.template import decoder, separators
+    from pkadvisor.design.keys.transforms import Context, Literal
 
     known = {**_needed(parts), **types}
     context = Context(known, separators(parts))
@@ -329,7 +329,7 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
 
 def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
     """The type that a part needs of a property of which nothing is known."""
-    from pkadvisor.design.transforms import Pad, ReversePad, ReverseTicks, Ticks, Time
+    from pkadvisor.design.keys.transforms import Pad, ReversePad, ReverseTicks, Ticks, Time
 
     out: dict[str, EdmType] = {}
     for part in parts:
@@ -342,8 +342,8 @@ def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
 
 def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
     """(the value behind a piece, in words, whether the template would write the piece so)."""
-    from pkadvisor.design.infer.proof import read_part
-    from pkadvisor.design.transforms import MISSING, Hashed, ReverseTicks, Ticks, Time
+    from pkadvisor.design.keys.infer.proof import read_part
+    from pkadvisor.design.keys.transforms import MISSING, Hashed, ReverseTicks, Ticks, Time
     from pkadvisor.table.edm import format_ticks
 
     names = ", ".join(part.properties)
@@ -365,9 +365,9 @@ def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, boo
 
 def _shape(value: str) -> dict[str, Any] | None:
     """What a lone key looks like: its pieces between separators, each by its own shape. A guess, and called one."""
-    from pkadvisor.design.infer.cut import key_text
-    from pkadvisor.design.infer.shapes import GUID_TEXT, classify
-    from pkadvisor.design.transforms import Literal
+    from pkadvisor.design.keys.infer.cut import key_text
+    from pkadvisor.design.keys.infer.shapes import GUID_TEXT, classify
+    from pkadvisor.design.keys.transforms import Literal
 
     whole = classify([value]).certain or re.fullmatch(GUID_TEXT, value)
     pieces, between = ((value,), ()) if whole else key_text(value).masked
@@ -387,7 +387,7 @@ def _shape(value: str) -> dict[str, Any] | None:
 
 def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
     """A template; its letters and digits outside braces are values of the data where these are to be hidden."""
-    from pkadvisor.design.transforms import Literal
+    from pkadvisor.design.keys.transforms import Literal
 
     shown = [
         "[text]" if redact and isinstance(p, Literal) and any(c.isalnum() for c in p.text) else str(p) for p in parts
@@ -397,7 +397,7 @@ def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
 
 def explain_keys(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
     """The templates that the keys in the data look like, with the share of rows that each explains."""
-    from pkadvisor.design.sections import inferred
+    from pkadvisor.design.choice.sections import inferred
 
     for section, _ in read_sections(request, progress):
         if section.data is None or not set(KEYS) <= set(section.data.types):

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.advisor import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.errors import UsageError
-from pkadvisor.explainer import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
+from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
-from pkadvisor.report.stored import RESULT, load_stored, scheme_text
+from pkadvisor.report.documents.stored import RESULT, load_stored, scheme_text
+from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import CostEstimate
-    from pkadvisor.design.kinds import Arranged
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Judged, Section
-    from pkadvisor.design.sensitivity import Sensitivity
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.design.choice.kinds import Arranged
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.sensitivity import Sensitivity
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import CostEstimate
+    from pkadvisor.observe.data.dataset import Dataset
 
 RETRIED = 5
 """Schemes of the ranking that are priced again for each assumed number."""
@@ -103,7 +103,7 @@ def explain_scheme(request: AnalyzeRequest, which: str | None, text: str | None,
 
     Raises UsageError where there is nothing to weigh keys by, or no such scheme.
     """
-    from pkadvisor.design.budgets import parse_budgets
+    from pkadvisor.design.cost.budgets import parse_budgets
 
     rank = rank_of(which) if which is not None else None
     sections = read_sections(request, progress)
@@ -156,7 +156,7 @@ def _pick(
 
 
 def _written(section: Section, text: str | None) -> KeyScheme:
-    from pkadvisor.design.candidate_file import parse_candidate
+    from pkadvisor.design.keys.candidate_file import parse_candidate
 
     assert section.data is not None and text is not None
     return parse_candidate(text, "--scheme").scheme(section.data.types)
@@ -165,10 +165,10 @@ def _written(section: Section, text: str | None) -> KeyScheme:
 def _priced(
     judged: Judged, arranged: Arranged | None, mine: CostEstimate, label: str, *, redact: bool
 ) -> dict[str, Any]:
-    from pkadvisor.design.flips import turning
-    from pkadvisor.design.search import better, loss
-    from pkadvisor.design.sensitivity import sensitivity
-    from pkadvisor.report.result import Shown, scheme_result, verdict_of
+    from pkadvisor.design.choice.flips import turning
+    from pkadvisor.design.choice.search import better, loss
+    from pkadvisor.design.choice.sensitivity import sensitivity
+    from pkadvisor.report.documents.result import Shown, scheme_result, verdict_of
     from pkadvisor.report.words import turning_words
 
     advice, bench = judged.advice, judged.bench

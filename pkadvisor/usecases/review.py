@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
-from pkadvisor.observe.declaration_yaml import decoded
+from pkadvisor.observe.design_file.declaration_yaml import decoded
 from pkadvisor.progress import Progress
-from pkadvisor.review.annotate import annotated
-from pkadvisor.review.baseline import FILE as BASELINE_FILE
-from pkadvisor.review.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
-from pkadvisor.review.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
-from pkadvisor.review.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
-from pkadvisor.review.changes import compared, with_statuses
-from pkadvisor.review.evaluate import Evaluation, evaluate
-from pkadvisor.review.findings import Finding, Status
-from pkadvisor.review.gate import Gate
-from pkadvisor.review.reviewed import DesignReview
-from pkadvisor.review.rule import Rule, load_rules
-from pkadvisor.review.selection import chosen, regraded
-from pkadvisor.review.stressed import Stressed
-from pkadvisor.review.suppressions import (
+from pkadvisor.review.gate.annotate import annotated
+from pkadvisor.review.gate.baseline import FILE as BASELINE_FILE
+from pkadvisor.review.gate.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
+from pkadvisor.review.gate.baseline import Baseline, applied, dump_baseline, pruned, read_baseline, written
+from pkadvisor.review.gate.changes import compared, with_statuses
+from pkadvisor.review.gate.gate import Gate
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.gate.suppressions import (
     ConfiguredSuppression,
     check_configured,
     configured_findings,
@@ -38,17 +32,23 @@ from pkadvisor.review.suppressions import (
     matches_design,
     suppressed,
 )
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.earlier import Earlier, earlier_of, keys_in_use, old_design
-from pkadvisor.reviewer.elsewhere import moved_here, removed_designs, without_moved
-from pkadvisor.reviewer.opening import budgets_of, open_design, profile_of, tables_elsewhere
-from pkadvisor.reviewer.request import ReviewRequest
-from pkadvisor.reviewer.stress_file import stressed_of
+from pkadvisor.review.inputs.earlier import Earlier, earlier_of, keys_in_use, old_design
+from pkadvisor.review.inputs.elsewhere import moved_here, removed_designs, without_moved
+from pkadvisor.review.inputs.opening import budgets_of, open_design, profile_of, tables_elsewhere
+from pkadvisor.review.inputs.request import ReviewRequest
+from pkadvisor.review.inputs.stress_file import stressed_of
+from pkadvisor.review.rules.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
+from pkadvisor.review.rules.evaluate import Evaluation, evaluate
+from pkadvisor.review.rules.rule import Rule, load_rules
+from pkadvisor.review.rules.selection import chosen, regraded
+from pkadvisor.review.views.findings import Finding, Status
+from pkadvisor.review.views.stressed import Stressed
+from pkadvisor.review.views.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Budget
-    from pkadvisor.observe.profile_file import ProfileDocument
-    from pkadvisor.review.fixes import Fixed, Wanted
+    from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.review.gate.fixes import Fixed, Wanted
 
 
 STDIN = "-"
@@ -79,7 +79,7 @@ def conduct(request: ReviewRequest, progress: Progress) -> Conducted:
     git does not know; InputError for a baseline that cannot be used. What is wrong with one design is in the result,
     with the exit code it earns.
     """
-    from pkadvisor.report.review_result import build_review
+    from pkadvisor.report.documents.review_result import build_review
 
     known = regraded(load_rules(request.rules, cases=False), request.severity)
     limits = load_limits(*request.limits)
@@ -320,7 +320,7 @@ def fix_text(
     Keys are edited only where no row is stored under them yet, so data or a profile that tells of rows forbids it, and
     so does an older design that has the table: the one that the review is compared with, or that of the last commit.
     """
-    from pkadvisor.review.fixes import fixed
+    from pkadvisor.review.gate.fixes import fixed
 
     limits, profile = load_limits(*request.limits), profile_of(request)
     alone = len(request.designs) == 1

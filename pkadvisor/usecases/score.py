@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.advisor import AnalyzeRequest, files_read, read_sections
 from pkadvisor.errors import InputError, UsageError, did_you_mean
+from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import Progress
-from pkadvisor.report.result import number
-from pkadvisor.report.stored import SCORE, load_stored
+from pkadvisor.report.documents.result import number
+from pkadvisor.report.documents.stored import SCORE, load_stored
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, Budget, CostEstimate
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Section
+    from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.declaration import Declaration
-    from pkadvisor.observe.digests import FileDigest
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.data.digests import FileDigest
+    from pkadvisor.observe.design_file.declaration import Declaration
 
 SCHEMA_VERSION = "1.0"
 COMPARISON = "pkadvisor comparison"
@@ -37,8 +37,8 @@ def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -
     Raises UsageError where no keys are named, or where there is no data or workload to price them on. Broken
     constraints are in the document.
     """
-    from pkadvisor.design.budgets import parse_budgets
-    from pkadvisor.design.candidate_file import fitting, load_candidates, parse_candidate
+    from pkadvisor.design.cost.budgets import parse_budgets
+    from pkadvisor.design.keys.candidate_file import fitting, load_candidates, parse_candidate
 
     limits, budgets = load_limits(*request.limits), parse_budgets(request.budgets)
     able = [(section, dataset) for section, dataset in read_sections(request, progress) if section.data is not None]
@@ -78,9 +78,9 @@ def _card(
     request: AnalyzeRequest,
 ) -> dict[str, Any]:
     """One table: its keys in use where none are given, each priced."""
-    from pkadvisor.design.cost import estimate
-    from pkadvisor.design.judge import keys_as_given, prepared
-    from pkadvisor.design.verify import learn, readable
+    from pkadvisor.design.choice.judge import keys_as_given, prepared
+    from pkadvisor.design.choice.verify import learn, readable
+    from pkadvisor.design.cost.cost import estimate
 
     bench, current = prepared(section, limits, dataset)
     bench = replace(bench, budgets=budgets)
@@ -96,8 +96,8 @@ def _card(
 
 
 def _scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
-    from pkadvisor.design.cost import score_parts
-    from pkadvisor.report.result import Shown, number, scheme_result
+    from pkadvisor.design.cost.cost import score_parts
+    from pkadvisor.report.documents.result import Shown, number, scheme_result
 
     reach = min(1.0, found.break_factor / found.horizon_factor)
     return {
@@ -135,7 +135,7 @@ def compare_stored(old: str, new: str) -> dict[str, Any]:
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
     """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
     of the old one."""
-    from pkadvisor.observe.declaration import load_declaration
+    from pkadvisor.observe.design_file.declaration import load_declaration
 
     declared = {path: load_declaration(path) for path in (old, new)}
     works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
@@ -152,7 +152,7 @@ def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progr
 
 def _digests(files: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """What was compared, by its content."""
-    from pkadvisor.observe.digests import digest_of
+    from pkadvisor.observe.data.digests import digest_of
 
     return _digests_json([digest_of(role, path) for role, path in files])
 
@@ -179,9 +179,9 @@ def _schemes_of(
     request: AnalyzeRequest, sections: Sequence[tuple[Section, Dataset | None]], declaration: Declaration, path: str
 ) -> dict[Any, dict[str, Any]]:
     """The priced keys of one design, by table and kind, on the data and workload of the sections."""
-    from pkadvisor.design.cost import estimate
-    from pkadvisor.design.judge import prepared
-    from pkadvisor.design.sections import declared_keys
+    from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.choice.sections import declared_keys
+    from pkadvisor.design.cost.cost import estimate
 
     limits = load_limits(*request.limits)
     out: dict[Any, dict[str, Any]] = {}
@@ -224,7 +224,7 @@ def _comparison(
     *,
     files: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    from pkadvisor.report.stored import scheme_text
+    from pkadvisor.report.documents.stored import scheme_text
 
     (old_name, before), (new_name, after) = old, new
     tables = []

@@ -9,32 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
-from pkadvisor.report.page import lasting
-from pkadvisor.report.result import Shown, number, scheme_result
-from pkadvisor.report.stress_result import run_json, stress_document
-from pkadvisor.stresser.aside import started
-from pkadvisor.stresser.audit import audit_of
-from pkadvisor.stresser.bars import bears_load
-from pkadvisor.stresser.designs import Table, tables_of
-from pkadvisor.stresser.goals import goals_json
-from pkadvisor.stresser.limit import limit_of
-from pkadvisor.stresser.load_measures import load_measures
-from pkadvisor.stresser.notes import Note, notes_of
-from pkadvisor.stresser.partition_test import HOTTEST, check_known, partition_test
-from pkadvisor.stresser.predictions import class_predictions
-from pkadvisor.stresser.proof import proof_of
-from pkadvisor.stresser.real import Session, measured_of, session_of
-from pkadvisor.stresser.request import check_faults, check_flashes, check_replay, check_replayed
-from pkadvisor.stresser.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
-from pkadvisor.stresser.stand import Stand, load_at, stand_of
-from pkadvisor.stresser.verdict import verdict_of
+from pkadvisor.report.documents.result import Shown, number, scheme_result
+from pkadvisor.report.documents.stress_result import run_json, stress_document
+from pkadvisor.report.text.page import lasting
+from pkadvisor.stress.experiment.aside import started
+from pkadvisor.stress.experiment.audit import audit_of
+from pkadvisor.stress.experiment.bars import bears_load
+from pkadvisor.stress.experiment.designs import Table, tables_of
+from pkadvisor.stress.experiment.goals import goals_json
+from pkadvisor.stress.experiment.limit import limit_of
+from pkadvisor.stress.experiment.load_measures import load_measures
+from pkadvisor.stress.experiment.notes import Note, notes_of
+from pkadvisor.stress.experiment.partition_test import HOTTEST, check_known, partition_test
+from pkadvisor.stress.experiment.predictions import class_predictions
+from pkadvisor.stress.experiment.proof import proof_of
+from pkadvisor.stress.experiment.real import Session, measured_of, session_of
+from pkadvisor.stress.experiment.request import check_faults, check_flashes, check_replay, check_replayed
+from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
+from pkadvisor.stress.experiment.stand import Stand, load_at, stand_of
+from pkadvisor.stress.experiment.verdict import verdict_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
 
 
 @dataclass
@@ -49,10 +49,10 @@ def stress(request: StressRequest, progress: Progress) -> dict[str, Any]:
 
     UsageError (2) and InputError (3) as ``tables_of`` raises them, and for texts of loads, policies and faults.
     """
-    from pkadvisor.stress.faults import parse_fault
-    from pkadvisor.stress.load_text import parse_load
-    from pkadvisor.stress.retry import policy_of
-    from pkadvisor.stress.script_table import keeping
+    from pkadvisor.stress.load.faults import parse_fault
+    from pkadvisor.stress.load.load_text import parse_load
+    from pkadvisor.stress.requests.retry import policy_of
+    from pkadvisor.stress.requests.script_table import keeping
 
     limits = load_limits(*request.reading.limits)
     shape, policy = parse_load(request.load), policy_of(request.retry)
@@ -109,7 +109,7 @@ def _not_run(judged: list[Table], tables: list[dict[str, Any]]) -> list[str]:
 
 def _inputs(request: StressRequest) -> dict[str, Any]:
     """What the run was made of, as a result says it."""
-    from pkadvisor.advisor import files_read
+    from pkadvisor.inputs import files_read
 
     reading = request.reading
     return {
@@ -188,8 +188,8 @@ def _table(
 
 def design_alone(table: Table, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
     """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
-    from pkadvisor.stress.retry import policy_of
-    from pkadvisor.stress.script_table import keeping
+    from pkadvisor.stress.requests.retry import policy_of
+    from pkadvisor.stress.requests.script_table import keeping
 
     found = _Found()
     with keeping():

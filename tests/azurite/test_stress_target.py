@@ -14,14 +14,14 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.rest.endpoint import Endpoint, open_endpoint
 from pkadvisor.rest.target import Target, target_of
-from pkadvisor.stress.auditor import Auditor
-from pkadvisor.stress.load import WorkloadLoad, used_instances
-from pkadvisor.stress.own_table import OwnTable, groups_of, table_name
-from pkadvisor.stress.plain_table import page_limits
-from pkadvisor.stress.programs import Programs, entities_of
-from pkadvisor.stress.real_driver import MOST, RealRun, run_real
-from pkadvisor.stress.retry import policy_of
-from pkadvisor.stress.script_table import script_table
+from pkadvisor.stress.load.load import WorkloadLoad, used_instances
+from pkadvisor.stress.requests.plain_table import page_limits
+from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.stress.requests.script_table import script_table
+from pkadvisor.stress.store.auditor import Auditor
+from pkadvisor.stress.store.own_table import OwnTable, groups_of, table_name
+from pkadvisor.stress.store.real_driver import MOST, RealRun, run_real
 from pkadvisor.table.store import (
     CreateTable,
     Delete,
@@ -99,7 +99,7 @@ def sent(
 
 def _even(rate: Any, load: WorkloadLoad) -> Any:
     """A factor after which each class sends as many requests."""
-    from pkadvisor.stress.arrivals import Steps
+    from pkadvisor.stress.load.arrivals import Steps
 
     return Steps.flat(REQUESTS / len(load.parts) / max(1e-9, rate.expected(load.duration_ns)))
 

@@ -25,7 +25,7 @@ SECONDS_GOAL, GAP_GOAL = 60.0, 0.02
 
 def measured(seed: int, mains: int, rows: int, heat: float) -> dict[str, object]:
     """One instance, generated and solved."""
-    from pkadvisor.design.programme import solve
+    from pkadvisor.design.choice.programme import solve
     from tests.design.choices import generated
 
     instance = generated(seed, KINDS, STATEMENTS, mains, rows, heat=heat)

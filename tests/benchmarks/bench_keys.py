@@ -79,8 +79,8 @@ def expression(template: str) -> pl.Expr:
     """The key of a template, or what polars makes of the same columns by itself."""
     import polars as pl
 
-    from pkadvisor.design.scheme import key_expression
-    from pkadvisor.design.template import parse_template
+    from pkadvisor.design.keys.scheme import key_expression
+    from pkadvisor.design.keys.template import parse_template
     from pkadvisor.table.edm import EdmType
 
     if template == BASE:
@@ -112,8 +112,8 @@ class Timed:
 
 def planning(rounds: int) -> float:
     """Microseconds to plan one class of query on one scheme: the median over rounds of 200."""
-    from pkadvisor.design.plan import conditions, plan
-    from pkadvisor.design.scheme import KeyScheme, parse_key
+    from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+    from pkadvisor.design.plan.plan import conditions, plan
     from pkadvisor.observe.workload import Draw, Operation, QueryClass, Rate
     from pkadvisor.table.edm import EdmType
     from pkadvisor.table.odata import parse_filter

@@ -25,7 +25,7 @@ from pathlib import Path
 READ = """
 import json, sys, time
 import polars
-from pkadvisor.observe.traffic import read_traffic
+from pkadvisor.observe.logs.traffic import read_traffic
 start = time.perf_counter()
 found = read_traffic(sys.argv[1:])
 print(json.dumps({"lines": found.lines, "seconds": time.perf_counter() - start}))

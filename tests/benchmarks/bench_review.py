@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def _rules() -> int:
-    from pkadvisor.review.rule import load_rules
+    from pkadvisor.review.rules.rule import load_rules
 
     return len(load_rules())
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pkadvisor.design.population import Atom
+    from pkadvisor.design.rows.population import Atom
 
 CHUNK = 1_000_000
 SAMPLE = 1_000_000
@@ -130,9 +130,9 @@ def case_one(file: Path, _: int) -> dict[str, Any]:
 
 
 def _screened(file: Path, count: int) -> tuple[Any, Any, list[tuple[str, ...]], Any, dict[str, Any]]:
-    from pkadvisor.design.screen import Screen
-    from pkadvisor.observe.dataset import open_datasets
-    from pkadvisor.observe.profile import profile_dataset
+    from pkadvisor.design.rows.screen import Screen
+    from pkadvisor.observe.data.dataset import open_datasets
+    from pkadvisor.observe.profile.profile import profile_dataset
 
     (dataset,) = open_datasets([str(file)])
     profile = profile_dataset(dataset, wide_rows_max=SAMPLE)
@@ -151,7 +151,7 @@ def case_screen(file: Path, count: int) -> dict[str, Any]:
 
 def case_finalists(file: Path, count: int) -> dict[str, Any]:
     """And five of them over every row."""
-    from pkadvisor.design.census import counted_sets
+    from pkadvisor.design.rows.census import counted_sets
 
     dataset, profile, keys, facts, inner = _screened(file, count)
     few = sorted((f.top_share, key) for key, f in zip(keys, facts, strict=True) if len(key) <= 2)[:5]
@@ -166,8 +166,8 @@ FIVE: tuple[tuple[str, ...], ...] = (("tenant",), ("tenant", "device"), ("device
 
 
 def _exact(file: Path, keys: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
-    from pkadvisor.design.census import counted_sets
-    from pkadvisor.observe.dataset import open_datasets
+    from pkadvisor.design.rows.census import counted_sets
+    from pkadvisor.observe.data.dataset import open_datasets
 
     (dataset,) = open_datasets([str(file)])
     types = {c.name: c.edm for c in dataset.columns}
@@ -188,7 +188,7 @@ def case_accuracy(file: Path, count: int) -> dict[str, Any]:
     """How far sampled shares and sketched counts are from what is there."""
     import polars as pl
 
-    from pkadvisor.design.census import counted_sets
+    from pkadvisor.design.rows.census import counted_sets
 
     dataset, profile, keys, facts, _ = _screened(file, count)
     exact = counted_sets(dataset, [atoms(key) for key in keys], profile.types)
@@ -225,7 +225,7 @@ tables:
 
 def case_analyze(file: Path, _: int) -> dict[str, Any]:
     """The whole advice."""
-    from pkadvisor.advisor import AnalyzeRequest, analyze
+    from pkadvisor.inputs import AnalyzeRequest, analyze
     from pkadvisor.progress import SilentProgress
 
     design = file.with_name("design.yaml")

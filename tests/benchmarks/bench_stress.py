@@ -37,14 +37,14 @@ from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.limits import default_limits
-from pkadvisor.stress.auditor import Auditor
-from pkadvisor.stress.flat_scripts import FlatScripts
-from pkadvisor.stress.fluid import run_fluid
-from pkadvisor.stress.load import Batch
-from pkadvisor.stress.retry import current
-from pkadvisor.stress.run_result import RunResult
-from pkadvisor.stress.scripts import KeySpace, Script, Scripts, Step
-from pkadvisor.stress.stamp_map import FixedMap, MapRange, StampMap
+from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, StampMap
+from pkadvisor.stress.requests.flat_scripts import FlatScripts
+from pkadvisor.stress.requests.retry import current
+from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Step
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,
@@ -308,7 +308,7 @@ def compiling(rounds: int) -> dict[str, Any]:
 def hour_child(name: str, seconds: int) -> None:
     """One hour (or less) with splits: from one range on, until the manager has spread it."""
     from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.stress.living_map import LivingMap
+    from pkadvisor.stress.placement.living_map import LivingMap
 
     keys = 10_000
     stamp_map = LivingMap(scripts(keys).space, (), [f"server-{i}" for i in range(SERVERS)], EngineOptions())

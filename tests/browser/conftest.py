@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from pkadvisor.report.html.page import render_html
-from pkadvisor.scorecard import compare_stored
+from pkadvisor.usecases.score import compare_stored
 from tests.report.support import result
 from tests.review.documents import everything
 

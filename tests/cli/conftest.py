@@ -57,7 +57,7 @@ def spawn(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
-    """Stands where pkadvisor.advisor and the renderers stand, so that conduct is tested apart from advice."""
+    """Stands where pkadvisor.inputs and the renderers stand, so that conduct is tested apart from advice."""
     from dataclasses import make_dataclass
 
     played = UseCases()
@@ -79,11 +79,11 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
         played.rendered.append(options)
         return played.text
 
-    advisor = types.ModuleType("pkadvisor.advisor")
+    advisor = types.ModuleType("pkadvisor.inputs")
     advisor.AnalyzeRequest, advisor.analyze, advisor.profile = request_type, analyze, profile  # type: ignore[attr-defined]
-    console = types.ModuleType("pkadvisor.report.console")
+    console = types.ModuleType("pkadvisor.report.text.console")
     console.render_text = render_text  # type: ignore[attr-defined]
-    result = types.ModuleType("pkadvisor.report.result")
+    result = types.ModuleType("pkadvisor.report.documents.result")
     result.dump_json = lambda document: json.dumps(document).encode() + b"\n"  # type: ignore[attr-defined]
     for name, module in (("advisor", advisor), ("report.console", console), ("report.result", result)):
         monkeypatch.setitem(sys.modules, f"pkadvisor.{name}", module)
@@ -140,7 +140,7 @@ def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.fixture
 def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole bundled samples are not analysed again: their results are those that all tests share."""
-    from pkadvisor import advisor
+    from pkadvisor import inputs as advisor
     from tests.report.support import SAMPLES, request, result
 
     analyze, known = (

@@ -66,7 +66,7 @@ class UseCases:
 
 def stored(name: str, path: Path, **more: Any) -> dict[str, Any]:
     """A sample's result, written to a file."""
-    from pkadvisor.report.result import dump_json
+    from pkadvisor.report.documents.result import dump_json
     from tests.report.support import result
 
     found = result(name, **more)

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.design.budgets import BOUNDS, parse_budgets
-from pkadvisor.design.candidate_file import load_candidates
-from pkadvisor.design.cost import estimate
+from pkadvisor.design.cost.budgets import BOUNDS, parse_budgets
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.candidate_file import load_candidates
 from pkadvisor.table.edm import EdmType
 from tests.cli.support import Ask, checked
-from tests.design.test_flips import judged
+from tests.design.choice.test_flips import judged
 from tests.report.support import result
 
 FORMS = {

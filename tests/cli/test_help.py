@@ -52,7 +52,7 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
     lines = examples_of(help_text(run, page))
     assert 2 <= len(lines) <= 4
     if any(map(needs_use_cases, lines)):
-        pytest.importorskip("pkadvisor.advisor")
+        pytest.importorskip("pkadvisor.inputs")
     for line in lines:
         words = shlex.split(line)
         assert words[0] == "advisor"
@@ -92,7 +92,7 @@ def test_examples_run_in_the_order_shown(run: Run, page: str) -> None:
 @pytest.mark.usefixtures("samples_analyzed_once")
 def test_format_json_is_json_in_every_command_and_quiet_is_quiet(run: Run, line: str) -> None:
     if needs_use_cases(f"advisor {line}"):
-        pytest.importorskip("pkadvisor.advisor")
+        pytest.importorskip("pkadvisor.inputs")
     quiet = [] if line == "--version" else ["-q"]
     done = run(*line.format(samples=resource("samples")).split(), *quiet, "--format", "json", GITHUB_ACTIONS="1")
     assert done.returncode == 0, done.stderr.decode()

@@ -12,7 +12,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from pkadvisor import __version__
-from pkadvisor.cli import starters
+from pkadvisor.cli.commands import starters
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
 from tests.cli.support import Ask

@@ -158,7 +158,7 @@ def test_a_full_disk_behind_standard_output_is_said() -> None:
 def test_an_interrupt_is_130_in_one_line_and_leaves_nothing_behind(tmp_path: Path) -> None:
     program = LISTENING + (
         "import sys, time\n"
-        "import pkadvisor.cli.samples as samples\n"
+        "import pkadvisor.cli.commands.samples as samples\n"
         "def slow(path, content):\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(60)\n"
@@ -211,12 +211,12 @@ def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() 
         "    progress.advance(60)\n"
         "    progress.note('2 lines skipped \\x1b[2J')\n"
         "    return {}\n"
-        "advisor = types.ModuleType('pkadvisor.advisor')\n"
+        "advisor = types.ModuleType('pkadvisor.inputs')\n"
         "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, analyze\n"
-        "result = types.ModuleType('pkadvisor.report.result')\n"
+        "result = types.ModuleType('pkadvisor.report.documents.result')\n"
         "result.dump_json = lambda document: b'{}'\n"
-        "sys.modules['pkadvisor.advisor'] = pkadvisor.advisor = advisor\n"
-        "sys.modules['pkadvisor.report.result'] = pkadvisor.report.result = result\n"
+        "sys.modules['pkadvisor.inputs'] = pkadvisor.inputs = advisor\n"
+        "sys.modules['pkadvisor.report.documents.result'] = pkadvisor.report.documents.result = result\n"
         "from pkadvisor.cli.main import main\n"
         "sys.exit(main(['analyze', '--sample', 'footrace', '--format', 'json', *sys.argv[1:]]))\n"
     )
@@ -258,12 +258,12 @@ def test_a_terminal_without_unicode_gets_ascii_and_never_an_error() -> None:
     program = (
         "import sys, types\n"
         "import pkadvisor, pkadvisor.report\n"
-        "advisor = types.ModuleType('pkadvisor.advisor')\n"
+        "advisor = types.ModuleType('pkadvisor.inputs')\n"
         "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, lambda request, progress: {}\n"
-        "console = types.ModuleType('pkadvisor.report.console')\n"
+        "console = types.ModuleType('pkadvisor.report.text.console')\n"
         "console.render_text = lambda result, **o: f'{o[\"ascii_only\"]} Zürich \\ud800\\n'\n"
-        "sys.modules['pkadvisor.advisor'] = pkadvisor.advisor = advisor\n"
-        "sys.modules['pkadvisor.report.console'] = pkadvisor.report.console = console\n"
+        "sys.modules['pkadvisor.inputs'] = pkadvisor.inputs = advisor\n"
+        "sys.modules['pkadvisor.report.text.console'] = pkadvisor.report.text.console = console\n"
         "from pkadvisor.cli.main import main\n"
         "sys.exit(main(['analyze', '--sample', 'footrace']))\n"
     )

@@ -137,7 +137,7 @@ def broken(*_: Any, **__: Any) -> bytes:
 def test_a_bug_of_ours_is_not_the_fault_of_the_document(
     ask: Ask, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pkadvisor.cli.report.write_page", broken)
+    monkeypatch.setattr("pkadvisor.cli.commands.report.write_page", broken)
     code, out, err = ask("report", "result.json", "--out", "html=r.html", "--debug")
     assert (code, out) == (4, "")
     assert "this is a bug in pkadvisor: KeyError" in err and "Traceback" in err and "not whole" not in err
@@ -156,7 +156,7 @@ def test_a_bug_of_ours_is_not_the_fault_of_the_document(
 def test_a_document_that_cannot_be_drawn_is_told_where_it_leaves_its_schema(
     ask: Ask, document: dict[str, Any], monkeypatch: pytest.MonkeyPatch, change: Change, message: str
 ) -> None:
-    monkeypatch.setattr("pkadvisor.cli.report.write_page", broken)
+    monkeypatch.setattr("pkadvisor.cli.commands.report.write_page", broken)
     change(document)
     Path("result.json").write_text(json.dumps(document))
     code, out, err = ask("report", "result.json", "--out", "html=r.html")

@@ -74,9 +74,9 @@ def test_the_day_comes_from_one_place(review: Ask, tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PKADVISOR_TODAY", "2026-11-22")
     assert review()[0] == 1
     monkeypatch.delenv("PKADVISOR_TODAY")
-    monkeypatch.setattr("pkadvisor.cli.review.clock_day", lambda: "2026-11-22")
+    monkeypatch.setattr("pkadvisor.cli.commands.review.clock_day", lambda: "2026-11-22")
     assert review()[0] == 1
-    monkeypatch.setattr("pkadvisor.cli.review.clock_day", lambda: "2026-11-21")
+    monkeypatch.setattr("pkadvisor.cli.commands.review.clock_day", lambda: "2026-11-21")
     assert review()[0] == 0
     assert review("--today", "tomorrow")[0] == 2
 

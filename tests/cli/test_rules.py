@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.cli.rules import LIST_EPILOG
-from pkadvisor.report.rule_page import plainly
+from pkadvisor.cli.commands.rules import LIST_EPILOG
+from pkadvisor.report.text.rule_page import plainly
 from pkadvisor.review.facts import FACTS
-from pkadvisor.review.rule import load_rules
+from pkadvisor.review.rules.rule import load_rules
 from tests.cli.support import Ask, Run
 
 OWN = """\

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.report.page import clean
-from pkadvisor.report.scheme_page import goal_name
+from pkadvisor.report.text.page import clean
+from pkadvisor.report.text.scheme_page import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
 from tests.tiers import LONG

@@ -50,11 +50,11 @@ def running(program: str, *arguments: str, folder: Path) -> Iterator[subprocess.
 @pytest.mark.parametrize(
     ("module", "name", "command"),
     [
-        ("pkadvisor.cli.stress", "settle", "stress"),
-        ("pkadvisor.cli.stress", "build_request", "stress"),
-        ("pkadvisor.stresser.stress", "load_limits", "stress"),
-        ("pkadvisor.stresser.stress", "tables_of", "stress"),
-        ("pkadvisor.advisor", "analyze", "analyze"),
+        ("pkadvisor.cli.commands.stress", "settle", "stress"),
+        ("pkadvisor.cli.commands.stress", "build_request", "stress"),
+        ("pkadvisor.usecases.stress", "load_limits", "stress"),
+        ("pkadvisor.usecases.stress", "tables_of", "stress"),
+        ("pkadvisor.inputs", "analyze", "analyze"),
     ],
 )
 def test_sigterm_before_anything_is_run_is_143_in_one_line(
@@ -72,9 +72,9 @@ def test_sigterm_before_anything_is_run_is_143_in_one_line(
 
 BESIDE = """\
 import sys, time
-from pkadvisor.stresser import aside, stress
+from pkadvisor.stress.experiment import aside, stress
 aside._processors, aside.ROWS_LEAST = (lambda: 2), 1
-slow = "import pkadvisor.stresser.stress as s, time; s.design_alone = lambda *_: time.sleep(600); "
+slow = "import pkadvisor.usecases.stress as s, time; s.design_alone = lambda *_: time.sleep(600); "
 aside._PROGRAM = aside._PROGRAM.replace("from ", slow + "from ")
 started = aside.started
 def telling(*arguments):

@@ -16,7 +16,7 @@ import pytest
 
 from pkadvisor.cli.main import main
 from pkadvisor.errors import UsageError
-from pkadvisor.stresser.request import check_replayed
+from pkadvisor.stress.experiment.request import check_replayed
 from tests.cli.support import LISTENING, checked, clean_environment
 from tests.stress.stressed import document, write_case
 
@@ -97,7 +97,7 @@ def test_a_log_that_cannot_be_replayed_is_told_before_anything_is_read(
     def read(*_: Any) -> None:
         pytest.fail("something was read")
 
-    monkeypatch.setattr("pkadvisor.stresser.stress.tables_of", read)
+    monkeypatch.setattr("pkadvisor.usecases.stress.tables_of", read)
     found = told(capsys, [*case, "--load", "trace", "--log", profile], 2)
     assert "a profile holds no single requests" in found and "give the log with --log FILE" in found
     found = told(capsys, ["stress", "--sample", "footrace", "--load", "trace,x2"], 2)
@@ -137,7 +137,7 @@ def test_keys_that_no_store_takes_are_refused(
 
 def digests(case: list[str]) -> list[dict[str, Any]]:
     """What a result of the files of the case says of them."""
-    from pkadvisor.advisor import AnalyzeRequest, files_read
+    from pkadvisor.inputs import AnalyzeRequest, files_read
 
     reading = AnalyzeRequest(data=(case[1],), design=case[3], limits=(case[5],))
     return [{"role": f.role, "name": f.name, "xxh3": f.xxh3} for f in files_read(reading)]
@@ -244,7 +244,7 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
     command = [*without(case, "--duration"), "--duration", "12h", "--out", "json=part.json"]
     program = LISTENING + (
         "import sys\n"
-        "import pkadvisor.stresser.stress as stress\n"
+        "import pkadvisor.usecases.stress as stress\n"
         "from pkadvisor.cli.main import main\n"
         "run_of = stress.run_of\n"
         "def telling(*arguments, **options):\n"
@@ -281,7 +281,7 @@ def test_a_pipe_gets_no_colour_and_a_terminal_its_width(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = document()
-    monkeypatch.setattr("pkadvisor.stresser.stress.stress", lambda request, progress: found)
+    monkeypatch.setattr("pkadvisor.usecases.stress.stress", lambda request, progress: found)
     monkeypatch.setenv("COLUMNS", "60")
     assert main(["stress", "--sample", "footrace", "-q", "--exit-zero"]) == 0
     text = capsys.readouterr().out

@@ -43,8 +43,8 @@ def test_what_is_refused(ask: Ask, arguments: tuple[str, ...], says: str) -> Non
 
 
 def test_a_measured_number_is_used_and_called_measured(ask: Ask, tmp_path: Path) -> None:
-    from pkadvisor.report.stress_measured import calibration_file
-    from tests.stress.test_calibration import document, entry
+    from pkadvisor.report.text.stress_measured import calibration_file
+    from tests.stress.store.test_calibration import document, entry
 
     path = tmp_path / "measured.toml"
     found = [entry("read_latency_ms_p50", 6.25), entry("read_latency_ms_p99", 31.5)]

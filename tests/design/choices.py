@@ -8,7 +8,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from pkadvisor.design.choice import Budget, Cost, Instance, Plan, Statement, Structure, Together
+from pkadvisor.design.choice.choice import Budget, Cost, Instance, Plan, Statement, Structure, Together
 
 numbers = st.integers(0, 12).map(float)
 wide = st.sampled_from([0.0, 1.0, 2.0, 5.0, 10.0, 11.0, 40.0, 100.0, 101.0, 110.0, 400.0])

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
 
-from pkadvisor.design.plan import AccessPlan, Conditions
-from pkadvisor.design.scheme import Key, encode
-from pkadvisor.design.template import parse_template, separators
-from pkadvisor.design.transforms import Context, Time, Value
+from pkadvisor.design.keys.scheme import Key, encode
+from pkadvisor.design.keys.template import parse_template, separators
+from pkadvisor.design.keys.transforms import Context, Time, Value
+from pkadvisor.design.plan.plan import AccessPlan, Conditions
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import Filter, Parameter, bind, evaluate, parse_filter
 from tests.design.support import python_value

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 from hypothesis import strategies as st
 
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.population import Population, polars_type
-from pkadvisor.design.transforms import FORBIDDEN, Value
+from pkadvisor.design.keys.transforms import FORBIDDEN, Value
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.population import Population, polars_type
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import INT64_MAX, INT64_MIN, TICKS_UNIX_EPOCH, EdmType

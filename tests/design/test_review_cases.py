@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest, analyze, profile
 from pkadvisor.progress import SilentProgress
 from tests.observe.logs.test_storage_analytics import line
 

@@ -15,24 +15,24 @@ from typing import Protocol
 
 import polars as pl
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample, sample_names
-from pkadvisor.design.demand import Demand
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.judge import bench_for
-from pkadvisor.design.plan import AccessPlan, plan
-from pkadvisor.design.requests import Row, admits, arranged, holds, requests
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.search import advise
-from pkadvisor.design.sections import observed
-from pkadvisor.design.transforms import Each
+from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.search import advise
+from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Each
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.requests import Row, admits, arranged, holds, requests
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.rows import Layout as Layout
-from pkadvisor.stress.rows import Properties as Properties
-from pkadvisor.stress.rows import Stored as Stored
-from pkadvisor.stress.rows import layout as layout
+from pkadvisor.stress.requests.rows import Layout as Layout
+from pkadvisor.stress.requests.rows import Properties as Properties
+from pkadvisor.stress.requests.rows import Stored as Stored
+from pkadvisor.stress.requests.rows import layout as layout
 from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value

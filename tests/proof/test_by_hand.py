@@ -8,11 +8,11 @@ from functools import cache
 
 import pytest
 
-from pkadvisor.design import key_terms
-from pkadvisor.design.plan import Access, plan
-from pkadvisor.design.requests import client_work, multi_valued
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.transforms import Pad, texts
+from pkadvisor.design.keys import key_terms
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.keys.transforms import Pad, texts
+from pkadvisor.design.plan.plan import Access, plan
+from pkadvisor.design.plan.requests import client_work, multi_valued
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import bind

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.dependencies import dependencies, sentences
-from pkadvisor.design.plan import Access, plan
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.search import advise
+from pkadvisor.design.choice.search import advise
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.plan.plan import Access, plan
+from pkadvisor.design.rows.dependencies import dependencies, sentences
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import TRANSFORMS
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import TRANSFORMS
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import VALUES, bench_of, hostile_texts, population_of, query

@@ -16,19 +16,19 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample
-from pkadvisor.design import breaks
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.judge import judge, prepared
+from pkadvisor.design.choice.judge import judge, prepared
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.load import breaks
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stresser.designs import Design, Table
-from pkadvisor.stresser.labels import distinct
-from pkadvisor.stresser.proof import proof_of
-from pkadvisor.stresser.request import StressRequest
-from pkadvisor.stresser.stand import load_at, stand_of
-from pkadvisor.stresser.stress import stress
+from pkadvisor.stress.experiment.designs import Design, Table
+from pkadvisor.stress.experiment.labels import distinct
+from pkadvisor.stress.experiment.proof import proof_of
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.experiment.stand import load_at, stand_of
+from pkadvisor.usecases.stress import stress
 from tests.tiers import sizes
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")

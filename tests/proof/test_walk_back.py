@@ -7,13 +7,13 @@ from functools import cache
 
 import pytest
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.plan import AccessPlan, plan
-from pkadvisor.design.requests import requests
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.walk_back import note_of, walk_back
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.design.plan.requests import requests
+from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.table.edm import EdmType, Literal
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout

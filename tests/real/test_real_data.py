@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.judge import judge
-from pkadvisor.design.scheme import Key, KeyScheme, parse_key
-from pkadvisor.design.search import better
-from pkadvisor.design.sections import Judged
-from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import Literal, Part
+from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.search import better
+from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import Key, KeyScheme, parse_key
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Growth, Rate
 from pkadvisor.progress import SilentProgress
@@ -149,7 +149,7 @@ def test_a_coarse_key_is_bad_by_day_and_tolerable_by_night() -> None:
 
 def test_the_log_of_requests_gives_one_group_transaction() -> None:
     """Of the 14 sample lines, 3 are of a table (one group transaction with two inserts) and 11 of another service."""
-    from pkadvisor.observe.traffic import read_traffic
+    from pkadvisor.observe.logs.traffic import read_traffic
 
     folder = SHARED / "azure-table-requests"
     traffic = read_traffic(sorted(folder.glob("storage-analytics-*.log")), max_bad_lines=1.0)

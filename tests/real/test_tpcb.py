@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, analyze
+from pkadvisor.inputs import AnalyzeRequest, analyze
 from pkadvisor.progress import SilentProgress
 
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data" / "tpcb-sql-log"

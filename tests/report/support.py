@@ -9,9 +9,9 @@ from typing import Any
 
 from referencing import Registry, Resource
 
-from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.cli.inputs import load_sample, sample_names
-from pkadvisor.observe.profile_file import ProfileDocument
+from pkadvisor.inputs import AnalyzeRequest, analyze, profile
+from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
 from tests.sample_results import stored

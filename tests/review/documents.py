@@ -8,8 +8,10 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from pkadvisor.report import junit, review_markdown, review_page, review_result, sarif
-from pkadvisor.report.annotations import render_azure, render_github, render_gitlab
+from pkadvisor.report.documents import review_result
+from pkadvisor.report.formats import junit, review_markdown, sarif
+from pkadvisor.report.formats.annotations import render_azure, render_github, render_gitlab
+from pkadvisor.report.text import review_page
 from tests.report.support import schema
 
 Document = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.progress import SilentProgress
-from pkadvisor.reviewer import Conducted, ReviewRequest, conduct
+from pkadvisor.usecases.review import Conducted, ReviewRequest, conduct
 
 DESIGN = "schema/orders.yaml"
 RULES = {

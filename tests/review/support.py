@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.design.budgets import parse_budgets
+from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.limits import default_limits
-from pkadvisor.report.review_result import build_review
-from pkadvisor.review.evaluate import evaluate
-from pkadvisor.review.findings import Finding
-from pkadvisor.review.gate import Gate
-from pkadvisor.review.reviewed import DesignReview
-from pkadvisor.review.rule import Case, Rule, load_rules
-from pkadvisor.review.stressed import Stressed, keys_of
-from pkadvisor.review.views import TableView
-from pkadvisor.reviewer import open_design, review_text
+from pkadvisor.report.documents.review_result import build_review
+from pkadvisor.review.gate.gate import Gate
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.rules.evaluate import evaluate
+from pkadvisor.review.rules.rule import Case, Rule, load_rules
+from pkadvisor.review.views.findings import Finding
+from pkadvisor.review.views.stressed import Stressed, keys_of
+from pkadvisor.review.views.views import TableView
+from pkadvisor.usecases.review import open_design, review_text
 
 NAME = "schema/design.yaml"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, profile
 from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest, profile
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.review_markdown import render_markdown
+from pkadvisor.report.formats.review_markdown import render_markdown
 from tests.review.documents import complaints, text
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.main import main
-from pkadvisor.observe.declaration_yaml import Document
+from pkadvisor.observe.design_file.declaration_yaml import Document
 
 GOOD = """\
 schema: 1

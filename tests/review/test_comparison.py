@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.design.plan import Access
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.report import review_words as words
-from pkadvisor.review.changes import Metric
-from pkadvisor.review.reads import Read, direction
+from pkadvisor.review.gate.changes import Metric
+from pkadvisor.review.views.reads import Read, direction
 from tests.review.documents import metric
 from tests.review.gate_support import DESIGN, TEXT, Folder
 from tests.review.test_against import HALF, OLD, diff, numbers, statuses

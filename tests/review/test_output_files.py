@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+from pkadvisor.cli.commands.review_output import in_repository, without_secrets
 from pkadvisor.cli.main import main
-from pkadvisor.cli.review_output import in_repository, without_secrets
 from pkadvisor.cli.shared import ReviewFormat
 from pkadvisor.observe.workload import Basis
-from pkadvisor.report.review_result import hidden_message
-from pkadvisor.review.findings import Finding, Place, Severity, Shown
+from pkadvisor.report.documents.review_result import hidden_message
+from pkadvisor.review.views.findings import Finding, Place, Severity, Shown
 from tests.review.documents import complaints
 from tests.review.test_outputs import SMALL, standard
 

@@ -17,12 +17,12 @@ from jsonschema import Draft4Validator
 from junitparser import Failure, JUnitXml, Skipped
 
 from pkadvisor.report import review_words as words
-from pkadvisor.report.annotations import render_azure, render_github, render_gitlab
-from pkadvisor.report.junit import render_junit
-from pkadvisor.report.review_markdown import CHARACTERS_MAX, render_markdown
-from pkadvisor.report.review_page import render_concise, render_review
+from pkadvisor.report.formats.annotations import render_azure, render_github, render_gitlab
+from pkadvisor.report.formats.junit import render_junit
+from pkadvisor.report.formats.review_markdown import CHARACTERS_MAX, render_markdown
+from pkadvisor.report.formats.sarif import RESULTS_MAX, SENTENCE_MAX, render_sarif
 from pkadvisor.report.review_words import open_findings
-from pkadvisor.report.sarif import RESULTS_MAX, SENTENCE_MAX, render_sarif
+from pkadvisor.report.text.review_page import render_concise, render_review
 from tests.review import support
 from tests.review.documents import (
     NAME,
@@ -409,7 +409,7 @@ def test_what_was_cut_is_the_end() -> None:
 
 
 def test_sarif_is_capped_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pkadvisor.report.sarif.RESULTS_MAX", 3)
+    monkeypatch.setattr("pkadvisor.report.formats.sarif.RESULTS_MAX", 3)
     many = [suppressed(subject="first"), *(finding("PK202", "info", subject=f"q{i}") for i in range(4)), finding()]
     run = sarif(document(design(*many)))
     assert [result["level"] for result in run["results"]] == ["error", "note", "note"]

@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.limits import default_limits
-from pkadvisor.report.review_result import build_review, dump
-from pkadvisor.review.gate import Gate
-from pkadvisor.review.reviewed import DesignReview
-from pkadvisor.review.rule import load_rules
-from pkadvisor.reviewer import review_text
+from pkadvisor.report.documents.review_result import build_review, dump
+from pkadvisor.review.gate.gate import Gate
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.usecases.review import review_text
 from tests.tiers import examples
 
 TYPES = {

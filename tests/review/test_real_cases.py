@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.review.rule import load_rules
+from pkadvisor.review.rules.rule import load_rules
 from tests.review.support import findings
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))

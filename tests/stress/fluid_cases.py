@@ -11,13 +11,13 @@ from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits
-from pkadvisor.stress.course import Traced
-from pkadvisor.stress.fluid import run_fluid
-from pkadvisor.stress.living_map import LivingMap
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.run_result import RunResult
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stress.stamp_map import StampMap
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
+from pkadvisor.stress.simulate.course import Traced
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.simulate.loop import run_loop
 from tests.stress.small import MS, SECOND, Listed, Waits, fixed, limits, options
 
 

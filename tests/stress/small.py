@@ -11,9 +11,9 @@ import numpy as np
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import Limits, default_limits
-from pkadvisor.stress.load import Batch
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stress.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
 
 SECOND = 1_000_000_000
 MS = 1_000_000

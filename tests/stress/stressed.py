@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.advisor import AnalyzeRequest
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stresser.request import Goal, StressRequest
-from pkadvisor.stresser.stress import stress
+from pkadvisor.stress.experiment.request import Goal, StressRequest
+from pkadvisor.usecases.stress import stress
 from tests.sample_results import stored
 
 DESIGN = """\

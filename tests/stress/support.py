@@ -8,14 +8,14 @@ from functools import cache
 
 import numpy as np
 
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.population import Population
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.programs import Programs, entities_of
-from pkadvisor.stress.scripts import Script, Step
-from pkadvisor.stress.table_scale import at_hand
+from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.scripts import Script, Step
+from pkadvisor.stress.requests.table_scale import at_hand
 from tests.proof.support import sample_cases
 
 TABLE = "stress"

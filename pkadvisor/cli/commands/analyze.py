@@ -28,7 +28,7 @@ from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
 if TYPE_CHECKING:
-    from pkadvisor.advisor import AnalyzeRequest
+    from pkadvisor.inputs import AnalyzeRequest
 
 EPILOG = examples(
     "advisor analyze --sample footrace",
@@ -66,7 +66,7 @@ def analyze(
     settings = settings_for(shared, reading.design)
     request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
-    from pkadvisor import advisor
+    from pkadvisor import inputs as advisor
 
     with listen(shared) as progress:
         result = advisor.analyze(request, progress)
@@ -102,13 +102,13 @@ def _excess(violation: dict[str, Any]) -> float:
 
 
 def _text(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.console import render_text
+    from pkadvisor.report.text.console import render_text
 
     return text_page(render_text, result, shared, on_terminal, verbose=shared.verbose)
 
 
 def _json(result: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.result import dump_json
+    from pkadvisor.report.documents.result import dump_json
 
     return redact_result(dump_json(result).decode()).encode()
 
@@ -136,7 +136,7 @@ def build_request(
         fix = "leave --log out where there is none; for example: 5% or 0.05"
         raise UsageError("a log that holds no request says nothing", where="--log-fraction", fix=fix)
 
-    from pkadvisor.advisor import AnalyzeRequest
+    from pkadvisor.inputs import AnalyzeRequest
 
     return AnalyzeRequest(
         data=inputs.data,

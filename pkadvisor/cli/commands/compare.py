@@ -8,12 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.commands.analyze import build_request, listen
+from pkadvisor.cli.commands.score import RENDERERS
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.inputs import check_files, settle
 from pkadvisor.cli.output import on_stdout, parse_targets
 from pkadvisor.cli.paging import Paging, deliver
-from pkadvisor.cli.score import RENDERERS
 from pkadvisor.cli.shared import Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.errors import ConstraintError, UsageError
 
@@ -51,7 +51,7 @@ def compare(
     Results are compared by the keys that they recommend. The workload of two designs is that of the log, else the one
     that NEW declares, else that of OLD.
     """
-    from pkadvisor.design.budgets import parse_pair
+    from pkadvisor.design.cost.budgets import parse_pair
 
     bounds = [parse_pair(text, "--fail-if-worse", "score=5%") for text in fail_if_worse or ()]
     check_files((old, "OLD"), (new, "NEW"))
@@ -59,7 +59,7 @@ def compare(
     page = on_stdout(targets, shared.format, ResultFormat.text)
     options = paging.options()
     document = _comparison(old, new, list(data or ()), reading, shared)
-    from pkadvisor.scorecard import worsened
+    from pkadvisor.usecases.score import worsened
 
     worse = worsened(document, bounds)
     deliver(document, targets, page, RENDERERS, options, shared)
@@ -68,7 +68,7 @@ def compare(
 
 
 def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: Shared) -> dict[str, Any]:
-    from pkadvisor import scorecard
+    from pkadvisor.usecases import score as scorecard
 
     stored = [scorecard.is_stored(path) for path in (old, new)]
     given = bool(data or reading.sample or reading.log or reading.profile)

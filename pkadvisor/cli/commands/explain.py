@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.completions import target_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
@@ -29,7 +29,7 @@ from pkadvisor.cli.shared import Format, Judging, Reading, Shared, examples, opt
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from pkadvisor.advisor import AnalyzeRequest
+    from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.progress import Progress
 
 EPILOG = examples(
@@ -94,7 +94,7 @@ def explain(
     """
     given = list(texts or ())
     if _is_rule(target, scheme, rules):
-        from pkadvisor.cli.rules import show_rule
+        from pkadvisor.cli.commands.rules import show_rule
 
         if given or result is not None:
             raise UsageError("a rule is explained without data", where="TARGET", fix=f"advisor explain {target}")
@@ -140,7 +140,7 @@ def _target(target: str | None, given: list[str], scheme: str | None) -> str:
 
 def _from_result(target: str, given: list[str], result: str, scheme: str | None, reading: Reading) -> dict[str, Any]:
     """A scheme of the ranking, told from a result file alone."""
-    from pkadvisor.scheme_explainer import explain_stored
+    from pkadvisor.usecases.explain_scheme import explain_stored
 
     which = target.removeprefix(f"{SCHEME}:")
     if which == target:
@@ -153,7 +153,7 @@ def _from_result(target: str, given: list[str], result: str, scheme: str | None,
 
 def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
-    from pkadvisor import explainer
+    from pkadvisor.usecases import explain as explainer
 
     if target == SCHEME or target.startswith(f"{SCHEME}:"):
         return _scheme_use_case(target, scheme)
@@ -179,7 +179,7 @@ def _use_case(target: str, given: list[str], scheme: str | None, judging: Judgin
 
 def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     """A scheme by its number, or as written in ``--scheme``."""
-    from pkadvisor import scheme_explainer
+    from pkadvisor.usecases import explain_scheme as scheme_explainer
 
     which = target.partition(":")[2]
     if which and scheme is not None:
@@ -199,7 +199,7 @@ def _request(
     given: list[str], reading: Reading, words: tuple[str, str], judging: Judging, shared: Shared, *, needed: bool
 ) -> AnalyzeRequest:
     if not needed:
-        from pkadvisor.advisor import AnalyzeRequest
+        from pkadvisor.inputs import AnalyzeRequest
 
         return replace(AnalyzeRequest(), seed=reading.seed)
     command, example = words
@@ -208,7 +208,7 @@ def _request(
 
 
 def _show(document: dict[str, Any], shared: Shared) -> None:
-    from pkadvisor.report.explanation import dump_explanation, render_explanation
+    from pkadvisor.report.text.explanation import dump_explanation, render_explanation
 
     if shared.format is Format.json:
         write_bytes(redact_result(dump_explanation(document)).encode())

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli import starters
+from pkadvisor.cli.commands import starters
 from pkadvisor.cli.configuration import NAME
 from pkadvisor.cli.console import say, write_text
 from pkadvisor.cli.output import write_whole
@@ -94,9 +94,9 @@ def planned(root: Path, source: str | None, ci: Ci, *, pre_commit: bool) -> dict
 
 def _from_data(source: str) -> tuple[str, str]:
     """(name, design) for a data file."""
-    from pkadvisor.advisor import profiled_data
     from pkadvisor.cli.inputs import STDIN, check_files, path_text
-    from pkadvisor.observe.declaration import skeleton
+    from pkadvisor.inputs import profiled_data
+    from pkadvisor.observe.design_file.declaration import skeleton
 
     if source == STDIN:
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.console import redact_result, say, write_bytes
 from pkadvisor.cli.inputs import settle
 from pkadvisor.cli.output import STDOUT, check_path, size_text, write_whole
@@ -50,7 +50,7 @@ def profile(
     target = None if out in (None, STDOUT) else check_path(str(out), where="--out", inputs=sources)
     request = build_request(inputs, reading)
 
-    from pkadvisor import advisor
+    from pkadvisor import inputs as advisor
 
     with listen(shared) as progress:
         document = advisor.profile(request, progress, salt=salt)

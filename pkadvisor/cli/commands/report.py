@@ -46,8 +46,8 @@ def report(
     piped = not targets or any(target.path is None for target in targets)
     if piped and is_terminal(sys.stdout):
         raise UsageError("a page is not for a terminal", where="--out", fix="for example: --out html=report.html")
+    from pkadvisor.report.documents.stored import load_document
     from pkadvisor.report.html.sections import DOCUMENTS
-    from pkadvisor.report.stored import load_document
 
     found = load_document(document, "", kinds=DOCUMENTS)
     try:
@@ -76,7 +76,7 @@ def _of_document(error: Exception, found: dict[str, Any], name: str) -> Exceptio
     if not isinstance(slip, SLIPS):  # the drawing itself found what is missing
         assert isinstance(error, InputError)
         return InputError(error.what, where=name, fix=error.fix)
-    from pkadvisor.report.departure import departure
+    from pkadvisor.report.documents.departure import departure
 
     wrong, fix = departure(found), "made by another version? run it again"
     return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

@@ -11,15 +11,15 @@ from typing import Annotated, Any
 
 import typer
 
-from pkadvisor.cli.analyze import listen
+from pkadvisor.cli.commands.analyze import listen
+from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff
+from pkadvisor.cli.commands.review_output import deliver, settle_outputs
 from pkadvisor.cli.completions import rule_words
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
 from pkadvisor.cli.paging import Paging
-from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
-from pkadvisor.cli.review_output import deliver, settle_outputs
 from pkadvisor.cli.settings import exists
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 from pkadvisor.errors import AdvisorError, UsageError
@@ -151,9 +151,9 @@ def review(
     shared: ReviewShared,
 ) -> None:
     """Review the keys of designs before they are deployed; exit code 1: the gate failed."""
-    from pkadvisor.review.findings import Severity
-    from pkadvisor.review.selection import words_of
-    from pkadvisor.reviewer import ReviewRequest, conduct
+    from pkadvisor.review.rules.selection import words_of
+    from pkadvisor.review.views.findings import Severity
+    from pkadvisor.usecases.review import ReviewRequest, conduct
 
     if add_ignore is not None and not add_ignore.strip():
         why = 'say why the findings may pass: --add-ignore "3 inserts/s, see ADR-14"'
@@ -162,7 +162,7 @@ def review(
     settings = settings_for(shared, designs[0] if designs else None)
     folders = tuple(rules or settings.rules)
     if settings.select or settings.ignore or settings.severity or settings.suppress:
-        from pkadvisor.review.rule import load_rules
+        from pkadvisor.review.rules.rule import load_rules
 
         settings.check_rules(load_rules(folders, cases=False))
     known = baseline or settings.baseline or ""
@@ -264,7 +264,7 @@ def check_named(
 
 def read_stdin() -> bytes:
     """Standard input as far as a design can be long, and one byte more."""
-    from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
+    from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
 
     return b"" if sys.stdin is None else sys.stdin.buffer.read(FILE_BYTES_MAX + 1)
 
@@ -284,7 +284,7 @@ def clock_day() -> str:
 
 def write_ignores(document: dict[str, Any], reason: str, shared: ReviewShared) -> bool:
     """Write suppressions for all that stops; whether there was any."""
-    from pkadvisor.reviewer import ignores
+    from pkadvisor.usecases.review import ignores
 
     found = ignores(document, reason)
     for path, content, count in found:

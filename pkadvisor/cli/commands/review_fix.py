@@ -14,8 +14,8 @@ from pkadvisor.cli.output import write_whole
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.review.fixes import Fixed
-    from pkadvisor.reviewer import ReviewRequest
+    from pkadvisor.review.gate.fixes import Fixed
+    from pkadvisor.usecases.review import ReviewRequest
 
 _BOM = b"\xef\xbb\xbf"
 _NOTHING = "nothing to fix"
@@ -87,8 +87,8 @@ def show_diff(document: dict[str, Any], request: ReviewRequest, *, color: str, q
 
 
 def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
-    from pkadvisor.review.fixes import FIXABLE
-    from pkadvisor.reviewer import fix_text
+    from pkadvisor.review.gate.fixes import FIXABLE
+    from pkadvisor.usecases.review import fix_text
 
     words = {rule["id"]: (rule["name"], *rule["aliases"]) for rule in document["rules"]}
     found = []
@@ -103,7 +103,7 @@ def _edited(document: dict[str, Any], request: ReviewRequest) -> list[_File]:
 
 
 def _wanted(findings: Sequence[dict[str, Any]]) -> list[Any]:
-    from pkadvisor.review.fixes import Wanted
+    from pkadvisor.review.gate.fixes import Wanted
 
     return [
         Wanted(

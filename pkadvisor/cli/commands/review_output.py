@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.cli.analyze import parse_share
+from pkadvisor.cli.commands.analyze import parse_share
 from pkadvisor.cli.console import (
     say,
     without_secrets,
@@ -74,7 +74,7 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
     else:
         content = RENDERERS[outputs.page](document, paths, outputs, True)
     if outputs.page is ReviewFormat.azure:
-        from pkadvisor.report.annotations import azure_summary
+        from pkadvisor.report.formats.annotations import azure_summary
 
         content += "".join(azure_summary(str(path.resolve())) for path in written).encode("utf-8", "backslashreplace")
     if outputs.page in (ReviewFormat.text, ReviewFormat.concise):
@@ -88,7 +88,7 @@ def deliver(document: dict[str, Any], outputs: Outputs) -> None:
 def _beside(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs) -> None:
     """On standard error: annotations where asked for, and the verdict where standard output has none."""
     if outputs.annotate and outputs.page is not ReviewFormat.github and sys.stderr is not None:
-        from pkadvisor.report.annotations import render_github
+        from pkadvisor.report.formats.annotations import render_github
 
         sys.stderr.write(render_github(document, paths))
         sys.stderr.flush()
@@ -114,7 +114,7 @@ def in_repository(design: str) -> str:
 
 
 def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.review_page import render_review
+    from pkadvisor.report.text.review_page import render_review
 
     return text_page(
         render_review,
@@ -128,49 +128,49 @@ def _text(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, 
 
 
 def _concise(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.review_page import render_concise
+    from pkadvisor.report.text.review_page import render_concise
 
     return render_concise(document).encode()
 
 
 def _json(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.review_result import dump
+    from pkadvisor.report.documents.review_result import dump
 
     return dump(document).encode()
 
 
 def _sarif(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.sarif import render_sarif
+    from pkadvisor.report.formats.sarif import render_sarif
 
     return render_sarif(document, paths)
 
 
 def _junit(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.junit import render_junit
+    from pkadvisor.report.formats.junit import render_junit
 
     return render_junit(document, paths)
 
 
 def _github(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.annotations import render_github
+    from pkadvisor.report.formats.annotations import render_github
 
     return render_github(document, paths).encode()
 
 
 def _azure(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.annotations import render_azure
+    from pkadvisor.report.formats.annotations import render_azure
 
     return render_azure(document, paths).encode()
 
 
 def _gitlab(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.annotations import render_gitlab
+    from pkadvisor.report.formats.annotations import render_gitlab
 
     return render_gitlab(document, paths)
 
 
 def _markdown(document: dict[str, Any], paths: Mapping[str, str], outputs: Outputs, on_terminal: bool) -> bytes:
-    from pkadvisor.report.review_markdown import render_markdown
+    from pkadvisor.report.formats.review_markdown import render_markdown
 
     return render_markdown(document, paths, if_changed=outputs.if_changed).encode()
 

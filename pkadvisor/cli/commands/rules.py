@@ -26,7 +26,7 @@ from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from pkadvisor.review.rule import Rule
+    from pkadvisor.review.rules.rule import Rule
 
 LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")
 EXPLAIN_EPILOG = examples("advisor rules explain PK201", "advisor rules explain query-scans-table --format json")
@@ -48,8 +48,8 @@ def list_rules(
     shared: Shared,
 ) -> None:
     """List the rules of 'advisor review'; as JSON with their whole pages."""
-    from pkadvisor.report.rule_page import render_rules, rules_document
-    from pkadvisor.review.selection import chosen, words_of
+    from pkadvisor.report.text.rule_page import render_rules, rules_document
+    from pkadvisor.review.rules.selection import chosen, words_of
 
     settings = settings_for(shared)
     found = chosen(_loaded(rules, settings), words_of(select or ()), ())
@@ -73,14 +73,14 @@ def explain_rule(
 @unfold
 def facts(*, limits: Annotated[list[str] | None, LIMITS] = None, shared: Shared) -> None:
     """Name the facts and limits that the conditions of rules are written over."""
-    from pkadvisor.report.rule_page import facts_document, render_facts
+    from pkadvisor.report.text.rule_page import facts_document, render_facts
 
     _show(facts_document(_limits(settings_for(shared), limits)), render_facts, shared)
 
 
 def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, shared: Shared) -> None:
     """The page of one rule; UsageError for none."""
-    from pkadvisor.report.rule_page import SCHEMA_VERSION, lists, render_rule, rule_json
+    from pkadvisor.report.text.rule_page import SCHEMA_VERSION, lists, render_rule, rule_json
 
     settings = settings_for(shared)
     known = _loaded(folders, settings)
@@ -99,7 +99,7 @@ def show_rule(word: str, folders: list[str] | None, limits: list[str] | None, sh
 
 
 def _loaded(folders: list[str] | None, settings: Settings) -> tuple[Rule, ...]:
-    from pkadvisor.review.rule import load_rules
+    from pkadvisor.review.rules.rule import load_rules
 
     return load_rules(tuple(folders or settings.rules), cases=False)
 

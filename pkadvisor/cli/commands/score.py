@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.commands.analyze import build_request, listen
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     redact_result,
@@ -67,7 +67,7 @@ def score(
     options = paging.options()
     request = build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
-    from pkadvisor import scorecard
+    from pkadvisor.usecases import score as scorecard
 
     with listen(shared) as progress:
         document = scorecard.score(request, tuple(scheme or ()), progress)
@@ -87,14 +87,14 @@ def broken(document: dict[str, Any]) -> ConstraintError:
 
 def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
     """A score card or a comparison."""
-    from pkadvisor.report import score_page
+    from pkadvisor.report.text import score_page
 
     render = score_page.render_score if document["document"] == "pkadvisor score" else score_page.render_comparison
     return text_page(render, document, shared, on_terminal)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.score_page import dump
+    from pkadvisor.report.text.score_page import dump
 
     return redact_result(dump(document)).encode()
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pkadvisor.cli.analyze import build_request, listen
+from pkadvisor.cli.commands.analyze import build_request, listen
+from pkadvisor.cli.commands.targeting import Targeting, ended_early, real_target
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import (
     escape_page,
@@ -24,11 +25,10 @@ from pkadvisor.cli.output import on_stdout, parse_targets, size_text, write_whol
 from pkadvisor.cli.paging import Paging, Renderer, deliver, text_page
 from pkadvisor.cli.shared import Judging, Reading, ResultFormat, ResultShared, Shared, examples, option, unfold
 from pkadvisor.cli.signals import INTERRUPTED, TERMINATED, ending_softly
-from pkadvisor.cli.targeting import Targeting, ended_early, real_target
 from pkadvisor.errors import ConstraintError, UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stress.experiment.request import StressRequest
 
 EPILOG = examples(
     "advisor stress --sample footrace",
@@ -156,7 +156,7 @@ def stress(
         _dry_run(request, page, shared)
         return
 
-    from pkadvisor.stresser.stress import stress as run
+    from pkadvisor.usecases.stress import stress as run
 
     with ending_softly() as ended, listen(shared) as progress:
         document = run(request, progress)
@@ -174,7 +174,7 @@ def stress(
 def _request(analysed: Any, **given: Any) -> StressRequest:
     """The command line in the terms of the use case."""
     from pkadvisor.engine.capacity.capacity import Enforcement
-    from pkadvisor.stresser.request import (
+    from pkadvisor.stress.experiment.request import (
         CLIENTS_MOST,
         DURATION_MOST_S,
         StressRequest,
@@ -218,9 +218,9 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
 
 def _dry_run(request: StressRequest, page: ResultFormat, shared: Shared) -> None:
     """Tells what would be sent."""
-    from pkadvisor.report.stress_measured import render_plan
-    from pkadvisor.report.stress_result import dump
-    from pkadvisor.stresser.real import planned
+    from pkadvisor.report.documents.stress_result import dump
+    from pkadvisor.report.text.stress_measured import render_plan
+    from pkadvisor.stress.experiment.real import planned
 
     with listen(shared) as progress:
         document = planned(request, progress)
@@ -233,7 +233,7 @@ def _dry_run(request: StressRequest, page: ResultFormat, shared: Shared) -> None
 
 def _calibrated(document: dict[str, Any], targeting: Targeting, shared: Shared) -> None:
     """Writes the calibration file, if one is wanted and something was measured."""
-    from pkadvisor.report.stress_measured import calibration_file
+    from pkadvisor.report.text.stress_measured import calibration_file
 
     text = calibration_file(document) if targeting.calibrate is not None else None
     if text is None or targeting.calibrate is None:
@@ -263,13 +263,13 @@ def missed(document: dict[str, Any]) -> ConstraintError:
 
 
 def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.stress_page import render_stress
+    from pkadvisor.report.text.stress_page import render_stress
 
     return text_page(render_stress, document, shared, on_terminal)
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.stress_result import dump
+    from pkadvisor.report.documents.stress_result import dump
 
     return redact_result(dump(document).decode()).encode()
 

@@ -12,7 +12,7 @@ from pkadvisor.cli.shared import option
 from pkadvisor.errors import AdvisorError, ConstraintError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from pkadvisor.stresser.request import RealTarget
+    from pkadvisor.stress.experiment.request import RealTarget
 
 TRANSACTIONS_MAX = 100_000
 CONCURRENCY_MAX = 1024
@@ -78,7 +78,7 @@ def real_target(targeting: Targeting) -> RealTarget | None:
         return None
     from pkadvisor.rest.endpoint import require_client
     from pkadvisor.rest.target import target_of
-    from pkadvisor.stresser.request import RealTarget
+    from pkadvisor.stress.experiment.request import RealTarget
 
     if targeting.calibrate is not None and not Path(targeting.calibrate).absolute().parent.is_dir():
         raise UsageError("there is no such folder", where=f"--calibrate {targeting.calibrate}")
@@ -94,7 +94,7 @@ def real_target(targeting: Targeting) -> RealTarget | None:
 
 def ended_early(document: dict[str, Any]) -> AdvisorError | None:
     """What goes with a run on an endpoint that was stopped, other than by Ctrl-C; None where none was."""
-    from pkadvisor.stress.own_table import left_behind
+    from pkadvisor.stress.store.own_table import left_behind
 
     for table in document["tables"]:
         for design in table["designs"]:

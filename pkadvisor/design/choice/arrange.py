@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conflicts import Constraint, conflicts_in
-from pkadvisor.design.estimates import Bench, CostEstimate, Violation
-from pkadvisor.design.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.template import format_template
+from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
+from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
+from pkadvisor.design.rows.population import atoms_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -80,7 +80,7 @@ def _subsets(bonds: Sequence[Bond]) -> Iterator[tuple[Bond, ...]]:
 def _best(arrangements: Sequence[Arrangement], besides: Constraint | None = None) -> Arrangement:
     """By the goals in their order: constraints, latency, requests within a tenth; then transactions kept, head-room,
     entities, text order."""
-    from pkadvisor.design.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
+    from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE, SEVERITY_TOLERANCE
 
     def missed(a: Arrangement) -> tuple[float, ...]:
         counted = (v for _, v in a.violations if besides is None or Constraint(v.code, v.subject) != besides)
@@ -151,7 +151,7 @@ def _common(
     ranking: Ranking,
 ) -> list[tuple[str, dict[str, CostEstimate]]]:
     """For each PartitionKey template that every kind has a lawful scheme under, the best scheme of each."""
-    from pkadvisor.design.cost import estimate
+    from pkadvisor.design.cost.cost import estimate
 
     by_kind: dict[str, dict[str, CostEstimate]] = {}
     for kind in kinds:
@@ -287,10 +287,10 @@ def joint_load(found: Sequence[tuple[Bench, CostEstimate]]) -> tuple[float, str]
 def _hottest_partitions(bench: Bench, found: CostEstimate) -> dict[str, float]:
     import numpy as np
 
-    from pkadvisor.design.class_cost import class_cost
-    from pkadvisor.design.heat import LoadMap
-    from pkadvisor.design.keyfacts import encode_row
-    from pkadvisor.design.schedule import schedule_of
+    from pkadvisor.design.cost.class_cost import class_cost
+    from pkadvisor.design.load.heat import LoadMap
+    from pkadvisor.design.load.keyfacts import encode_row
+    from pkadvisor.design.rows.schedule import schedule_of
 
     population, parts = bench.population, found.scheme.main.partition
     loads = LoadMap(population, schedule_of(bench.workload, population))

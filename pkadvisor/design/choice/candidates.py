@@ -12,13 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from pkadvisor.design.buckets import Buckets, append_buckets, partition_buckets
-from pkadvisor.design.demand import Demand
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
-from pkadvisor.design.transforms import (
+from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
     Literal,
@@ -30,6 +26,10 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 

@@ -13,23 +13,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.choice import REQUESTS_TOLERANCE
-from pkadvisor.design.cost import Measures, measure
-from pkadvisor.design.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
-from pkadvisor.design.intervals import Interval, largest_partition, spread
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.resample import Draw, affordable, draw_of, replicates_of
-from pkadvisor.design.search import better, good_enough, loss
+from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
+from pkadvisor.design.choice.search import better, good_enough, loss
+from pkadvisor.design.cost.cost import Measures, measure
+from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of
+from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.design.search import Advice
+    from pkadvisor.design.choice.search import Advice
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.demand import Demand
 
     Floats = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import CostEstimate
+from pkadvisor.design.load.estimates import CostEstimate
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import CostEstimate, Term
-from pkadvisor.design.population import Atom, Population, atom_of, atoms_of
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.transforms import Context
-from pkadvisor.observe.sketches import KeySketch, distinct_of
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.load.estimates import CostEstimate, Term
+from pkadvisor.design.rows.population import Atom, Population, atom_of, atoms_of
+from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.design.screen import PartitionFacts
-    from pkadvisor.design.search import Advice
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.design.choice.search import Advice
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.observe.data.dataset import Dataset
 
 PARTITIONS = "partitions"
 FINALISTS = 3

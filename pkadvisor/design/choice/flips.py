@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pkadvisor.design.choice import BYTES_TOLERANCE
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
-from pkadvisor.design.search import better, good_enough, loss, severity
+from pkadvisor.design.choice.choice import BYTES_TOLERANCE
+from pkadvisor.design.choice.search import better, good_enough, loss, severity
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.observe.workload import Operation, Rate
 
 LEVELS = (2.0, 10.0, 100.0, 1000.0)

@@ -6,23 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.choice import BREAK_ENOUGH
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.sections import Judged, Section, inferred, observed
-from pkadvisor.design.verify import EXACT_ROWS_MAX, verified
+from pkadvisor.design.choice.choice import BREAK_ENOUGH
+from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
+from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
+from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench, Budget
-    from pkadvisor.design.exact import GroupCounts
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.search import Advice
+    from pkadvisor.design.choice.search import Advice
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Bench, Budget
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.profile import DataProfile
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.profile.profile import DataProfile
 
 LOOKED_AT = 5_000
 """Keys of unknown making that are looked at for their shape."""
@@ -51,7 +51,7 @@ def judge(
         why = "there is no data: distinct values, selectivities and hot keys under another key cannot be known"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     if section.declared is not None:
-        from pkadvisor.observe.declaration import check_properties
+        from pkadvisor.observe.design_file.declaration import check_properties
 
         check_properties(section.declared, section.data.types, kind=section.kind)
     if not workload.classes:
@@ -61,8 +61,8 @@ def judge(
         why = "the log names keys that the data does not have: declare in a design file what they are made of"
         return Judged(section, workload, None, None, scheme, notes, why, 0)
     check_classes(workload, section)
-    from pkadvisor.design.conflicts import conflicts_among
-    from pkadvisor.design.search import advise, best_of
+    from pkadvisor.design.choice.conflicts import conflicts_among
+    from pkadvisor.design.choice.search import advise, best_of
 
     bench, more = bench_for(section, workload, limits, dataset)
     bench = replace(bench, budgets=budgets)
@@ -74,8 +74,8 @@ def judge(
     more += _easy(checked.advice)
     advice = checked.advice
     if told:
-        from pkadvisor.design.confidence import with_confidence
-        from pkadvisor.design.finalists import with_partitions
+        from pkadvisor.design.choice.confidence import with_confidence
+        from pkadvisor.design.choice.finalists import with_partitions
 
         advice = with_partitions(_with_readings(advice, bench), bench, dataset, dict(checked.counted))
         advice = with_confidence(advice, bench, log_sampled=section.traffic is not None and section.traffic.sampled)
@@ -103,7 +103,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
     workload, scheme, _ = _weighable(workload, scheme)
     assert section.data is not None
     if section.declared is not None:
-        from pkadvisor.observe.declaration import check_properties
+        from pkadvisor.observe.design_file.declaration import check_properties
 
         check_properties(section.declared, section.data.types, kind=section.kind)
     if not any(c.rate.mean_per_s > 0 for c in workload.classes):
@@ -118,7 +118,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
     """Without what is planned and proved but not weighed: rows for each value of a property, and who asks for them."""
-    from pkadvisor.design.requests import multi_valued
+    from pkadvisor.design.plan.requests import multi_valued
     from pkadvisor.table.odata import properties
 
     multi = multi_valued(scheme) if scheme is not None else {}
@@ -152,7 +152,7 @@ def _easy(advice: Advice) -> list[str]:
 
 def _with_readings(advice: Advice, bench: Bench) -> Advice:
     """The advice with what hangs on a reading of the targets, told for the keys in place and the recommended ones."""
-    from pkadvisor.design.readings import with_readings
+    from pkadvisor.design.choice.readings import with_readings
 
     told = {id(c): with_readings(c, bench) for c in (advice.recommended, advice.current) if c is not None}
     current = advice.current
@@ -170,8 +170,8 @@ def keys_as_given(section: Section) -> KeyScheme | None:
     types = section.data.types
     if "PartitionKey" not in types or "RowKey" not in types:
         return None
-    from pkadvisor.design.scheme import Key, KeyScheme
-    from pkadvisor.design.transforms import Field
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.keys.transforms import Field
 
     return KeyScheme(Key((Field("PartitionKey"),), (Field("RowKey"),)), (), "current")
 
@@ -241,12 +241,12 @@ def bench_for(
     """
     import polars as pl
 
-    from pkadvisor.design.demand import demands
-    from pkadvisor.design.dependencies import sentences
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.design.keyfacts import property_bytes
-    from pkadvisor.design.population import Population, Sizes
-    from pkadvisor.observe.profile import POSITION
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.load.keyfacts import property_bytes
+    from pkadvisor.design.rows.demand import demands
+    from pkadvisor.design.rows.dependencies import sentences
+    from pkadvisor.design.rows.population import Population, Sizes
+    from pkadvisor.observe.profile.profile import POSITION
 
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
@@ -313,7 +313,7 @@ def _counted_groups(
     """Group sizes over every row for what the workload draws, sets apart or asks for by equality."""
     if data.complete or dataset is None or data.rows > EXACT_ROWS_MAX:
         return {}
-    from pkadvisor.design.exact import count_groups
+    from pkadvisor.design.rows.exact import count_groups
 
     wanted: list[tuple[str, ...]] = [t.group_by for t in workload.transactions if t.logged_entities is None]
     wanted += [c.draw.of for c in workload.classes if c.draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF)]
@@ -326,7 +326,7 @@ def _hidden(workload: Workload, data: DataProfile) -> tuple[Workload, list[str]]
     """Logged parameters as the data's values are hidden; dropped, with a note, where they were hidden with a secret."""
     import polars as pl
 
-    from pkadvisor.observe.profile_file import hide_values
+    from pkadvisor.observe.profile.profile_file import hide_values
 
     if not data.hashed or not workload.instances or workload.hidden:
         return workload, []
@@ -361,7 +361,7 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     key = data.token_key
     if key is None:
         return None
-    from pkadvisor.observe.profile_file import token
+    from pkadvisor.observe.profile.profile_file import token
 
     return lambda text: token(text, key)
 

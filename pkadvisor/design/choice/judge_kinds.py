@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.arrange import KindPool, arrange
-from pkadvisor.design.kinds import Arranged, Bond, bonds_of, bound
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.sections import Judged
-from pkadvisor.design.verify import VERIFY_ROUNDS, learn, readable
+from pkadvisor.design.choice.arrange import KindPool, arrange
+from pkadvisor.design.choice.kinds import Arranged, Bond, bonds_of, bound
+from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
+from pkadvisor.design.rows.population import atoms_of
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, CostEstimate
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.data.dataset import Dataset
 
 
 def judge_kinds(
@@ -43,7 +43,7 @@ def judge_kinds(
 def _arranged(
     table: str, judged: Sequence[Judged], limits: Limits, sources: Mapping[int, Dataset | None]
 ) -> Arranged | None:
-    from pkadvisor.design.search import advise
+    from pkadvisor.design.choice.search import advise
 
     declared = judged[0].section.declared
     if declared is None:
@@ -92,7 +92,7 @@ def _collides(judged: Judged, found: Arranged, sources: Mapping[int, Dataset | N
 
 def _write_alike(benches: dict[str, Bench], bonds: Sequence[Bond]) -> None:
     """Give a number that kinds have in common the same digits in all of their keys."""
-    from pkadvisor.design.candidates import digits
+    from pkadvisor.design.choice.candidates import digits
 
     for name in dict.fromkeys(n for b in bonds for n in b.group_by):
         sharing = list(dict.fromkeys(k for b in bonds if name in b.group_by for k in b.kinds))

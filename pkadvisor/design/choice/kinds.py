@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.conflicts import Constraint
-from pkadvisor.design.estimates import CostEstimate, Violation
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme
-from pkadvisor.design.transforms import Literal, Part
+from pkadvisor.design.choice.conflicts import Constraint
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.load.estimates import CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 

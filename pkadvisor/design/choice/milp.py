@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from pkadvisor.design.choice import SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
+from pkadvisor.design.choice.choice import SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
 
 Row = dict[int, float]
 """A linear form: coefficients by variable."""

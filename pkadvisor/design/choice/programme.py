@@ -13,7 +13,7 @@ from itertools import combinations
 from math import inf
 from typing import Any
 
-from pkadvisor.design.choice import (
+from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
@@ -27,7 +27,7 @@ from pkadvisor.design.choice import (
     reduced,
     worth,
 )
-from pkadvisor.design.milp import Model, Row, Solved, hold, least_severity
+from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
 
 NODES_MAX = 2_000
 """Branch-and-bound nodes of one solve."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate, Remark
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Remark
 
 
 def readings(found: CostEstimate, bench: Bench) -> tuple[Remark, ...]:

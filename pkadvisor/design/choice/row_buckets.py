@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pkadvisor.design.buckets import append_buckets, partition_buckets
-from pkadvisor.design.candidates import Ground, bucket_properties, buckets_by
-from pkadvisor.design.class_cost import class_cost
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.fronts import write_fronts
-from pkadvisor.design.heat import LoadMap
-from pkadvisor.design.schedule import schedule_of
-from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.transforms import Hash, Literal, Part
+from pkadvisor.design.choice.candidates import Ground, bucket_properties, buckets_by
+from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
+from pkadvisor.design.cost.class_cost import class_cost
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Hash, Literal, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.schedule import schedule_of
 
 HOT, APPENDS = "hot-partition", "append-only"
 

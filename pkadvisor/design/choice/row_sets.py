@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.candidates import Ground, index_rows, poorly_served, with_index_rows
-from pkadvisor.design.choice import (
+from pkadvisor.design.choice.candidates import Ground, index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     Chosen,
     Cost,
@@ -24,17 +24,17 @@ from pkadvisor.design.choice import (
     enumerated,
     set_count,
 )
-from pkadvisor.design.class_cost import ENTITIES_PER_REQUEST, class_cost
-from pkadvisor.design.class_latency import with_latency
-from pkadvisor.design.demand import Demand
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate
-from pkadvisor.design.fronts import write_fronts
-from pkadvisor.design.heat import LoadMap
-from pkadvisor.design.keyfacts import stored_bytes
-from pkadvisor.design.plan import Access
-from pkadvisor.design.programme import Solution, best_of_programme
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, variable
-from pkadvisor.design.transforms import Part
+from pkadvisor.design.choice.programme import Solution, best_of_programme
+from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
+from pkadvisor.design.cost.class_latency import with_latency
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.keyfacts import stored_bytes
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation
 
 FEW_ROWS = 3

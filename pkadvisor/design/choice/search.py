@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.candidates import (
+from pkadvisor.design.choice.candidates import (
     Ground,
     fits_inside,
     main_keys,
@@ -23,7 +23,7 @@ from pkadvisor.design.candidates import (
     separator_for,
     with_index_rows,
 )
-from pkadvisor.design.choice import (
+from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
     BREAK_TOLERANCE,
     BYTES_TOLERANCE,
@@ -31,11 +31,11 @@ from pkadvisor.design.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, Confidence, CostEstimate
-from pkadvisor.design.row_buckets import refine_rows
-from pkadvisor.design.row_sets import propose
-from pkadvisor.design.scheme import KeyScheme
+from pkadvisor.design.choice.row_buckets import refine_rows
+from pkadvisor.design.choice.row_sets import propose
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
 from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12

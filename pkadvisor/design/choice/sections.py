@@ -11,17 +11,17 @@ from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conflicts import Conflict
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.flips import Turning
-    from pkadvisor.design.infer import Inference
-    from pkadvisor.design.scheme import Key, KeyScheme
-    from pkadvisor.design.screen import PartitionFacts
-    from pkadvisor.design.search import Advice
-    from pkadvisor.observe.declaration import Declaration, TableDeclaration
-    from pkadvisor.observe.profile import DataProfile
-    from pkadvisor.observe.profile_file import ProfileDocument
-    from pkadvisor.observe.traffic import TableTraffic, Traffic
+    from pkadvisor.design.choice.conflicts import Conflict
+    from pkadvisor.design.choice.flips import Turning
+    from pkadvisor.design.choice.search import Advice
+    from pkadvisor.design.keys.infer import Inference
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.observe.design_file.declaration import Declaration, TableDeclaration
+    from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
+    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def observed(
     scheme = declared_keys(table, known, section.design_path, _example_of(section))
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
-        from pkadvisor.design.decode import observe
+        from pkadvisor.design.rows.decode import observe
 
         seen = observe(section.traffic, scheme, types, declared, 0.0)
         notes += seen.notes
@@ -232,8 +232,8 @@ def declared_keys(
     """The design in place, if the file names one."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
-    from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, check_types
-    from pkadvisor.design.template import parse_template
+    from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, check_types
+    from pkadvisor.design.keys.template import parse_template
 
     def parts(text: Any, what: str) -> Any:
         where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
@@ -262,8 +262,8 @@ def declared_keys(
 
 def inferred(section: Section, rows: int | None = None) -> Inference:
     """The shape of the keys that a data set carries."""
-    from pkadvisor.design.infer import infer_keys
-    from pkadvisor.observe.profile import POSITION
+    from pkadvisor.design.keys.infer import infer_keys
+    from pkadvisor.observe.profile.profile import POSITION
 
     assert section.data is not None
     frame = section.data.sample.sort(POSITION).drop(POSITION, "#hash")

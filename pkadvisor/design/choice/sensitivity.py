@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.flips import again
-from pkadvisor.design.search import good_enough, ranked
+from pkadvisor.design.choice.flips import again
+from pkadvisor.design.choice.search import good_enough, ranked
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Growth, GrowthOf
 
 FACTORS = (0.5, 2.0)

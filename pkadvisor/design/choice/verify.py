@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.census import census
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.rows.census import census
+from pkadvisor.design.rows.population import atoms_of
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.scheme import Key
-    from pkadvisor.design.screen import PartitionFacts
-    from pkadvisor.design.search import Advice
-    from pkadvisor.design.sections import Section
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.profile import DataProfile
+    from pkadvisor.design.choice.search import Advice
+    from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.screen import PartitionFacts
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.table.edm import EdmType
 
 EXACT_ROWS_MAX = 25_000_000
@@ -100,8 +100,8 @@ def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
     """
     import polars as pl
 
-    from pkadvisor.design.scheme import key_expression
-    from pkadvisor.design.transforms import Sequence as SequencePart
+    from pkadvisor.design.keys.scheme import key_expression
+    from pkadvisor.design.keys.transforms import Sequence as SequencePart
 
     if any(isinstance(p, SequencePart) for p in (*key.partition, *key.row)):
         return 0

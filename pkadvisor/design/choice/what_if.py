@@ -10,16 +10,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.breaks import earliest
-from pkadvisor.design.flips import again, with_rate
-from pkadvisor.design.forecast import load_at
-from pkadvisor.design.plan import Access
+from pkadvisor.design.choice.flips import again, with_rate
+from pkadvisor.design.cost.forecast import load_at
+from pkadvisor.design.load.breaks import earliest
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, GrowthOf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pkadvisor.design.estimates import Bench, Break, CostEstimate
+    from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 
 LOADS = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Today's rates, times."""

@@ -10,14 +10,14 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import has_row, read
-from pkadvisor.design.demand import Demand, free_atoms, rows_of_constants
-from pkadvisor.design.estimates import Bench, ClassCost
-from pkadvisor.design.fronts import write_fronts
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population, atoms_of, python_value
-from pkadvisor.design.scheme import IndexRow, KeyScheme, variable
-from pkadvisor.design.transforms import MISSING, Hash, Part, canonical_text
+from pkadvisor.design.cost.class_cost import has_row, read
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
+from pkadvisor.design.keys.transforms import MISSING, Hash, Part, canonical_text
+from pkadvisor.design.load.estimates import Bench, ClassCost
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
+from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.population import Population, atoms_of, python_value
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 

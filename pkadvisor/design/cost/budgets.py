@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan import Access
-from pkadvisor.design.terms import term_named
+from pkadvisor.design.cost.terms import term_named
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, Budget, CostEstimate
+    from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 
 SECONDS_PER_DAY = 86_400
 
@@ -68,7 +68,7 @@ BOUNDS: dict[str, Bound] = {
 def parse_budgets(texts: Sequence[str], where: str = "--budget") -> tuple[Budget, ...]:
     """Budgets from ``key=value`` texts, ``80%`` being 0.8. UsageError for an unknown key, a value that is no number,
     or a key named twice."""
-    from pkadvisor.design.estimates import Budget
+    from pkadvisor.design.load.estimates import Budget
 
     out: dict[str, Budget] = {}
     for text in texts:
@@ -100,7 +100,7 @@ def parse_pair(text: str, where: str, example: str) -> tuple[str, float]:
 
 def within_budgets(found: CostEstimate, bench: Bench) -> CostEstimate:
     """The estimate with a violation for each budget that it is over."""
-    from pkadvisor.design.estimates import Violation
+    from pkadvisor.design.load.estimates import Violation
 
     over = []
     for budget in bench.budgets:

@@ -6,9 +6,9 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import Bench, ClassCost
-from pkadvisor.design.latency import Latency, Step, operation_latency
-from pkadvisor.design.plan import Access
+from pkadvisor.design.load.estimates import Bench, ClassCost
+from pkadvisor.design.load.latency import Latency, Step, operation_latency
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 
 if TYPE_CHECKING:

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.breaks import account_load, breaks_of, earliest, pressure_of
-from pkadvisor.design.budgets import within_budgets
-from pkadvisor.design.class_cost import class_cost, has_row, touched
-from pkadvisor.design.class_latency import latency_excess, spread, with_latency
-from pkadvisor.design.counting import set_entities_most, set_fixes
-from pkadvisor.design.demand import Demand, free_atoms, group_sizes, rows_of_constants
-from pkadvisor.design.entity_rates import contended, entity_breaks
-from pkadvisor.design.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
-from pkadvisor.design.findings import remarks_of, violations_of
-from pkadvisor.design.fronts import Fronts, write_fronts
-from pkadvisor.design.heat import LoadMap, PartitionLoad
-from pkadvisor.design.heat_findings import heat_remarks, hot_partition
-from pkadvisor.design.keyfacts import key_surplus, stored_bytes
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.schedule import schedule_of
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.terms import terms_of
-from pkadvisor.design.transforms import (
+from pkadvisor.design.cost.budgets import within_budgets
+from pkadvisor.design.cost.class_cost import class_cost, has_row, touched
+from pkadvisor.design.cost.class_latency import latency_excess, spread, with_latency
+from pkadvisor.design.cost.entity_rates import contended, entity_breaks
+from pkadvisor.design.cost.findings import remarks_of, violations_of
+from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
+from pkadvisor.design.cost.terms import terms_of
+from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import (
     Part,
 )
-from pkadvisor.design.upkeep import erasure, nearly_oversize, oversize, retention
+from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, pressure_of
+from pkadvisor.design.load.counting import set_entities_most, set_fixes
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
+from pkadvisor.design.load.heat import LoadMap, PartitionLoad
+from pkadvisor.design.load.keyfacts import key_surplus, stored_bytes
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.rows.demand import Demand, free_atoms, group_sizes, rows_of_constants
+from pkadvisor.design.rows.fronts import Fronts, write_fronts
+from pkadvisor.design.rows.population import Population, atoms_of
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Operation, Transaction
 
 BINS_PER_E = 400.0

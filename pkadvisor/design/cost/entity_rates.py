@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.contention import COMFORTABLE_LOAD, contention, sharded_counter
-from pkadvisor.design.demand import zipf_block
-from pkadvisor.design.estimates import Bench, Break, Violation
-from pkadvisor.design.scaling import zipf_top_share
+from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
+from pkadvisor.design.load.estimates import Bench, Break, Violation
+from pkadvisor.design.load.scaling import zipf_top_share
+from pkadvisor.design.rows.demand import zipf_block
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
+    from pkadvisor.design.rows.demand import Demand
 
     Floats = NDArray[np.float64]
 

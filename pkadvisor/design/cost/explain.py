@@ -10,18 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.key_terms import Known, direction
-from pkadvisor.design.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
-from pkadvisor.design.requests import client_work, multi_valued, requests
-from pkadvisor.design.transforms import Each, Field, Hashed, Literal, Pad, Part, ReversePad, Time
+from pkadvisor.design.keys.key_terms import Known, direction
+from pkadvisor.design.keys.transforms import Each, Field, Hashed, Literal, Pad, Part, ReversePad, Time
+from pkadvisor.design.plan.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
+from pkadvisor.design.plan.requests import client_work, multi_valued, requests
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conditions import Conditions
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench, Read
-    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.keys.conditions import Conditions
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.load.estimates import Bench, Read
+    from pkadvisor.design.rows.demand import Demand
     from pkadvisor.observe.workload import QueryClass
 
 EXAMPLE_REQUESTS = 3
@@ -148,7 +148,7 @@ def explain(
     demand: Demand | None,
 ) -> Explained:
     """Explain one class under one scheme; without a bench the plan is chosen by its access kind alone."""
-    from pkadvisor.design.plan import bounded, plan
+    from pkadvisor.design.plan.plan import bounded, plan
 
     if query.filter is None and query.operation.writes:
         return Explained(
@@ -177,7 +177,7 @@ def explain(
 
 def _read(found: AccessPlan, scheme: KeyScheme, bench: Bench | None, demand: Demand | None) -> Read | None:
     """What a plan reads over all parameters; None where nothing can be counted."""
-    from pkadvisor.design.class_cost import read
+    from pkadvisor.design.cost.class_cost import read
 
     if bench is None or demand is None:
         return None
@@ -203,7 +203,7 @@ def _counts(cost: Read | None) -> dict[str, float] | None:
 
 def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]:
     """What plans are compared by, as the cost model does."""
-    from pkadvisor.design.class_cost import preference
+    from pkadvisor.design.cost.class_cost import preference
 
     if read is None:
         return (float(found.access.rank), float(found.buckets), int(found.pointer), found.via)
@@ -285,7 +285,7 @@ def _examples(
     multi: Mapping[str, Each],
 ) -> tuple[tuple[str, ...], int]:
     """(the first requests for the parameters of one entity, how many there are)."""
-    from pkadvisor.design.keyfacts import typed_values
+    from pkadvisor.design.load.keyfacts import typed_values
     from pkadvisor.errors import UsageError
     from pkadvisor.table.odata import parameters
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.buckets import bucket_words
-from pkadvisor.design.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
-from pkadvisor.design.fronts import Fronts, reaction_s, write_fronts
-from pkadvisor.design.heat import LoadMap
-from pkadvisor.design.heat_findings import heat_violations, percent, ranges_text
-from pkadvisor.design.key_findings import key_remarks
-from pkadvisor.design.keyfacts import collision, key_surplus, longest, rows_overwritten
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import (
+from pkadvisor.design.cost.buckets import bucket_words
+from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
+from pkadvisor.design.cost.key_findings import key_remarks
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import (
     Field,
     Literal,
     Part,
 )
+from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
-from pkadvisor.design.estimates import Bench, Break, HotPartition, Remark, Violation
-from pkadvisor.design.keyfacts import encode_row
-from pkadvisor.design.template import format_template
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.breaks import ACCOUNT, ENTITY, FILLING, INSERTS, PARTITION, RUN, SCANS, account_unit
+from pkadvisor.design.load.estimates import Bench, Break, HotPartition, Remark, Violation
+from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
-    from pkadvisor.design.fronts import Fronts
-    from pkadvisor.design.heat import LoadMap, PartitionLoad
-    from pkadvisor.design.population import Population
-    from pkadvisor.design.scheme import Key, KeyScheme
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.heat import LoadMap, PartitionLoad
+    from pkadvisor.design.rows.fronts import Fronts
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
 
 HELPS = {

@@ -12,22 +12,22 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import has_row, kept_share
-from pkadvisor.design.fronts import write_fronts
-from pkadvisor.design.insert_lives import Lives, lives_of
-from pkadvisor.design.key_bands import bands_of
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.cost.class_cost import has_row, kept_share
+from pkadvisor.design.keys.key_bands import bands_of
+from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.insert_lives import Lives, lives_of
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.heat import LoadMap
-    from pkadvisor.design.heat_clock import Clock
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.load.heat import LoadMap
+    from pkadvisor.design.load.heat_clock import Clock
+    from pkadvisor.design.rows.demand import Demand
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -206,7 +206,7 @@ def _inserts(
 ) -> list[_Inserts]:
     """A class's inserts under one template, once for each key of the scheme that has it."""
 
-    from pkadvisor.design.counting import capacity_weights
+    from pkadvisor.design.load.counting import capacity_weights
 
     population, query = bench.population, demand.query
     places = _places(demand, bench)

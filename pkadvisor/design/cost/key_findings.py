@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import Bench, Remark
-from pkadvisor.design.keyfacts import longest
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.template import format_template, separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.template import format_template, separators
+from pkadvisor.design.keys.transforms import (
     Field,
     Hashed,
     Pad,
@@ -23,10 +21,12 @@ from pkadvisor.design.transforms import (
     Time,
     escape,
 )
+from pkadvisor.design.load.estimates import Bench, Remark
+from pkadvisor.design.load.keyfacts import longest
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
 SHOWN_MAX = 40
 """Characters of a value that a remark quotes."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import kept_share, read
-from pkadvisor.design.demand import Demand
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, Term
-from pkadvisor.design.latency import SERVICE_CS2
-from pkadvisor.design.lognormal import LogNormal, expected_maximum
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.queueing import chained_equilibrium, waiting_mean
-from pkadvisor.design.scaling import rate_max
+from pkadvisor.design.cost.class_cost import kept_share, read
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term
+from pkadvisor.design.load.latency import SERVICE_CS2
+from pkadvisor.design.load.lognormal import LogNormal, expected_maximum
+from pkadvisor.design.load.queueing import chained_equilibrium, waiting_mean
+from pkadvisor.design.load.scaling import rate_max
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.demand import demands
-from pkadvisor.design.intervals import NO_INTERVAL, Units, units_of
-from pkadvisor.design.population import Atom, Coded, Population
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.intervals import NO_INTERVAL, Units, units_of
+from pkadvisor.design.rows.population import Atom, Coded, Population
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.design.exact import GroupCounts
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.exact import GroupCounts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ REPLICATES_MIN = 25
 ROWS_COSTED = 3_000_000
 """Rows over all replicates, where none may be left out because it is the log that is the sample."""
 LOGGED_MAX = 5_000
-"""Requests of a class that are kept of a log (``observe/traffic.py``): as many or more are a sample."""
+"""Requests of a class that are kept of a log (``observe/logs/traffic.py``): as many or more are a sample."""
 FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
@@ -164,7 +164,7 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
         return Draw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
     if sampled and (units.weak or units.count < 4):
-        from pkadvisor.design.intervals import FEW_UNITS
+        from pkadvisor.design.rows.intervals import FEW_UNITS
 
         return Draw(units, True, logged, 0.5, FEW_UNITS)
     if sampled:

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design import money, queue_terms
-from pkadvisor.design.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
-from pkadvisor.design.keyfacts import row_bytes
-from pkadvisor.design.scaling import warm_up_s
-from pkadvisor.design.upkeep import largest_bytes
+from pkadvisor.design.cost import queue_terms
+from pkadvisor.design.cost.upkeep import largest_bytes
+from pkadvisor.design.load import money
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
+from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.observe.workload import Basis, Operation
 
 if TYPE_CHECKING:

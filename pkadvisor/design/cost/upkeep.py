@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import plans_of, preference, read
-from pkadvisor.design.counting import set_entities_most
-from pkadvisor.design.demand import Demand, demands
-from pkadvisor.design.estimates import Bench, Erasure, Remark, Retention, Violation
-from pkadvisor.design.keyfacts import row_bytes
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import ReverseTicks, Ticks, Time
+from pkadvisor.design.cost.class_cost import plans_of, preference, read
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import ReverseTicks, Ticks, Time
+from pkadvisor.design.load.counting import set_entities_most
+from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
+from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand, demands
+from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, property_bytes
 from pkadvisor.table.edm import EdmType

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, check_types
-from pkadvisor.design.template import parse_template
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, check_types
+from pkadvisor.design.keys.template import parse_template
 from pkadvisor.errors import UsageError, caret, did_you_mean
-from pkadvisor.observe.declaration_yaml import Document, Path_, read_text
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
 from pkadvisor.table.edm import EdmType
 
 CANDIDATES_MAX = 1_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pkadvisor.design.transforms import Each, Part
+    from pkadvisor.design.keys.transforms import Each, Part
     from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant
 
@@ -40,7 +40,7 @@ class Dependency:
     @property
     def prefix(self) -> bool:
         """Whether the target is what the source begins with."""
-        from pkadvisor.design.transforms import Prefix
+        from pkadvisor.design.keys.transforms import Prefix
 
         return isinstance(self.rule, Prefix)
 

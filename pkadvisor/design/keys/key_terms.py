@@ -16,9 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from pkadvisor.design.conditions import Conditions, Range
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import Conditions, Range
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import (
     RANGE_END,
     Context,
     Each,
@@ -37,7 +37,7 @@ from pkadvisor.design.transforms import (
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conditions import Operand
+    from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.table.odata import Literal as Constant
 
 BELOW_MISSING = "~"

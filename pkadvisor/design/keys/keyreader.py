@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pkadvisor.design.template import decoder, separators
-from pkadvisor.design.transforms import Context, Literal, Part, Time, time_unit
+from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.transforms import Context, Literal, Part, Time, time_unit
 from pkadvisor.table.edm import EdmType
 
 

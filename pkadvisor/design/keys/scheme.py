@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.template import format_template, parse_template, separators
-from pkadvisor.design.transforms import Context, Literal, Part, Value
+from pkadvisor.design.keys.template import format_template, parse_template, separators
+from pkadvisor.design.keys.transforms import Context, Literal, Part, Value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType
 

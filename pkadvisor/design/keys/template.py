@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.transforms import (
     ARGUMENTS,
     FORBIDDEN,
     INTEGERS,

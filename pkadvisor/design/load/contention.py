@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import Term
-from pkadvisor.design.latency import Latency, Step, operation_latency
-from pkadvisor.design.lognormal import LogNormal
+from pkadvisor.design.load.estimates import Term
+from pkadvisor.design.load.latency import Latency, Step, operation_latency
+from pkadvisor.design.load.lognormal import LogNormal
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

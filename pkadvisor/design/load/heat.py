@@ -11,16 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.schedule import Schedule, all_at_once
-from pkadvisor.design.transforms import Part
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.design.rows.schedule import Schedule, all_at_once
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Atom, Population
-    from pkadvisor.design.scheme import Key
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.design.rows.population import Atom, Population
     from pkadvisor.observe.workload import Basis
 
     Floats = NDArray[np.float64]

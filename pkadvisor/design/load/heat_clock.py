@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Population
-    from pkadvisor.design.schedule import Schedule
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.design.rows.schedule import Schedule
     from pkadvisor.observe.workload import Rate, Workload
 
     Floats = NDArray[np.float64]

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.scheme import encode, variable
-from pkadvisor.design.transforms import Part, ReverseTicks, Ticks
+from pkadvisor.design.keys.scheme import encode, variable
+from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
 if TYPE_CHECKING:
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
 BETWEEN = " · "
 TO = " … "
@@ -27,7 +27,7 @@ def band_label(
 ) -> tuple[tuple[str, str], ...]:
     """(text in the first key, text in the last) for the leading parts of a band: those that all its keys share, and the
     first in which they differ. Ticks are told as dates."""
-    from pkadvisor.design.keyfacts import row_values
+    from pkadvisor.design.load.keyfacts import row_values
 
     out = []
     for part in variable(tuple(parts)):

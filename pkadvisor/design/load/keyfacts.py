@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import Key, KeyScheme, encode, key_expression
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import (
     TICKS_DIGITS,
     Context,
     Each,
@@ -27,6 +25,8 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
@@ -114,7 +114,7 @@ def row_values(
     population: Population, row: int, parts: tuple[Part, ...]
 ) -> dict[str, str | int | float | bool | bytes | None]:
     """The values of one row, as Python holds Edm values."""
-    from pkadvisor.design.population import python_value
+    from pkadvisor.design.rows.population import python_value
 
     values: dict[str, str | int | float | bool | bytes | None] = {}
     for part in parts:
@@ -171,7 +171,7 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
     values are hidden."""
     import polars as pl
 
-    from pkadvisor.design.transforms import escape_expression
+    from pkadvisor.design.keys.transforms import escape_expression
 
     if isinstance(part, TextOf) and not population.hashed & {*part.properties}:
         memo = ("escaped", str(part), beside)
@@ -270,7 +270,7 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
 def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
     """Everything known of one row as typed values: properties, and the bounds of logged ranges; missing ones are
     absent."""
-    from pkadvisor.design.population import python_value
+    from pkadvisor.design.rows.population import python_value
 
     out = {}
     for name, value in population.frame.row(row, named=True).items():
@@ -282,6 +282,6 @@ def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
 
 def forbidden_in(text: str) -> list[str]:
     """The characters of a text that keys may not have, as code points, each once."""
-    from pkadvisor.design.transforms import FORBIDDEN
+    from pkadvisor.design.keys.transforms import FORBIDDEN
 
     return [f"U+{ord(c):04X}" for c in sorted(set(text) & FORBIDDEN)]

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.lognormal import LogNormal, at_each, quantile_of_sum, rounds
-from pkadvisor.design.queueing import retry_equilibrium, waiting_mean, waiting_quantile
+from pkadvisor.design.load.lognormal import LogNormal, at_each, quantile_of_sum, rounds
+from pkadvisor.design.load.queueing import retry_equilibrium, waiting_mean, waiting_quantile
 from pkadvisor.table.accounting import group_cost
 
 if TYPE_CHECKING:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keyfacts import encode_row
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.heat import LoadMap
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.load.heat import LoadMap
 
     Floats = NDArray[np.float64]
 

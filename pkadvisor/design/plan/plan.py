@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conditions import Conditions, Range, conditions
-from pkadvisor.design.key_terms import (
+from pkadvisor.design.keys.conditions import Conditions, Range, conditions
+from pkadvisor.design.keys.key_terms import (
     NOTHING_KNOWN,
     Choice,
     Fan,
@@ -39,14 +39,25 @@ from pkadvisor.design.key_terms import (
     shown_filter,
     within,
 )
-from pkadvisor.design.population import Atom, atom_of
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import Context, Each, Field, Hashed, Literal, Part, Prefix, TextOf, Time, time_unit
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import (
+    Context,
+    Each,
+    Field,
+    Hashed,
+    Literal,
+    Part,
+    Prefix,
+    TextOf,
+    Time,
+    time_unit,
+)
+from pkadvisor.design.rows.population import Atom, atom_of
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conditions import Operand
-    from pkadvisor.design.scheme import Key, KeyScheme
+    from pkadvisor.design.keys.conditions import Operand
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass
     from pkadvisor.table.odata import Filter
 

@@ -14,18 +14,18 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.conditions import Range
-from pkadvisor.design.key_terms import Choice, Filling, Hole, operand_value
-from pkadvisor.design.scheme import Key, KeyScheme, encode
-from pkadvisor.design.transforms import Each, Pad, ReversePad, Time, Value
+from pkadvisor.design.keys.conditions import Range
+from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
+from pkadvisor.design.keys.scheme import Key, KeyScheme, encode
+from pkadvisor.design.keys.transforms import Each, Pad, ReversePad, Time, Value
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from pkadvisor.design.conditions import Conditions
-    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.keys.conditions import Conditions
+    from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.observe.workload import OrderBy
     from pkadvisor.table.odata import Filter
 
@@ -145,7 +145,7 @@ def _start(moment: int, part: Time) -> datetime:
     """The first moment of the period that a tick falls into."""
     from datetime import datetime
 
-    from pkadvisor.design.transforms import Context
+    from pkadvisor.design.keys.transforms import Context
 
     context = Context({part.property: EdmType.DATETIME})
     start = part.value_of(part.text_of(moment, context), context)
@@ -166,7 +166,7 @@ def next_period(moment: int, part: Time) -> int | None:
     """The first tick of the period after the one that a moment falls into; None after the year 9999."""
     from datetime import datetime, timedelta
 
-    from pkadvisor.design.transforms import time_unit
+    from pkadvisor.design.keys.transforms import time_unit
 
     start = _start(moment, part)
     unit = time_unit(part.format)
@@ -287,7 +287,7 @@ def client_work(
 
     ``multi`` names the properties that hold several values.
     """
-    from pkadvisor.design.key_terms import shown_filter
+    from pkadvisor.design.keys.key_terms import shown_filter
     from pkadvisor.table.odata import format_filter, properties
 
     out = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.demand import free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
 
 GAPS = 6.0
 """Mean gaps between matches at hand: that none lies so long before the first one is chance in e^-6 of all cases."""
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.plan import AccessPlan
-    from pkadvisor.design.population import Atom, Population
+    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Atom, Population
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.demand import free_atoms, rows_of_constants
-from pkadvisor.design.population import Population, period_index
-from pkadvisor.design.transforms import time_unit
+from pkadvisor.design.keys.transforms import time_unit
+from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
+from pkadvisor.design.rows.population import Population, period_index
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.plan import AccessPlan
-    from pkadvisor.design.transforms import Time
+    from pkadvisor.design.keys.transforms import Time
+    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.rows.demand import Demand
 
     Floats = NDArray[np.float64]
 

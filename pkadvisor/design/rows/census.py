@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.population import Atom, atom_properties, atoms_of
-from pkadvisor.design.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
-from pkadvisor.observe.hashing import GOLDEN, presence, value_hashes
+from pkadvisor.design.rows.population import Atom, atom_properties, atoms_of
+from pkadvisor.design.rows.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
+from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.design.scheme import Key
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.table.edm import EdmType
 
     Hashes = NDArray[np.uint64]

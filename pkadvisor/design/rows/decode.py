@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keyreader import decode_key, decode_part, decode_prefix
-from pkadvisor.design.population import Atom
-from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import (
     TICKS_DIGITS,
     TIME_UNITS,
     Literal,
@@ -25,15 +24,16 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.transforms.canonical import moment_of
+from pkadvisor.design.keys.transforms.canonical import moment_of
+from pkadvisor.design.rows.population import Atom
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
     from pkadvisor.table.odata import Filter, Parameter
 
 LOW, HIGH = ".from", ".until"
@@ -401,7 +401,7 @@ def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:
 def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping[str, EdmType]) -> pl.DataFrame:
     import polars as pl
 
-    from pkadvisor.design.population import polars_type
+    from pkadvisor.design.rows.population import polars_type
 
     columns = {}
     for name in names:

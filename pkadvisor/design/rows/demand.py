@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.conditions import Conditions, conditions, with_dependencies
-from pkadvisor.design.dependencies import dependencies
-from pkadvisor.design.population import atom_properties
+from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.rows.dependencies import dependencies
+from pkadvisor.design.rows.population import atom_properties
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.design.conditions import Operand, Range
-    from pkadvisor.design.exact import GroupCounts
-    from pkadvisor.design.population import Atom, Population
+    from pkadvisor.design.keys.conditions import Operand, Range
+    from pkadvisor.design.rows.exact import GroupCounts
+    from pkadvisor.design.rows.population import Atom, Population
     from pkadvisor.table.odata import Filter
 
     Bools = NDArray[np.bool_]

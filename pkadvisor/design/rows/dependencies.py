@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conditions import Dependency
-from pkadvisor.design.key_terms import serves_exactly
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import Dependency
+from pkadvisor.design.keys.key_terms import serves_exactly
+from pkadvisor.design.keys.transforms import (
     Context,
     Field,
     Lower,
@@ -29,7 +29,7 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
 ROWS_MIN = 20
 DISTINCT_MIN = 3
@@ -50,7 +50,7 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
 
 
 def _found(population: Population) -> Iterator[Dependency]:
-    from pkadvisor.design.population import polars_type
+    from pkadvisor.design.rows.population import polars_type
 
     if population.rows < ROWS_MIN:
         return

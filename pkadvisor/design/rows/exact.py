@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.data.dataset import Dataset
 
     Ints = NDArray[np.int64]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

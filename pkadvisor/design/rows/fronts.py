@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
-from pkadvisor.design.population import PERIOD_S, atom_of, atoms_of
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time, time_unit
-from pkadvisor.design.transforms.periods import descends
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks, Time, time_unit
+from pkadvisor.design.keys.transforms.periods import descends
+from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
+from pkadvisor.design.rows.population import PERIOD_S, atom_of, atoms_of
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
 
     Floats = NDArray[np.float64]

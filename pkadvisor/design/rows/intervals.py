@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Atom, Population
+    from pkadvisor.design.rows.population import Atom, Population
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
     Field,
@@ -38,7 +38,7 @@ from pkadvisor.design.transforms import (
     canonical_text,
     time_unit,
 )
-from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.design.keys.transforms import Sequence as SequencePart
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.design.exact import GroupCounts
-    from pkadvisor.design.screen import PartitionFacts
+    from pkadvisor.design.rows.exact import GroupCounts
+    from pkadvisor.design.rows.screen import PartitionFacts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -88,7 +88,7 @@ def atom_properties(atom: Atom) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def function_of(atom: Atom) -> Part:
     """The part behind the text of an atom."""
-    from pkadvisor.design.template import parse_template
+    from pkadvisor.design.keys.template import parse_template
 
     (part,) = parse_template(atom[1])
     return part
@@ -362,7 +362,7 @@ class Population:
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
         """Partitions and the largest of them, in the widest sample there is; exact where the rows are all there are."""
-        from pkadvisor.design.screen import Screen
+        from pkadvisor.design.rows.screen import Screen
 
         key = tuple(sorted(set(atoms)))
         if "screen" not in self.memo:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import QueryClass, Rate, Workload
 
     Floats = NDArray[np.float64]

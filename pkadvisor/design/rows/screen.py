@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.population import Atom, atom_properties, function_of, period_index
-from pkadvisor.design.transforms import MISSING, Context
-from pkadvisor.design.transforms.canonical import canonical_expression
-from pkadvisor.design.transforms.hashes import bucket_numbers
-from pkadvisor.observe.hashing import GOLDEN, mixed, presence, value_hashes
+from pkadvisor.design.keys.transforms import MISSING, Context
+from pkadvisor.design.keys.transforms.canonical import canonical_expression
+from pkadvisor.design.keys.transforms.hashes import bucket_numbers
+from pkadvisor.design.rows.population import Atom, atom_properties, function_of, period_index
+from pkadvisor.observe.data.hashing import GOLDEN, mixed, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

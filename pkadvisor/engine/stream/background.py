@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.coding import Coordinator
-from pkadvisor.engine.stream.extent_node import ExtentNode
-from pkadvisor.engine.stream.fragments import FragmentKey, FragmentStore
-from pkadvisor.engine.stream.scrub import Scrubber
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
+from pkadvisor.engine.stream.nodes.fragments import FragmentKey, FragmentStore
+from pkadvisor.engine.stream.nodes.scrub import Scrubber
 from pkadvisor.engine.worlds.world import World
 
 DEVICE = "data"

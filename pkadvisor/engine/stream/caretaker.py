@@ -20,9 +20,9 @@ from pkadvisor.engine.stream.coding import Coding
 from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent, PlanCoding, Planned
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed
-from pkadvisor.engine.stream.fragments import FragmentKey
 from pkadvisor.engine.stream.garbage import Graces
 from pkadvisor.engine.stream.manager import StreamManager
+from pkadvisor.engine.stream.nodes.fragments import FragmentKey
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
 from pkadvisor.engine.worlds.world import EngineError, World
 

@@ -25,8 +25,8 @@ from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.erasure import code_named, fragment_bytes, pieces_of
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
-from pkadvisor.engine.stream.fragments import FragmentKey
 from pkadvisor.engine.stream.hedge import Ask, first_enough, first_good
+from pkadvisor.engine.stream.nodes.fragments import FragmentKey
 from pkadvisor.engine.worlds.world import EngineError, World
 
 HEDGE_NS = 100 * MS  # of a coordinator: nobody waits for it

@@ -35,8 +35,8 @@ from pkadvisor.engine.stream.directory import (
     StreamInfo,
 )
 from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, StreamExists, StreamMissing
+from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.stream.placement import NodeInfo, place
-from pkadvisor.engine.stream.state_log import StateLog
 from pkadvisor.engine.worlds.locks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe.edm_text import count_stated, edm_of
-from pkadvisor.observe.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
-from pkadvisor.observe.streams import LongLine, lines_of, open_text
+from pkadvisor.observe.data.edm_text import count_stated, edm_of
+from pkadvisor.observe.data.records import MAX_RECORD_BYTES, Chunk, Tally, clean_utf8, escape_name
+from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

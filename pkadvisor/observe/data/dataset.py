@@ -24,11 +24,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.observe.edm_text import TypeCounts, polars_type, typed_expr
-from pkadvisor.observe.parquet import ParquetSource
-from pkadvisor.observe.records import Chunk, Source, Tally
-from pkadvisor.observe.sniff import FORMATS, source_of
-from pkadvisor.observe.streams import EmptyFileError, locate, spool_stdin
+from pkadvisor.observe.data.edm_text import TypeCounts, polars_type, typed_expr
+from pkadvisor.observe.data.parquet import ParquetSource
+from pkadvisor.observe.data.records import Chunk, Source, Tally
+from pkadvisor.observe.data.sniff import FORMATS, source_of
+from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.observe.dataset import KEY_COLUMNS, Column, Dataset, Part
+from pkadvisor.observe.data.dataset import KEY_COLUMNS, Column, Dataset, Part
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

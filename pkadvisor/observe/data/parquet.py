@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe.records import Chunk, Tally, canonical_name, escape_name
+from pkadvisor.observe.data.records import Chunk, Tally, canonical_name, escape_name
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from pkadvisor.observe.streams import check_utf8
+from pkadvisor.observe.data.streams import check_utf8
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

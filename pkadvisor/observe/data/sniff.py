@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.observe.csv_records import CsvSource, field_count, parse_header, split_records
-from pkadvisor.observe.edm_text import TypeCounts
-from pkadvisor.observe.json_records import JsonLinesSource, JsonSource, is_page
-from pkadvisor.observe.parquet import ParquetSource
-from pkadvisor.observe.records import Source, Tally, canonical_name, escape_name
-from pkadvisor.observe.streams import check_utf8, open_bytes, open_text
+from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_header, split_records
+from pkadvisor.observe.data.edm_text import TypeCounts
+from pkadvisor.observe.data.json_records import JsonLinesSource, JsonSource, is_page
+from pkadvisor.observe.data.parquet import ParquetSource
+from pkadvisor.observe.data.records import Source, Tally, canonical_name, escape_name
+from pkadvisor.observe.data.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
 
 FORMATS: Final = ("csv", "typed-csv", "jsonl", "json", "parquet")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.declaration_yaml import Document, Path_, Placed, read_text
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed, read_text
 from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
 
@@ -134,9 +134,9 @@ def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declara
     """As ``load_declaration``, and the document, which knows the place of every value."""
     from pydantic import ValidationError
 
-    from pkadvisor.observe.declaration_build import TableBuilder
-    from pkadvisor.observe.declaration_errors import first_error
-    from pkadvisor.observe.declaration_model import DesignModel
+    from pkadvisor.observe.design_file.declaration_build import TableBuilder
+    from pkadvisor.observe.design_file.declaration_errors import first_error
+    from pkadvisor.observe.design_file.declaration_model import DesignModel
 
     document = Document(str(path), read_text(Path(path)) if text is None else text)
     if document.content is None:
@@ -183,7 +183,7 @@ def check_properties(table: TableDeclaration, known: Mapping[str, EdmType], *, k
 
 def design_schema() -> dict[str, Any]:
     """The JSON Schema (2020-12) of a design file, with descriptions; the order of its keys is stable."""
-    from pkadvisor.observe.declaration_model import json_schema
+    from pkadvisor.observe.design_file.declaration_model import json_schema
 
     return json_schema()
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe import declaration_model as model
-from pkadvisor.observe.declaration import (
+from pkadvisor.observe.design_file import declaration_model as model
+from pkadvisor.observe.design_file.declaration import (
     ARRIVAL_FILE_ORDER,
     IndexRowDeclaration,
     KindDeclaration,
@@ -16,8 +16,8 @@ from pkadvisor.observe.declaration import (
     Sampling,
     TableDeclaration,
 )
-from pkadvisor.observe.declaration_yaml import Document, Path_, Placed
-from pkadvisor.observe.units import MONTH_S
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed
+from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,
     DrawBy,

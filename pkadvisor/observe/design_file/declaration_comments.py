@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.observe.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node, ScalarNode

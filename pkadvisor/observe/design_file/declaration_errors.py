@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
 _MISSING = {
     "schema": "write schema: 1 at the top",

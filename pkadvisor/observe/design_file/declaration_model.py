@@ -20,7 +20,7 @@ from pydantic import (
 from pydantic_core import CoreSchema
 
 from pkadvisor.errors import did_you_mean
-from pkadvisor.observe import units
+from pkadvisor.observe.design_file import units
 from pkadvisor.table.edm import EdmType
 
 

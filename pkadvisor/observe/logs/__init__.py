@@ -48,7 +48,7 @@ def sniff(head: bytes) -> ModuleType | None:
 
 def open_log(path: str | Path, name: str = "") -> Log:
     """Find the format of a file; raises InputError where none claims it."""
-    from pkadvisor.observe.streams import open_text
+    from pkadvisor.observe.data.streams import open_text
 
     with open_text(path, name=name) as stream:
         head = stream.read(_HEAD_BYTES)

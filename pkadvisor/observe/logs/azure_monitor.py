@@ -102,8 +102,8 @@ def frames(
     path: str | Path, routes: Routes, skips: Skips, options: ReadOptions | None = None, name: str = ""
 ) -> Iterator[pl.DataFrame]:
     """Request frames of one file."""
+    from pkadvisor.observe.data.streams import open_text
     from pkadvisor.observe.logs.pipeline import classified
-    from pkadvisor.observe.streams import open_text
 
     chosen = options or ReadOptions()
     where = name or str(path)
@@ -369,7 +369,7 @@ def _frame(rows: list[tuple[int, dict[str, str | None] | None]], skips: list[Ski
 
 def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: str) -> Iterator[Parsed]:
     """A Log Analytics CSV, record by record: fields may hold line ends."""
-    from pkadvisor.observe.streams import open_text
+    from pkadvisor.observe.data.streams import open_text
 
     with open_text(path, name=where) as stream:
         text = io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="")
@@ -403,7 +403,7 @@ def _csv_parts(path: str | Path, names: list[str], options: ReadOptions, where: 
 
 def _document_parts(path: str | Path, options: ReadOptions, where: str) -> Iterator[Parsed]:
     """One JSON list or ``{"records": […]}`` over any number of lines, object by object."""
-    from pkadvisor.observe.streams import open_text
+    from pkadvisor.observe.data.streams import open_text
 
     decoder = json.JSONDecoder()
 

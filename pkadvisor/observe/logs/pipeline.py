@@ -11,9 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, Route, Routes, Skips, conform
 from pkadvisor.observe.logs.urls import coarse
-from pkadvisor.observe.streams import LongLine, line_blocks, locate, open_bytes
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from pkadvisor.observe.data.streams import MAX_LINE_BYTES
 from pkadvisor.observe.logs.frame import (
     ANOTHER_SERVICE,
     NOT_PARSEABLE,
@@ -39,7 +40,6 @@ from pkadvisor.observe.logs.urls import (
     spread,
     url_queries,
 )
-from pkadvisor.observe.streams import MAX_LINE_BYTES
 
 if TYPE_CHECKING:
     import polars as pl

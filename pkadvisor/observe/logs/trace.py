@@ -79,7 +79,7 @@ def rows_to_frames(
     """Frames of a JSON-lines file; ``rows_of(record, place)`` gives the requests of one line or raises ValueError."""
     import polars as pl
 
-    from pkadvisor.observe.streams import LongLine, line_blocks
+    from pkadvisor.observe.data.streams import LongLine, line_blocks
 
     where = name or str(path)
     schema = columns()

@@ -260,7 +260,7 @@ def read_traffic(
     """
     from pkadvisor.observe.logs import in_time_order, no_requests, open_log, too_many_bad
     from pkadvisor.observe.logs.frame import Routes, Skips
-    from pkadvisor.observe.traffic_fold import TrafficFold
+    from pkadvisor.observe.logs.traffic_fold import TrafficFold
 
     logs = in_time_order([open_log(path) for path in paths])
     routes, skips = Routes(), Skips()

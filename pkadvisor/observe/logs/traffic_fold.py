@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.logs.frame import OTHER_SHAPES, Op, Route, Routes, Skips
-from pkadvisor.observe.minutes import MinuteSeries, bounded
-from pkadvisor.observe.traffic import ClassTraffic, Clock, Groups, HeavyKeys, Latency, TableTraffic, Traffic, Window
-from pkadvisor.observe.traffic_groups import GroupFold
-from pkadvisor.observe.traffic_parts import (
+from pkadvisor.observe.logs.traffic import (
+    ClassTraffic,
+    Clock,
+    Groups,
+    HeavyKeys,
+    Latency,
+    TableTraffic,
+    Traffic,
+    Window,
+)
+from pkadvisor.observe.logs.traffic_groups import GroupFold
+from pkadvisor.observe.logs.traffic_parts import (
     BUCKETS,
     LATENCY_ERROR,
     BottomK,
@@ -26,7 +34,8 @@ from pkadvisor.observe.traffic_parts import (
     mixed,
     text_hashes,
 )
-from pkadvisor.observe.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.logs.traffic_parts import Window as SeenWindow
+from pkadvisor.observe.minutes import MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from pkadvisor.observe.traffic import Groups
-from pkadvisor.observe.traffic_parts import compact
+from pkadvisor.observe.logs.traffic import Groups
+from pkadvisor.observe.logs.traffic_parts import compact
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.observe.dataset import Column
-from pkadvisor.observe.hashing import combined, presence, value_hashes
+from pkadvisor.observe.data.dataset import Column
+from pkadvisor.observe.data.hashing import combined, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.data.dataset import Dataset
 
 SAMPLE_ROWS = 100_000
 """Rows that every key is judged on, in full."""

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import AdvisorError, InputError
-from pkadvisor.observe.dataset import Column
+from pkadvisor.observe.data.dataset import Column
 from pkadvisor.observe.minutes import MinuteSeries, added, bounded
-from pkadvisor.observe.profile import (
+from pkadvisor.observe.profile.profile import (
     POSITION,
     DataProfile,
     DistinctSketch,

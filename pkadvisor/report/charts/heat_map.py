@@ -19,7 +19,7 @@ from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
 from pkadvisor.report.charts.style import CIVIDIS, NOTHING
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined
-from pkadvisor.report.page import amount, percent
+from pkadvisor.report.text.page import amount, percent
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """From which share of the target a step of the scale begins; below the first there is next to nothing."""

@@ -33,7 +33,7 @@ from pkadvisor.report.charts.frame import (
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, moment_label, scale_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
-from pkadvisor.report.page import amount
+from pkadvisor.report.text.page import amount
 
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""

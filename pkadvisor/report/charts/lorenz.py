@@ -20,7 +20,7 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
 from pkadvisor.report.charts.svg import element, joined, path
-from pkadvisor.report.page import amount
+from pkadvisor.report.text.page import amount
 
 SIDE = 260
 TOP = 26

@@ -13,7 +13,7 @@ from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import element, joined
-from pkadvisor.report.page import amount
+from pkadvisor.report.text.page import amount
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

@@ -25,7 +25,7 @@ from pkadvisor.report.charts.frame import (
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import coordinate, element, joined
-from pkadvisor.report.page import amount
+from pkadvisor.report.text.page import amount
 
 BAR = 18
 GAP = 10

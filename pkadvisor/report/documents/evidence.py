@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.cost import put_down
-from pkadvisor.design.forecast import basis_of, forecast_of, unit_of
-from pkadvisor.design.money import SPLIT, class_prices, currency, split
-from pkadvisor.design.skew import Skew, skew_of
-from pkadvisor.design.what_if import break_even, what_if
-from pkadvisor.report.heat import heat_json
-from pkadvisor.report.result import number
+from pkadvisor.design.choice.what_if import break_even, what_if
+from pkadvisor.design.cost.cost import put_down
+from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
+from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
+from pkadvisor.design.load.skew import Skew, skew_of
+from pkadvisor.report.documents.heat import heat_json
+from pkadvisor.report.documents.result import number
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.sections import Judged
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.observe.workload import Growth
-    from pkadvisor.report.result import Shown
+    from pkadvisor.report.documents.result import Shown
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"

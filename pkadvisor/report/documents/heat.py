@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.heat_clock import Clock, clock_of
-from pkadvisor.design.heat_grid import HeatGrid, grid_of, moves
-from pkadvisor.design.heat_pattern import IDLE, Pattern, pattern_of
-from pkadvisor.design.key_labels import band_label, label_text
-from pkadvisor.design.keyfacts import encode_row
-from pkadvisor.design.schedule import schedule_of
-from pkadvisor.design.template import format_template
+from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.heat_clock import Clock, clock_of
+from pkadvisor.design.load.heat_pattern import IDLE, Pattern, pattern_of
+from pkadvisor.design.load.key_labels import band_label, label_text
+from pkadvisor.design.load.keyfacts import encode_row
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import DrawBy
-from pkadvisor.report.result import Shown, number, time_text
+from pkadvisor.report.documents.result import Shown, number, time_text
 
 if TYPE_CHECKING:
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.heat import LoadMap
-    from pkadvisor.design.heat_grid import Band
+    from pkadvisor.design.cost.heat_grid import Band
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.load.heat import LoadMap
+    from pkadvisor.design.rows.demand import Demand
 
 PER_MILLE_MAX = 10**9
 """The highest cell that is told: a million times the target."""

@@ -15,27 +15,27 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.design.breaks import saturation
-from pkadvisor.design.confidence import SURE, reads_of
-from pkadvisor.design.cost import score_points
-from pkadvisor.design.estimates import Remark, Violation
-from pkadvisor.design.population import Population
-from pkadvisor.design.requests import client_work
-from pkadvisor.design.scheme import Key, encode
-from pkadvisor.design.search import GOALS, Loss, better, goal_value, loss
-from pkadvisor.design.template import format_template
+from pkadvisor.design.choice.confidence import SURE, reads_of
+from pkadvisor.design.choice.search import GOALS, Loss, better, goal_value, loss
+from pkadvisor.design.cost.cost import score_points
+from pkadvisor.design.keys.scheme import Key, encode
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.load.breaks import saturation
+from pkadvisor.design.load.estimates import Remark, Violation
+from pkadvisor.design.plan.requests import client_work
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.report.arrangement import arranged_json, conflict_json
+from pkadvisor.report.text.arrangement import arranged_json, conflict_json
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
-    from pkadvisor.design.kinds import Arranged
-    from pkadvisor.design.sections import Judged
+    from pkadvisor.design.choice.kinds import Arranged
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.digests import FileDigest
-    from pkadvisor.observe.profile_file import ProfileDocument
-    from pkadvisor.observe.traffic import TableTraffic, Traffic
+    from pkadvisor.observe.data.digests import FileDigest
+    from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
     from pkadvisor.observe.workload import Growth, QueryClass
 
 SCHEMA_VERSION = "1.0"
@@ -244,7 +244,7 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "cannot_be_known": unknowns(judged),
         "notes": [shown.message(n) for n in judged.notes],
     }
-    from pkadvisor.report.evidence import evidence_of
+    from pkadvisor.report.documents.evidence import evidence_of
 
     out |= evidence_of(judged, shown, covered_s)
     if advice is None or judged.bench is None:
@@ -377,11 +377,11 @@ def _workload(judged: Judged) -> list[dict[str, Any]]:
 
 def _access_now(query: QueryClass, judged: Judged) -> str | None:
     """The access kind under the design in place, or under the keys as the log names them; no data is needed for it."""
-    from pkadvisor.design.conditions import conditions
-    from pkadvisor.design.key_terms import NOTHING_KNOWN, KeysThemselves
-    from pkadvisor.design.plan import plan
-    from pkadvisor.design.scheme import Key, KeyScheme
-    from pkadvisor.design.transforms import Field
+    from pkadvisor.design.keys.conditions import conditions
+    from pkadvisor.design.keys.key_terms import NOTHING_KNOWN, KeysThemselves
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
+    from pkadvisor.design.keys.transforms import Field
+    from pkadvisor.design.plan.plan import plan
 
     if query.operation in (Operation.INSERT, Operation.UPSERT) and query.filter is None:
         return None
@@ -579,7 +579,7 @@ def _class(cost: ClassCost, found: CostEstimate, points: float | None) -> dict[s
 
 def _examples(key: Key, population: Population, shown: Shown) -> list[dict[str, str]]:
     """Keys of entities from the data: first, middle and last in the order at hand."""
-    from pkadvisor.design.keyfacts import row_values
+    from pkadvisor.design.load.keyfacts import row_values
 
     rows = sorted({0, population.rows // 2, population.rows - 1} & set(range(population.rows)))[:EXAMPLES]
     parts = (*key.partition, *key.row)

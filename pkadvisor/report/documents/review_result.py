@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
 from pkadvisor.report.escapes import json_text
-from pkadvisor.review.changes import counts
-from pkadvisor.review.gate import Gate, ordered, told
+from pkadvisor.review.gate.changes import counts
+from pkadvisor.review.gate.gate import Gate, ordered, told
 
 if TYPE_CHECKING:
     from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.changes import Comparison, Metric, QueryChange
-    from pkadvisor.review.findings import Finding, Shown
-    from pkadvisor.review.reviewed import DesignReview
-    from pkadvisor.review.rule import Rule
+    from pkadvisor.review.gate.changes import Comparison, Metric, QueryChange
+    from pkadvisor.review.gate.reviewed import DesignReview
+    from pkadvisor.review.rules.rule import Rule
+    from pkadvisor.review.views.findings import Finding, Shown
 
 REVIEW = "pkadvisor review"
 SCHEMA_VERSION = "1.0"

@@ -9,17 +9,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.design.heat_pattern import pattern_of
-from pkadvisor.design.key_bands import merged_bands
+from pkadvisor.design.keys.key_bands import merged_bands
+from pkadvisor.design.load.heat_pattern import pattern_of
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
-from pkadvisor.report.heat import pattern_json
-from pkadvisor.report.result import Shown, number
+from pkadvisor.report.documents.heat import pattern_json
+from pkadvisor.report.documents.result import Shown, number
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.run_result import ClassCounts, MapEvent, RunResult
-    from pkadvisor.stress.scripts import KeySpace
+    from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
+    from pkadvisor.stress.requests.scripts import KeySpace
 
 SCHEMA_VERSION = "1.0"
 STRESS = "pkadvisor stress"
@@ -138,7 +138,7 @@ def quantile_ms(latencies: Sequence[int], q: float) -> float | int | None:
 
 def total_counts(parts: Sequence[ClassCounts] | Any) -> ClassCounts:
     """All classes as one; of latencies the sample holds each class in proportion to what it served."""
-    from pkadvisor.stress.run_result import ClassCounts
+    from pkadvisor.stress.placement.run_result import ClassCounts
 
     found, parts = ClassCounts(), list(parts)
     for part in parts:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pkadvisor.report import review_words as words
-from pkadvisor.report.annotations import text_of
 from pkadvisor.report.escapes import one_line
+from pkadvisor.report.formats.annotations import text_of
 
 
 def render_junit(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:

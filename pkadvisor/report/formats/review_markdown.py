@@ -12,7 +12,7 @@ from typing import Any
 
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, html, markdown, one_line
-from pkadvisor.report.page import percent, plural
+from pkadvisor.report.text.page import percent, plural
 
 CHARACTERS_MAX = 60_000
 _RESERVED = 400

@@ -8,7 +8,7 @@ from typing import Any
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
-from pkadvisor.report.page import plural
+from pkadvisor.report.text.page import plural
 
 TILES = (
     ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s"),

@@ -23,7 +23,7 @@ from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.place import At, Missing
 from pkadvisor.report.html.reduce import LISTS, sentences, shortened
 from pkadvisor.report.html.sections import SECTIONS, Section, names_of
-from pkadvisor.report.page import clean
+from pkadvisor.report.text.page import clean
 from pkadvisor.resources import resource
 
 SHUT = "base-uri 'none'; form-action 'none'"

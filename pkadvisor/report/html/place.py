@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError
-from pkadvisor.report.page import amount, breaks, clean, lasting, milliseconds, percent, plural, rate, ratio
+from pkadvisor.report.text.page import amount, breaks, clean, lasting, milliseconds, percent, plural, rate, ratio
 
 
 def _whole(value: float) -> str:

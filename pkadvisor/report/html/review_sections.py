@@ -23,7 +23,7 @@ from pkadvisor.report.html.tables import (
     together,
     words,
 )
-from pkadvisor.report.page import plural
+from pkadvisor.report.text.page import plural
 
 WORDS = {
     "passed": ("GATE PASSED", "good"),

@@ -13,7 +13,7 @@ from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_sections import columns
 from pkadvisor.report.html.tables import Cell, Row, code, figure, short, table, together, words
-from pkadvisor.report.page import percent, plural, ratio
+from pkadvisor.report.text.page import percent, plural, ratio
 
 PER_MILLE = 1000
 LATENCY_SERIES = 6

@@ -6,9 +6,9 @@ from typing import Any
 
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
-from pkadvisor.report.page import plural
-from pkadvisor.report.stress_measured import NAMES, STOPPED
-from pkadvisor.report.stress_words import counted
+from pkadvisor.report.text.page import plural
+from pkadvisor.report.text.stress_measured import NAMES, STOPPED
+from pkadvisor.report.text.stress_words import counted
 
 
 def prediction(document: At, found: At) -> Context:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.conflicts import said
-from pkadvisor.design.template import format_template
-from pkadvisor.report.page import Page, amount, plural
+from pkadvisor.design.choice.conflicts import said
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.report.text.page import Page, amount, plural
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conflicts import Conflict, Constraint, Relaxed
-    from pkadvisor.design.estimates import Violation
-    from pkadvisor.design.kinds import Arranged, Arrangement, Bond
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
+    from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Violation
     from pkadvisor.limits import Limits
 
 Number = Callable[[float], float | int | None]

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.arrangement import arranged_text, conflicts_text
-from pkadvisor.report.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
-from pkadvisor.report.scheme_page import flip_sentence, goal_name
-from pkadvisor.report.stored import quoted
-from pkadvisor.report.text_charts import write_heat
-from pkadvisor.report.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
+from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.text.arrangement import arranged_text, conflicts_text
+from pkadvisor.report.text.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
+from pkadvisor.report.text.scheme_page import flip_sentence, goal_name
+from pkadvisor.report.text.text_charts import write_heat
+from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title
 
 
 def render_text(result: dict[str, Any], *, width: int, color: bool, ascii_only: bool, verbose: bool) -> str:

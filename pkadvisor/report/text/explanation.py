@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, plural
-from pkadvisor.report.scheme_page import write_scheme
+from pkadvisor.report.text.page import Page, amount, plural
+from pkadvisor.report.text.scheme_page import write_scheme
 
 
 def render_explanation(document: dict[str, Any], *, width: int, color: bool, ascii_only: bool) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import log_line, one_line
-from pkadvisor.report.page import Page, fold, plural
+from pkadvisor.report.text.page import Page, fold, plural
 
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 _DIRECTIONS = {"worse": "bad", "better": "good"}

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.limits import NAMES, Limits
-from pkadvisor.report.page import Page, amount
-from pkadvisor.review.evaluate import filled
+from pkadvisor.report.text.page import Page, amount
 from pkadvisor.review.facts import BY_NAME, FACTS, KNOWN, LIMIT
-from pkadvisor.review.rule import OWN_WORDS, Rule, placeholders
+from pkadvisor.review.rules.evaluate import filled
+from pkadvisor.review.rules.rule import OWN_WORDS, Rule, placeholders
 
 SCHEMA_VERSION = "1.0"
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, breaks, milliseconds, rate
-from pkadvisor.report.stored import quoted
+from pkadvisor.report.documents.stored import quoted
+from pkadvisor.report.text.page import Page, amount, breaks, milliseconds, rate
 
 PAD = 14
 ENDLESS = "within every limit at any load"

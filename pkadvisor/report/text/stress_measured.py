@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, percent, plural
+from pkadvisor.report.text.page import Page, amount, percent, plural
 
 FAMILIES = (
     ("read_latency_ms_p50", "read_latency_ms_p99"),

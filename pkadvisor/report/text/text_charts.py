@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pkadvisor.report.page import Page, amount, lasting, percent, plural, ratio
+from pkadvisor.report.text.page import Page, amount, lasting, percent, plural, ratio
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"

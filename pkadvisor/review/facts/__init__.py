@@ -12,7 +12,6 @@ from types import MappingProxyType
 
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType, Language, Value
 from pkadvisor.review.facts import (
     changes,
     costs,
@@ -32,8 +31,9 @@ from pkadvisor.review.facts import (
     writes,
 )
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.findings import Shown
-from pkadvisor.review.subjects import Scope, Subject, visible
+from pkadvisor.review.views.expressions import FactType, Language, Value
+from pkadvisor.review.views.findings import Shown
+from pkadvisor.review.views.subjects import Scope, Subject, visible
 
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType, Value
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views.expressions import FactType, Value
+from pkadvisor.review.views.subjects import Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.reads import direction, read_before, read_of
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.reads import direction, read_before, read_of
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 NONE = "none"
 ADDITIVE = "additive"

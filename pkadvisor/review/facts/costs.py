@@ -6,17 +6,17 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan import Access
-from pkadvisor.design.transforms import Hash
+from pkadvisor.design.keys.transforms import Hash
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
-from pkadvisor.review.subjects import KeyPart, Scope, Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Budget, ClassCost
+    from pkadvisor.design.load.estimates import Budget, ClassCost
 
 SECONDS_PER_DAY = 86_400
 
@@ -90,8 +90,8 @@ def buckets_needed(subject: Subject) -> float | None:
         return None
     if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(part.source):
         return None
-    from pkadvisor.design.buckets import append_buckets, partition_buckets
-    from pkadvisor.design.scheme import variable
+    from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
+    from pkadvisor.design.keys.scheme import variable
 
     scheme, found, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
     needs = [partition_buckets(part.source, scheme, view.bench, found, part.count)]
@@ -233,7 +233,7 @@ def budget_value(subject: Subject) -> Known | None:
     item: Budget = subject.item
     view = subject.view
     if view.has_data and view.estimate is not None and view.bench is not None:
-        from pkadvisor.design.budgets import BOUNDS
+        from pkadvisor.design.cost.budgets import BOUNDS
 
         value = BOUNDS[item.key].value(view.estimate, view.bench)
         return None if _one_sided(view, item, value) else Known(value, Basis.ESTIMATED)

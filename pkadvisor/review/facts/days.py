@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pkadvisor.observe.minutes import DAY
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.views import TableView
 
 DAY_S = 86_400.0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.template import format_template
-from pkadvisor.design.transforms import Part, Time, time_unit
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.design.keys.transforms import Part, Time, time_unit
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.key_loads import (
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import (
     clock_part,
     follows_clock,
     inserts_per_s,
@@ -17,9 +17,9 @@ from pkadvisor.review.key_loads import (
     partitions_most,
     rows_under,
 )
-from pkadvisor.review.periods import PERIOD_S
-from pkadvisor.review.subjects import KeyText, Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.periods import PERIOD_S
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:
@@ -49,7 +49,7 @@ def _counted_fronts(parts: tuple[Part, ...], view: TableView, *, least: bool = F
     """
     if view.bench is None or not variable(parts):
         return None
-    from pkadvisor.design.fronts import write_fronts
+    from pkadvisor.design.rows.fronts import write_fronts
 
     rows = inserts_per_s(parts, view)
     entities = rows / rows_under(parts, view) if rows else None  # as the estimate asks, so that it is counted once

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.transforms import Part, ReverseTicks, Ticks, Time, time_unit
-from pkadvisor.observe.units import DAY_S, MONTH_S
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks, Time, time_unit
+from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.loads import partitions, partitions_closed
 from pkadvisor.review.facts.ranges import binding_shares
-from pkadvisor.review.key_loads import (
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import (
     arrival_of,
     clock_part,
     declared_entities,
@@ -24,8 +24,8 @@ from pkadvisor.review.key_loads import (
     reads_all,
     values_most,
 )
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 
 YEAR_S = 12 * MONTH_S

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.transforms import Each, Literal, Lower, Part, Sequence
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.transforms import Each, Literal, Lower, Part, Sequence
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.as_sent import names_keys
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, sure
 from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
-from pkadvisor.review.subjects import KeyText, Scope, Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyText, Scope, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import IndexRow, KeyScheme
+    from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
@@ -102,8 +102,8 @@ def collisions(subject: Subject) -> float | None:
         return None
     import numpy as np
 
-    from pkadvisor.design.class_cost import has_row
-    from pkadvisor.design.population import atoms_of
+    from pkadvisor.design.cost.class_cost import has_row
+    from pkadvisor.design.rows.population import atoms_of
 
     population = view.bench.population
     assert view.scheme is not None

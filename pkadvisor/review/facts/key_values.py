@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.transforms import (
     Context,
     Each,
     EdmType,
@@ -19,17 +19,17 @@ from pkadvisor.design.transforms import (
     time_unit,
 )
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.collisions import expected_in_data
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Found
-from pkadvisor.review.subjects import KeyText, Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.collisions import expected_in_data
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.design.population import Population
-    from pkadvisor.design.scheme import Key
+    from pkadvisor.design.keys.scheme import Key
+    from pkadvisor.design.rows.population import Population
 
 ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""
@@ -48,7 +48,7 @@ def texts_of(part: Part, population: Population) -> pl.Series | None:
         return None
     memo = ("review texts", str(part))
     if memo not in population.memo:
-        from pkadvisor.design.transforms.texts import source_expression
+        from pkadvisor.design.keys.transforms.texts import source_expression
 
         context = Context(population.types)
         plain = source_expression(part.source, context) if isinstance(part, Hashed) else part.plain_expression(context)
@@ -82,7 +82,7 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
         return None
     if any(n in population.hashed and isinstance(p, TextOf | Sortable) for p, n in names):
         return None
-    from pkadvisor.design.keyfacts import longest
+    from pkadvisor.design.load.keyfacts import longest
 
     return float(longest(parts, population))
 
@@ -97,7 +97,7 @@ def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series
 
 
 def _escaped(subject: Subject) -> dict[str, int] | None:
-    from pkadvisor.design.key_findings import FORBIDDEN_PATTERN
+    from pkadvisor.design.cost.key_findings import FORBIDDEN_PATTERN
 
     key: KeyText = subject.item
     population = subject.view.population
@@ -178,8 +178,8 @@ def duplicates(subject: Subject) -> float | None:
     found = _key(subject)
     if found is None:
         return None
-    from pkadvisor.design.keyfacts import key_surplus, rows_overwritten
-    from pkadvisor.design.population import atoms_of
+    from pkadvisor.design.load.keyfacts import key_surplus, rows_overwritten
+    from pkadvisor.design.rows.population import atoms_of
 
     key, population = found
     if population.hashed & {*key.properties}:
@@ -201,7 +201,7 @@ def duplicate_example(subject: Subject) -> str | None:
     found = _key(subject)
     if found is None or found[1].hashed & {*found[0].properties}:
         return None
-    from pkadvisor.design.keyfacts import collision
+    from pkadvisor.design.load.keyfacts import collision
 
     keys = collision(found[0], found[1])[1]
     return " | ".join(keys) if keys else None
@@ -221,7 +221,7 @@ def groups_of(
     names = {n for p in others for n in p.properties} | {time.property}
     if population is None or not all(population.has(n) for n in names) or not population.rows:
         return None
-    from pkadvisor.design.population import atoms_of
+    from pkadvisor.design.rows.population import atoms_of
 
     atoms = atoms_of(others)
     counts = population.counts(atoms)

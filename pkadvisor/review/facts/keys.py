@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
     TICKS_DIGITS,
     Each,
@@ -31,14 +31,14 @@ from pkadvisor.design.transforms import (
     time_unit,
 )
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.review.collisions import SLOT_S, collisions_per_day
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import key_values
 from pkadvisor.review.facts.base import Fact, Found, Known
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
-from pkadvisor.review.names import moment_of_arrival, year
-from pkadvisor.review.subjects import KeyText, Subject, texts_outside
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.collisions import SLOT_S, collisions_per_day
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.names import moment_of_arrival, year
+from pkadvisor.review.views.subjects import KeyText, Subject, texts_outside
+from pkadvisor.review.views.views import TableView
 
 
 def is_partition(subject: Subject) -> bool:

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.transforms import Field
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Field
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review import named_loads
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import is_one_partition
-from pkadvisor.review.key_loads import (
+from pkadvisor.review.views import named_loads
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import (
     INSERTS,
     at_peak,
     partitions_most,
     rated,
     values_most,
 )
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost
+    from pkadvisor.design.load.estimates import ClassCost
 
 
 def insert_entities_per_s(subject: Subject) -> float | None:
@@ -129,7 +129,7 @@ def hottest_entity_share(subject: Subject) -> float | None:
     """
     loads = [load] if (load := named_loads.entity_per_s(subject.view)) is not None else []
     if subject.view.has_data and subject.view.estimate is not None:
-        from pkadvisor.design.breaks import ENTITY
+        from pkadvisor.design.load.breaks import ENTITY
 
         loads += [b.measured for b in subject.view.estimate.breaks if b.cause == ENTITY][:1]
     return max(loads) / subject.view.limits.partition_entities_per_s if loads else None
@@ -143,7 +143,7 @@ def named_partition_share(subject: Subject) -> float | None:
 
 def hottest_is_entity(subject: Subject) -> bool:
     """Whether the hottest partition takes hardly more than its hottest entity: then no key helps it."""
-    from pkadvisor.design.heat_findings import ALONE
+    from pkadvisor.design.cost.heat_findings import ALONE
 
     partition, entity = hottest_share(subject), hottest_entity_share(subject)
     return partition is not None and entity is not None and number(partition) <= ALONE * entity
@@ -186,7 +186,7 @@ def partitions_closed(subject: Subject) -> bool:
         return True
     if view.bench is None or any(part.function in ("time", "ticks", "reverse_ticks") for part in variable(parts)):
         return False
-    from pkadvisor.design.breaks import takes_new_keys
+    from pkadvisor.design.load.breaks import takes_new_keys
 
     population = view.bench.population
     if population.sampling == "slice":

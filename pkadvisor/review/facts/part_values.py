@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.transforms import Each, EdmType, Pad, ReversePad
+from pkadvisor.design.keys.transforms import Each, EdmType, Pad, ReversePad
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
-from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Subject
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.transforms import (
     Context,
     Each,
     EdmType,
@@ -23,13 +23,13 @@ from pkadvisor.design.transforms import (
     Time,
 )
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review import names, order
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import part_values
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
-from pkadvisor.review.subjects import KeyPart, Subject
+from pkadvisor.review.views import names, order
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.table.odata import Parameter
 
 PREFIX_TELLS_FROM = 4

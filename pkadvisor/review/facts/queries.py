@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import math
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.scheme import variable
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, QueryClass
-from pkadvisor.review import order, served
-from pkadvisor.review import periods as periods_asked
-from pkadvisor.review.as_sent import SYSTEM_TYPES, names_keys
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.tables import entities, entities_of_all
-from pkadvisor.review.subjects import KeyPart, Scope, Subject
-from pkadvisor.review.views import TableView
-from pkadvisor.review.wording import often_text
+from pkadvisor.review.views import order, served
+from pkadvisor.review.views import periods as periods_asked
+from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import comparison_count, properties
 
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.plan import Access
-from pkadvisor.design.scheme import variable
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import appends, fronts_of
 from pkadvisor.review.facts.loads import hottest_share
-from pkadvisor.review.key_loads import INSERTS, at_peak, inserts_per_s, load_per_s, partitions_most, rated, together
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.key_loads import (
+    INSERTS,
+    at_peak,
+    inserts_per_s,
+    load_per_s,
+    partitions_most,
+    rated,
+    together,
+)
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 def range_entities_per_s(subject: Subject) -> Known | None:
@@ -22,7 +30,7 @@ def range_entities_per_s(subject: Subject) -> Known | None:
 
 
 def _run(view: TableView) -> Known | None:
-    from pkadvisor.design.breaks import RUN
+    from pkadvisor.design.load.breaks import RUN
 
     found = view.estimate if view.has_data else None
     load = next((b for b in found.breaks if b.cause == RUN), None) if found is not None else None
@@ -100,7 +108,7 @@ def account_requests_per_s(subject: Subject) -> Known | None:
 
 def _account(view: TableView) -> float:
     """The load of the account by one table's estimate, read as the limits say: requests or entities."""
-    from pkadvisor.design.breaks import ACCOUNT
+    from pkadvisor.design.load.breaks import ACCOUNT
 
     assert view.estimate is not None
     load = next((b for b in view.estimate.breaks if b.cause == ACCOUNT), None)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pkadvisor.design.plan import Access
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number, sure
-from pkadvisor.review.subjects import Property, Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import Property, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 
@@ -72,7 +72,7 @@ def entity_bytes(view: TableView) -> Known | None:
         size = found.get(name, (0.0, Basis.UNKNOWN))[0]
         total += accounting.property_bytes(len(name), edm) + size * (2 if edm is EdmType.STRING else 1)
     if view.has_data and view.bench is not None and view.scheme is not None:
-        from pkadvisor.design.upkeep import largest_bytes
+        from pkadvisor.design.cost.upkeep import largest_bytes
 
         largest = largest_bytes(view.scheme, view.bench)
         if largest > total:
@@ -179,7 +179,7 @@ def page_entities(subject: Subject) -> float | None:
 
 
 def _named(query: QueryClass) -> set[str]:
-    from pkadvisor.design.conditions import conditions
+    from pkadvisor.design.keys.conditions import conditions
 
     filtered = conditions(query.filter).properties if query.filter is not None else ()
     return {*filtered, *(o.property for o in query.order_by)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.stressed import Stressed
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.stressed import Stressed
+from pkadvisor.review.views.subjects import Subject
 
 Value = float | bool | str | None
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pkadvisor.observe.workload import Basis
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 def tables(subject: Subject) -> float:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts import queries
 from pkadvisor.review.facts.base import Fact, Known
-from pkadvisor.review.subjects import Subject
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import Subject
 
 FINDS = (Operation.UPDATE, Operation.DELETE)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.transforms import Literal, Part, Sequence
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.transforms import Literal, Part, Sequence
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
-from pkadvisor.review.expressions import FactType
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
     pass
@@ -198,7 +198,7 @@ def hottest_entity_per_s(subject: Subject) -> Known | None:
     if not query.read_modify_write or query.rate.mean_per_s <= 0:
         return None
     if view.has_data and view.bench is not None:
-        from pkadvisor.design.entity_rates import entity_rates
+        from pkadvisor.design.cost.entity_rates import entity_rates
 
         found = entity_rates(view.bench).get(query.name)
         if found is not None:
@@ -214,7 +214,7 @@ def commits_per_s_max(subject: Subject) -> float | None:
     """Commits of one entity a second, each after the read that follows the commit before; only for writes that read."""
     if not read_modify_write(subject):
         return None
-    from pkadvisor.design.contention import contention
+    from pkadvisor.design.load.contention import contention
 
     return contention(0.0, subject.view.limits).commits_per_s_max
 
@@ -223,7 +223,7 @@ def commits_per_s_comfortable(subject: Subject) -> float | None:
     most = commits_per_s_max(subject)
     if most is None:
         return None
-    from pkadvisor.design.contention import COMFORTABLE_LOAD
+    from pkadvisor.design.load.contention import COMFORTABLE_LOAD
 
     return COMFORTABLE_LOAD * most
 
@@ -233,7 +233,7 @@ def attempts_per_commit(subject: Subject) -> float | None:
     found = hottest_entity_per_s(subject)
     if found is None:
         return None
-    from pkadvisor.design.contention import contention
+    from pkadvisor.design.load.contention import contention
 
     return contention(number(found), subject.view.limits).attempts_per_commit
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.declaration_comments import lines_without_comment
-from pkadvisor.observe.declaration_yaml import Document
+from pkadvisor.observe.design_file.declaration_comments import lines_without_comment
+from pkadvisor.observe.design_file.declaration_yaml import Document
 
 _BREAKS = re.compile("(\r\n|[\n\r\x85\u2028\u2029])")
 

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError
-from pkadvisor.review.builtin import NEVER_SUPPRESSED, STALE, builtin_finding
-from pkadvisor.review.changes import grew
-from pkadvisor.review.evaluate import Evaluation
-from pkadvisor.review.findings import Finding, Severity, Status
-from pkadvisor.review.reviewed import DesignReview
-from pkadvisor.review.suppressions import decided
+from pkadvisor.review.gate.changes import grew
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.gate.suppressions import decided
+from pkadvisor.review.rules.builtin import NEVER_SUPPRESSED, STALE, builtin_finding
+from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.views.findings import Finding, Severity, Status
 
 if TYPE_CHECKING:
-    from pkadvisor.review.rule import Rule
+    from pkadvisor.review.rules.rule import Rule
 
 DOCUMENT = "pkadvisor baseline"
 SCHEMA_VERSION = "1.0"

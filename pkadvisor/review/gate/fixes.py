@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pkadvisor.design.template import hole_spans
-from pkadvisor.design.transforms import Literal
+from pkadvisor.design.keys.template import hole_spans
+from pkadvisor.design.keys.transforms import Literal
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.declaration_yaml import LINE_BREAK, Document, Path_
-from pkadvisor.review.subjects import KeyPart, KeyText, Scope
-from pkadvisor.review.views import DesignView, TableView
+from pkadvisor.observe.design_file.declaration_yaml import LINE_BREAK, Document, Path_
+from pkadvisor.review.views.subjects import KeyPart, KeyText, Scope
+from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
 
 PADDING, SEPARATOR, SUPPRESSION = "PK303", "PK304", "PK902"

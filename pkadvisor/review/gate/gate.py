@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pkadvisor.review.findings import Finding, Severity, Status
+from pkadvisor.review.views.findings import Finding, Severity, Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pkadvisor.errors import AdvisorError
-from pkadvisor.review.changes import Comparison
-from pkadvisor.review.evaluate import Evaluation
-from pkadvisor.review.views import DesignView
+from pkadvisor.review.gate.changes import Comparison
+from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.views.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

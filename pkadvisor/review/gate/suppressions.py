@@ -16,15 +16,15 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.declaration_comments import Comment, comments
-from pkadvisor.review.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
-from pkadvisor.review.evaluate import Evaluation
-from pkadvisor.review.findings import Finding, Place, Suppression
+from pkadvisor.observe.design_file.declaration_comments import Comment, comments
+from pkadvisor.review.rules.builtin import EXPIRED, MALFORMED, NEVER_SUPPRESSED, UNUSED, builtin_finding
+from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.views.findings import Finding, Place, Suppression
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.declaration_yaml import Document, Path_
-    from pkadvisor.review.rule import Rule
-    from pkadvisor.review.views import DesignView
+    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+    from pkadvisor.review.rules.rule import Rule
+    from pkadvisor.review.views.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

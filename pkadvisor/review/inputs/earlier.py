@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
-from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.observe.revision import Revision
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.elsewhere import Beside
-from pkadvisor.reviewer.opening import open_design
-from pkadvisor.reviewer.request import ReviewRequest
+from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
+from pkadvisor.observe.design_file.revision import Revision
+from pkadvisor.review.inputs.elsewhere import Beside
+from pkadvisor.review.inputs.opening import open_design
+from pkadvisor.review.inputs.request import ReviewRequest
+from pkadvisor.review.views.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Budget
-    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 HEAD = "HEAD"
 PROFILE_BYTES_MAX = 50_000_000
@@ -60,7 +60,7 @@ def _old_profile(
     contents = [(path, revision.content_near(path, PROFILE_BYTES_MAX)) for path in request.profiles]
     if all(old is None or _same_json(old, Path(path)) for path, old in contents):
         return profile, False, ()
-    from pkadvisor.advisor import merged_profiles
+    from pkadvisor.inputs import merged_profiles
 
     with tempfile.TemporaryDirectory() as folder:
         files = []

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
-from pkadvisor.observe.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.observe.revision import Revision
-from pkadvisor.review.reviewed import DesignReview
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.opening import open_design
+from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
+from pkadvisor.observe.design_file.revision import Revision
+from pkadvisor.review.gate.reviewed import DesignReview
+from pkadvisor.review.inputs.opening import open_design
+from pkadvisor.review.views.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Budget
-    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 ENDINGS = (".yaml", ".yml", ".json")
 FILES_MAX = 500
@@ -121,7 +121,7 @@ def _tables_of_today(path: str, wanted: bool) -> set[str]:
     """The tables that a file declares now, in small letters; empty where it is gone or cannot be read."""
     if not wanted or not Path(path).exists():
         return set()
-    from pkadvisor.observe.declaration import read_declaration
+    from pkadvisor.observe.design_file.declaration import read_declaration
 
     try:
         return {t.name.lower() for t in read_declaration(path, None)[0].tables}
@@ -131,7 +131,7 @@ def _tables_of_today(path: str, wanted: bool) -> set[str]:
 
 def removed_designs(reviews: Sequence[DesignReview], beside: Beside) -> tuple[Removed, ...]:
     """The designs of the commit that are gone, with the tables that went with them."""
-    from pkadvisor.observe.declaration import read_declaration
+    from pkadvisor.observe.design_file.declaration import read_declaration
 
     known = {t.section.table.lower() for r in reviews if r.view is not None for t in r.view.tables}
     found = []

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer.request import ReviewRequest
+from pkadvisor.review.inputs.request import ReviewRequest
+from pkadvisor.review.views.views import DesignView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Budget
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.profile_file import ProfileDocument
+    from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 
 def open_design(
@@ -33,8 +33,8 @@ def open_design(
     """A design with its data; ``text`` takes the place of the file's content. ``alone``: no other design is reviewed,
     so that a profile that names no table can only mean this one. ``elsewhere``: tables of other designs of the project,
     in lower case."""
-    from pkadvisor.design.sections import sections_of
-    from pkadvisor.observe.declaration import read_declaration
+    from pkadvisor.design.choice.sections import sections_of
+    from pkadvisor.observe.design_file.declaration import read_declaration
 
     declaration, document = read_declaration(path, text)
     given, unmatched = _documents_for(declaration, profile, alone, elsewhere)
@@ -67,7 +67,7 @@ def tables_elsewhere(request: ReviewRequest, profile: ProfileDocument | None) ->
 
     A design that cannot be read declares nothing: whoever reviews it is told.
     """
-    from pkadvisor.observe.declaration import read_declaration
+    from pkadvisor.observe.design_file.declaration import read_declaration
 
     sought = set() if profile is None else {t.table.lower() for t in profile.tables if t.table}
     reviewed = {Path(path).absolute() for path in request.designs}
@@ -86,7 +86,7 @@ def tables_elsewhere(request: ReviewRequest, profile: ProfileDocument | None) ->
 def budgets_of(request: ReviewRequest) -> tuple[Budget, ...]:
     if not request.budgets:
         return ()
-    from pkadvisor.design.budgets import parse_budgets
+    from pkadvisor.design.cost.budgets import parse_budgets
 
     return parse_budgets(request.budgets)
 
@@ -94,7 +94,7 @@ def budgets_of(request: ReviewRequest) -> tuple[Budget, ...]:
 def profile_of(request: ReviewRequest) -> ProfileDocument | None:
     if not request.profiles:
         return None
-    from pkadvisor.advisor import merged_profiles
+    from pkadvisor.inputs import merged_profiles
 
     return merged_profiles(request.profiles)
 
@@ -102,6 +102,6 @@ def profile_of(request: ReviewRequest) -> ProfileDocument | None:
 def _data(specs: Sequence[str], declaration: Any) -> list[tuple[Any, Dataset]]:
     if not specs:
         return []
-    from pkadvisor.advisor import profiled_data
+    from pkadvisor.inputs import profiled_data
 
     return profiled_data(specs, declaration)

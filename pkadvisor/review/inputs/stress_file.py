@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.report.stress_result import STRESS
-from pkadvisor.review.stressed import Stressed, keys_stored
+from pkadvisor.report.documents.stress_result import STRESS
+from pkadvisor.review.views.stressed import Stressed, keys_stored
 
 BYTES_MAX = 64 << 20
 WRITE = "advisor stress … --out json=stress.json writes one"

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import did_you_mean
-from pkadvisor.review.evaluate import Evaluation
-from pkadvisor.review.findings import Finding, Severity
+from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.declaration_yaml import Path_
-    from pkadvisor.review.findings import Place
-    from pkadvisor.review.rule import Rule
-    from pkadvisor.review.views import DesignView, TableView
+    from pkadvisor.observe.design_file.declaration_yaml import Path_
+    from pkadvisor.review.rules.rule import Rule
+    from pkadvisor.review.views.findings import Place
+    from pkadvisor.review.views.views import DesignView, TableView
 
 MALFORMED = "PK901"
 UNUSED = "PK902"

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.findings import Finding, Severity, Shown
-from pkadvisor.review.proposals import Proposals
-from pkadvisor.review.rule import Level, Need, Rule, placeholders
-from pkadvisor.review.subjects import Scope, Subject, hole_of
-from pkadvisor.review.views import DesignView, TableView
-from pkadvisor.review.wording import agreed
+from pkadvisor.review.rules.proposals import Proposals
+from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
+from pkadvisor.review.views.findings import Finding, Severity, Shown
+from pkadvisor.review.views.subjects import Scope, Subject, hole_of
+from pkadvisor.review.views.views import DesignView, TableView
+from pkadvisor.review.views.wording import agreed
 
 UNKNOWN = "unknown"
 

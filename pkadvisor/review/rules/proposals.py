@@ -7,16 +7,16 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.template import format_template
-from pkadvisor.observe.declaration import IndexRowDeclaration
-from pkadvisor.observe.declaration_yaml import Placed
-from pkadvisor.review.findings import Severity
-from pkadvisor.review.subjects import Subject
-from pkadvisor.review.views import DesignView, TableView
+from pkadvisor.design.keys.template import format_template
+from pkadvisor.observe.design_file.declaration import IndexRowDeclaration
+from pkadvisor.observe.design_file.declaration_yaml import Placed
+from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import DesignView, TableView
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.transforms import Part
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.keys.transforms import Part
 
 IN_THE_SAMPLE = " (unique in the sample)"
 

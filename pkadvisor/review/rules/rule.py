@@ -16,10 +16,10 @@ from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
-from pkadvisor.review.expressions import Expression, ExpressionError, FactType
 from pkadvisor.review.facts import BY_NAME, KNOWN, language, types_for
-from pkadvisor.review.findings import Severity
-from pkadvisor.review.subjects import Scope
+from pkadvisor.review.views.expressions import Expression, ExpressionError, FactType
+from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.views.subjects import Scope
 from pkadvisor.toml_file import TomlFile
 from pkadvisor.toml_places import TomlPath
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.review.findings import Severity
-from pkadvisor.review.rule import CASE_KEYS, ID, NAME, PRECISIONS, Need
-from pkadvisor.review.subjects import Scope
+from pkadvisor.review.rules.rule import CASE_KEYS, ID, NAME, PRECISIONS, Need
+from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.views.subjects import Scope
 
 _TEXT: dict[str, Any] = {"type": "string"}
 _WORDS: dict[str, Any] = {"type": "string", "pattern": r"\S"}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pkadvisor.errors import UsageError
-from pkadvisor.review.findings import Severity
-from pkadvisor.review.rule import Rule
+from pkadvisor.review.rules.rule import Rule
+from pkadvisor.review.views.findings import Severity
 
 
 def words_of(given: Sequence[str]) -> tuple[str, ...]:

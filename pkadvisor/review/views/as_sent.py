@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pkadvisor.design.conditions import Conditions, conditions
-from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import AccessPlan, plan
-from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.transforms import Field
+from pkadvisor.design.keys.conditions import Conditions, conditions
+from pkadvisor.design.keys.key_terms import KeysThemselves
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Field
+from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Or, conjuncts, properties

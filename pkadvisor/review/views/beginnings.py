@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pkadvisor.design.conditions import Range
-from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.transforms import Field, Literal, Part, Prefix
+from pkadvisor.design.keys.conditions import Range
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix
 from pkadvisor.table.odata import Parameter
 
 

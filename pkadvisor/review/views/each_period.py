@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 
-from pkadvisor.design.conditions import Range, conditions
-from pkadvisor.design.plan import walk
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.transforms import Literal, Time
+from pkadvisor.design.keys.conditions import Range, conditions
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Literal, Time
+from pkadvisor.design.plan.plan import walk
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.as_sent import names_keys
+from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.table.edm import EdmType
 
 

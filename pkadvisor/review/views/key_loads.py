@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import (
     Concat,
     Field,
     Hash,
@@ -31,14 +30,15 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.transforms import Sequence as SequencePart
-from pkadvisor.design.transforms.periods import tokens
-from pkadvisor.observe.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
+from pkadvisor.design.keys.transforms import Sequence as SequencePart
+from pkadvisor.design.keys.transforms.periods import tokens
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
 from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.review.views import TableView
+    from pkadvisor.review.views.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 _CYCLES = ("mm", "ss")
@@ -156,7 +156,7 @@ def _share(rate: Rate, minute: int) -> float:
 def at_peak(view: TableView, values: Mapping[str, float]) -> float:
     """The highest sum of values of classes at their peaks: by their minutes in a log, else by declared hours."""
     if view.workload.minutes:
-        from pkadvisor.design.schedule import make_schedule
+        from pkadvisor.design.rows.schedule import make_schedule
 
         return make_schedule(view.workload.classes, view.workload.minutes).peak(values)
     return together([(c.rate, values[c.name]) for c in view.workload.classes if c.name in values])

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.scheme import IndexRow
-from pkadvisor.design.transforms import Literal
-from pkadvisor.observe.declaration_yaml import Path_
+from pkadvisor.design.keys.scheme import IndexRow
+from pkadvisor.design.keys.transforms import Literal
+from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.observe.workload import Operation, Transaction
-from pkadvisor.review.subjects import KeyPart, KeyText, Property, Scope, Subject
+from pkadvisor.review.views.subjects import KeyPart, KeyText, Property, Scope, Subject
 
 if TYPE_CHECKING:
-    from pkadvisor.review.views import TableView
+    from pkadvisor.review.views.views import TableView
 
 
 def subjects_of(view: TableView, top: Subject) -> Iterator[Subject]:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access
-from pkadvisor.design.scheme import variable
-from pkadvisor.design.transforms import Part, Sequence
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Part, Sequence
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.as_sent import KEY_NAMES, names_keys
-from pkadvisor.review.key_loads import at_peak, rated
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.as_sent import KEY_NAMES, names_keys
+from pkadvisor.review.views.key_loads import at_peak, rated
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operand, Parameter
 
 Named = tuple[tuple[str, str], ...]

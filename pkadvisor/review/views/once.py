@@ -8,7 +8,7 @@ from typing import TypeVar
 from weakref import WeakKeyDictionary
 
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.views import TableView
 
 T = TypeVar("T")
 

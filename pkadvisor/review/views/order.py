@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import (
     Field,
     Pad,
     Part,
@@ -16,10 +15,11 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys
-from pkadvisor.review.once import once
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys
+from pkadvisor.review.views.once import once
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     And,
@@ -138,7 +138,7 @@ def digits_for(name: str, view: TableView) -> int | None:
     width = {EdmType.INT32: INT32_DIGITS, EdmType.INT64: INT64_DIGITS}.get(view.types.get(name, EdmType.STRING))
     if width is None or not view.has_data or view.population is None or not view.population.has(name):
         return width
-    from pkadvisor.design.candidates import digits
+    from pkadvisor.design.choice.candidates import digits
 
     return digits(view.population, name)
 

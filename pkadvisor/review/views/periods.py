@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import re
 
-from pkadvisor.design.conditions import Range, conditions
-from pkadvisor.design.plan import Access, AccessPlan
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import Range, conditions
+from pkadvisor.design.keys.transforms import (
     Time,
 )
-from pkadvisor.design.transforms.periods import time_unit
+from pkadvisor.design.keys.transforms.periods import time_unit
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.each_period import asked_apart
-from pkadvisor.review.once import once
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.each_period import asked_apart
+from pkadvisor.review.views.once import once
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
 from pkadvisor.table.odata import (
     Parameter,

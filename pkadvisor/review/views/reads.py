@@ -10,17 +10,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access, AccessPlan
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.as_sent import names_keys
-from pkadvisor.review.periods import periods_within
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.as_sent import names_keys
+from pkadvisor.review.views.periods import periods_within
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import ClassCost
 
 SAME = 0.01
 """Numbers of requests within this share of each other are the same."""

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.plan import Access
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import (
     Hashed,
     HashPrefix,
     Literal,
@@ -18,12 +17,13 @@ from pkadvisor.design.transforms import (
     Sequence,
     Time,
 )
+from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
-from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
-from pkadvisor.review.once import once
-from pkadvisor.review.periods import periods_of
-from pkadvisor.review.subjects import KeyPart
-from pkadvisor.review.views import TableView
+from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
+from pkadvisor.review.views.once import once
+from pkadvisor.review.views.periods import periods_of
+from pkadvisor.review.views.subjects import KeyPart
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     And,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.template import format_template
+from pkadvisor.design.keys.template import format_template
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.keys.scheme import KeyScheme
 
 Keys = tuple[str, ...]
 

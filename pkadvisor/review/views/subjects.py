@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.transforms import Literal, Part
-from pkadvisor.observe.declaration_yaml import Path_
+from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.review.views import DesignView, TableView
+    from pkadvisor.review.views.views import DesignView, TableView
 
 
 class Scope(StrEnum):

@@ -11,21 +11,21 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.conditions import conditions
-from pkadvisor.design.key_terms import KeysThemselves
-from pkadvisor.design.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.sections import Section, declared_keys, observed
-from pkadvisor.design.transforms import FORBIDDEN, time_unit
+from pkadvisor.design.choice.sections import Section, declared_keys, observed
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.key_terms import KeysThemselves
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import FORBIDDEN, time_unit
+from pkadvisor.design.plan.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
-from pkadvisor.review.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
-from pkadvisor.review.beginnings import beginnings_known
-from pkadvisor.review.each_period import asked_apart
-from pkadvisor.review.listing import subjects_of
-from pkadvisor.review.stressed import Stressed, keys_of
-from pkadvisor.review.subjects import HOLES, Scope, Subject
+from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
+from pkadvisor.review.views.beginnings import beginnings_known
+from pkadvisor.review.views.each_period import asked_apart
+from pkadvisor.review.views.listing import subjects_of
+from pkadvisor.review.views.stressed import Stressed, keys_of
+from pkadvisor.review.views.subjects import HOLES, Scope, Subject
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
@@ -40,13 +40,13 @@ from pkadvisor.table.odata import (
 )
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench, Budget, ClassCost, CostEstimate
-    from pkadvisor.design.population import Population
-    from pkadvisor.design.sections import Judged
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
-    from pkadvisor.observe.declaration import Declaration
-    from pkadvisor.review.findings import Place
+    from pkadvisor.observe.data.dataset import Dataset
+    from pkadvisor.observe.design_file.declaration import Declaration
+    from pkadvisor.review.views.findings import Place
 
 PROMISED = KeysThemselves()
 """What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""
@@ -97,7 +97,7 @@ class DesignView:
 
     def place(self, path: Path_, *, at_key: bool = False, within: tuple[int, int] | None = None) -> Place:
         """The place of a value of the file, or of some characters ``within`` its text: (from which, how many)."""
-        from pkadvisor.review.findings import Place
+        from pkadvisor.review.views.findings import Place
 
         found = self.document.span(path, at_key=at_key) if within is None else self.document.span_within(path, *within)
         line, column, end_line, end_column = found
@@ -298,7 +298,7 @@ class TableView:
             return None, "there is no profile of this table"
         if self.scheme is None:
             return None, self._keys[1]
-        from pkadvisor.design.judge import prepared
+        from pkadvisor.design.choice.judge import prepared
 
         try:
             return prepared(self._priced, self.limits, self.dataset)[0], ""
@@ -325,8 +325,8 @@ class TableView:
         data = self.section.data
         if data is None or self.bench is not None:
             return self.bench.population if self.bench is not None else None
-        from pkadvisor.design.population import Population, Sizes
-        from pkadvisor.observe.profile import POSITION
+        from pkadvisor.design.rows.population import Population, Sizes
+        from pkadvisor.observe.profile.profile import POSITION
 
         sizes = {
             p.column.name: Sizes(
@@ -354,7 +354,7 @@ class TableView:
         """What other keys of this table would cost under its load."""
         if self.bench is None:
             return None
-        from pkadvisor.design.cost import estimate
+        from pkadvisor.design.cost.cost import estimate
 
         return estimate(scheme, self.bench)
 
@@ -385,7 +385,7 @@ class TableView:
         bench, scheme = self.bench, self.scheme
         if cost.plan is None or cost.plan.access is not Access.TABLE_SCAN or bench is None or scheme is None:
             return cost
-        from pkadvisor.design.class_cost import preference, read
+        from pkadvisor.design.cost.class_cost import preference, read
 
         demand = next(d for d in bench.demands if d.query.name == cost.name)
         plans = plan(demand.query, demand.conditions, scheme, bench.population.types, bench.population)
@@ -410,7 +410,7 @@ class TableView:
         """The search for better keys: seconds of work, and only where somebody asks."""
         if self.bench is None:
             return None
-        from pkadvisor.design.judge import judge
+        from pkadvisor.design.choice.judge import judge
 
         return judge(self._section_without(self.unpriced), self.limits, self.dataset)
 

@@ -22,12 +22,12 @@ from typing import IO, TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stresser.designs import Table
-    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.request import StressRequest
 
 ROWS_LEAST = 1_000
 """A table of fewer rows is run sooner than a process starts."""
-_PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stresser.aside import answer; answer()"
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from pkadvisor.stress.experiment.aside import answer; answer()"
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def _give(pipe: IO[bytes], asked: bytes) -> None:
 
 def answer() -> None:
     """What the other process does."""
-    from pkadvisor.stresser.stress import design_alone
+    from pkadvisor.usecases.stress import design_alone
 
     table, place, request, limits = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with, args=(sys.stdin.fileno(),), daemon=True).start()

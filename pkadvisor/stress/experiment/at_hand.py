@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import kept_share, touched
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.cost.class_cost import kept_share, touched
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Operation
-from pkadvisor.report.page import percent
-from pkadvisor.stresser.notes import Note, OwnNote
+from pkadvisor.report.text.page import percent
+from pkadvisor.stress.experiment.notes import Note, OwnNote
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import ClassCost, CostEstimate
-    from pkadvisor.design.population import Population
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.transforms import Part
-    from pkadvisor.stress.load import Load, WorkloadLoad
-    from pkadvisor.stresser.designs import Table
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.estimates import ClassCost, CostEstimate
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.load.load import Load, WorkloadLoad
 
 
 def parts_at_hand(demands: Sequence[Demand], found: CostEstimate, population: Population) -> tuple[float, ...]:
@@ -63,8 +63,8 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
     """Of each class of a load drawn from the data a part of its requests; any other load, and a whole one, as it is."""
     from dataclasses import replace
 
-    from pkadvisor.stress.arrivals import Steps
-    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.load.arrivals import Steps
+    from pkadvisor.stress.load.load import WorkloadLoad
 
     if not isinstance(load, WorkloadLoad) or all(part == 1 for part in parts):
         return load
@@ -74,7 +74,7 @@ def diluted(load: Load, parts: Sequence[float]) -> Load:
 
 def diluted_notes(table: Table, load: Load, parts: Sequence[float]) -> tuple[Note, ...]:
     """What is to be said of runs of a design that send ``parts`` of the classes of a load."""
-    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.load.load import WorkloadLoad
 
     part = diluted(load, parts)
     if part is load:

@@ -9,8 +9,8 @@ from pkadvisor.engine.options import SECOND
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.stresser.request import StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
 
 ROWS_MAX = 20_000
 """Rows that are loaded, at most; a larger table is proved on its first entities alone."""
@@ -26,10 +26,10 @@ def audit_of(stand: Stand, request: StressRequest) -> dict[str, Any] | None:
     table is too large for it.
     """
     from pkadvisor.engine.open_store import open_virtual
-    from pkadvisor.stress.auditor import Auditor
-    from pkadvisor.stress.driver import run_store
-    from pkadvisor.stress.plain_table import page_limits
-    from pkadvisor.stress.retry import policy_of
+    from pkadvisor.stress.requests.plain_table import page_limits
+    from pkadvisor.stress.requests.retry import policy_of
+    from pkadvisor.stress.store.auditor import Auditor
+    from pkadvisor.stress.store.driver import run_store
     from pkadvisor.table.store import CreateTable
 
     rows = stand.programs.stored

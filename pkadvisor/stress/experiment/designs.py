@@ -6,18 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stresser.labels import CURRENT, RECOMMENDED, distinct
+from pkadvisor.stress.experiment.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from pkadvisor.design.estimates import Bench, CostEstimate
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Judged, Section
+    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.limits import Limits
-    from pkadvisor.observe.dataset import Dataset
+    from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.progress import Progress
-    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stress.experiment.request import StressRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
     UsageError (2) where nothing can be run: no data, no rates, no such scheme. InputError (3) where a result was made
     of other data.
     """
-    from pkadvisor.advisor import named_schemes, read_sections
-    from pkadvisor.design.budgets import parse_budgets
-    from pkadvisor.design.judge import judge
+    from pkadvisor.design.choice.judge import judge
+    from pkadvisor.design.cost.budgets import parse_budgets
+    from pkadvisor.inputs import named_schemes, read_sections
 
     sections = read_sections(request.reading, progress)
     able = [(section, dataset) for section, dataset in sections if section.data is not None]
@@ -57,7 +57,7 @@ def tables_of(request: StressRequest, limits: Limits, progress: Progress) -> lis
         raise UsageError("without data nothing can be run", where="DATA", fix=fix)
     stored = None
     if request.result is not None:
-        from pkadvisor.stresser.stored_schemes import schemes_of
+        from pkadvisor.stress.experiment.stored_schemes import schemes_of
 
         stored = schemes_of(request.result, request.scheme, request.reading, [section for section, _ in able])
     budgets = parse_budgets(request.reading.budgets)
@@ -105,8 +105,8 @@ def _priced(
     schemes: list[tuple[str, KeyScheme]],
     bench: Bench | None = None,
 ) -> Table | None:
-    from pkadvisor.design.cost import estimate
-    from pkadvisor.design.judge import prepared
+    from pkadvisor.design.choice.judge import prepared
+    from pkadvisor.design.cost.cost import estimate
 
     assert section.data is not None
     if bench is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.stand import Stand
 
 
 def hottest_foreseen(stand: Stand) -> float | None:
@@ -17,9 +17,9 @@ def hottest_foreseen(stand: Stand) -> float | None:
     puts no load on partitions."""
     import numpy as np
 
-    from pkadvisor.design.class_cost import class_cost
-    from pkadvisor.design.heat import LoadMap
-    from pkadvisor.design.schedule import Schedule
+    from pkadvisor.design.cost.class_cost import class_cost
+    from pkadvisor.design.load.heat import LoadMap
+    from pkadvisor.design.rows.schedule import Schedule
 
     bench, design = stand.table.bench, stand.design
     if design.estimate.hot is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.stresser.bars import QUIET_SHARE
-from pkadvisor.stresser.request import Goal
+from pkadvisor.stress.experiment.bars import QUIET_SHARE
+from pkadvisor.stress.experiment.request import Goal
 
 USUAL = (Goal("throttled", QUIET_SHARE),)
 """What a load must keep where nobody says what it must: next to nothing is turned away."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.keys.scheme import KeyScheme
 
 CURRENT, RECOMMENDED = "current", "recommended"
 

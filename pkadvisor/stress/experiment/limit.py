@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.report.result import Shown, number
-from pkadvisor.report.stress_result import run_json
-from pkadvisor.stresser.goals import USUAL, all_met, met
-from pkadvisor.stresser.runs import run_on_own_map
-from pkadvisor.stresser.verdict import BOUNDS
+from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.stress_result import run_json
+from pkadvisor.stress.experiment.goals import USUAL, all_met, met
+from pkadvisor.stress.experiment.runs import run_on_own_map
+from pkadvisor.stress.experiment.verdict import BOUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stresser.request import StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.requests.retry import RetryPolicy
 
 SECONDS = 60.0
 REQUESTS_MAX = 2_000_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.queueing import RetryEquilibrium, chained_equilibrium
-from pkadvisor.stress.retry import TRIES_MAX
-from pkadvisor.stresser.foreseen import hottest_foreseen
-from pkadvisor.stresser.lengths import is_steady
-from pkadvisor.stresser.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.design.load.queueing import RetryEquilibrium, chained_equilibrium
+from pkadvisor.stress.experiment.foreseen import hottest_foreseen
+from pkadvisor.stress.experiment.lengths import is_steady
+from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, SHARE_LEAST, load_measure
+from pkadvisor.stress.requests.retry import TRIES_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
 
     Floats = NDArray[np.float64]
 

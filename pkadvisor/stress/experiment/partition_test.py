@@ -15,24 +15,24 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.report.page import amount, percent, ratio
-from pkadvisor.report.result import Shown, number
-from pkadvisor.report.stress_result import NS_PER_S
-from pkadvisor.stress.load import Batch
-from pkadvisor.stress.scripts import SEVERAL, Script
-from pkadvisor.stress.shared_stages import shared_stages
-from pkadvisor.stresser.bars import QUIET_SHARE
+from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.stress_result import NS_PER_S
+from pkadvisor.report.text.page import amount, percent, ratio
+from pkadvisor.stress.experiment.bars import QUIET_SHARE
+from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.requests.scripts import SEVERAL, Script
+from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stresser.request import StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.scripts import Scripts
 
 HOTTEST = "hottest"
 """In place of a key: the PartitionKey with the most load."""
@@ -135,9 +135,9 @@ def partition_test(stand: Stand, request: StressRequest, limits: Limits) -> dict
 
     Nothing is retried, so what is turned away shows. Pages over several partitions are no load of any of them.
     """
-    from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.retry import policy_of
-    from pkadvisor.stress.stamp_map import FixedMap, MapRange
+    from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
+    from pkadvisor.stress.requests.retry import policy_of
+    from pkadvisor.stress.simulate.fluid import run_fluid
 
     assert request.partition is not None, "somebody asked for the test"
     rank = rank_of(stand, request.partition)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.population import atoms_of
+from pkadvisor.design.rows.population import atoms_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.stresser.designs import Table
+    from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.stress.experiment.designs import Table
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.plan import Access
-from pkadvisor.report.page import amount
-from pkadvisor.report.result import number
-from pkadvisor.stresser.expected import Means, means_of
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.report.documents.result import number
+from pkadvisor.report.text.page import amount
+from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import ClassCost
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.design.load.estimates import ClassCost
+    from pkadvisor.stress.experiment.stand import Stand
 
 READ_TOLERANCE = 0.05
 """Entities read are predicted by sampled selectivity; everything else is counted and must be equal."""

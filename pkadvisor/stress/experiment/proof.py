@@ -16,24 +16,24 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design import breaks
+from pkadvisor.design.load import breaks
 from pkadvisor.engine.options import SECOND
 from pkadvisor.observe.workload import GrowthOf
-from pkadvisor.report.page import amount, percent, ratio
-from pkadvisor.report.result import number
-from pkadvisor.stresser.proof_aim import Aim, aim_of
-from pkadvisor.stresser.runs import run_on_own_map
+from pkadvisor.report.documents.result import number
+from pkadvisor.report.text.page import amount, percent, ratio
+from pkadvisor.stress.experiment.proof_aim import Aim, aim_of
+from pkadvisor.stress.experiment.runs import run_on_own_map
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pkadvisor.design.estimates import Break
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stresser.even_load import EvenLoad
-    from pkadvisor.stresser.request import StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.design.load.estimates import Break
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.even_load import EvenLoad
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
 
 BELOW, ABOVE = 0.9, 1.1
 SECONDS = 40.0
@@ -106,7 +106,7 @@ def proof_of(stand: Stand, request: StressRequest, load_at: Callable[..., Load])
 def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, load: Load) -> RunResult:
     """A run under strict targets on as many servers as the load needs."""
     from pkadvisor.engine.capacity.capacity import Enforcement
-    from pkadvisor.stress.warm import counted_load
+    from pkadvisor.stress.simulate.warm import counted_load
 
     counted = counted_load(load, aim.scripts, stand.limits)
     total = float(counted.sum(axis=1).max()) / 1000
@@ -117,7 +117,7 @@ def _run(stand: Stand, request: StressRequest, policy: RetryPolicy, aim: Aim, lo
 
 def _turned_away(stand: Stand, request: StressRequest, factor: float, aim: Aim, seconds: float) -> float:
     """Share of the attempts at what is looked at that is turned away at a factor, where nobody tries again."""
-    from pkadvisor.stress.retry import policy_of
+    from pkadvisor.stress.requests.retry import policy_of
 
     run = _run(stand, request, policy_of("none"), aim, aim.load.times(factor, seconds))
     attempts, throttled = run.hottest_attempts, run.hottest_throttled
@@ -152,7 +152,7 @@ def _times_target(stand: Stand, aim: Aim, factor: float) -> float | None:
 
 
 def _by_entities(stand: Stand, request: StressRequest, factor: float, aim: Aim, told: str) -> dict[str, Any]:
-    from pkadvisor.stress.retry import Backoff
+    from pkadvisor.stress.requests.retry import Backoff
 
     target = stand.limits.partition_entities_per_s
     longest = REQUESTS_MAX / max(1e-9, ABOVE * factor * aim.load.per_s)

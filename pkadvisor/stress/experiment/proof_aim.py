@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design import breaks
+from pkadvisor.design.load import breaks
 from pkadvisor.engine.options import SECOND
-from pkadvisor.stress.scripts import SEVERAL
-from pkadvisor.stresser.even_load import EvenLoad
-from pkadvisor.stresser.runs import LIFTED, LIFTED_LITTLE
+from pkadvisor.stress.experiment.runs import LIFTED, LIFTED_LITTLE
+from pkadvisor.stress.load.even_load import EvenLoad
+from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pkadvisor.engine.capacity.service_times import ServiceTimes
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.scripts import KeySpace, Script, Scripts
-    from pkadvisor.stresser.flat_steps import FlatSteps
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.requests.flat_steps import FlatSteps
+    from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts
 
 LITTLE = 0.01
 """Part of a PartitionKey's own load up to which pages over several of them do not matter to its proof."""
@@ -145,7 +145,7 @@ def _sustained(stand: Stand, name: str) -> float:
 
 def _even(stand: Stand, load_at: Callable[..., Load], weigh: Mapping[str, float] | None) -> EvenLoad:
     """The worst minute of a resource, at 1x and without chance."""
-    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.load.load import WorkloadLoad
 
     found = load_at(stand, 1.0, 60.0, weigh)
     assert isinstance(found, WorkloadLoad), "the worst minute is made of classes"
@@ -155,7 +155,7 @@ def _even(stand: Stand, load_at: Callable[..., Load], weigh: Mapping[str, float]
 
 def _still(scripts: Scripts) -> Scripts:
     """The scripts of the first epoch: keys with a period in them stay those of its beginning."""
-    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.requests.scripts import Scripts
 
     return scripts if len(scripts.epochs) == 1 else Scripts(scripts.space, scripts.classes, scripts.epochs[:1])
 
@@ -170,7 +170,7 @@ def on_idle_store(
     """
     from pkadvisor.engine.capacity.buckets import MILLI, TokenBucket, milli
     from pkadvisor.engine.capacity.service_times import Kind
-    from pkadvisor.stress.measures import nominal_ns, offered_milli
+    from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
 
     limits: Limits = stand.limits
     bucket = TokenBucket(milli(limits.partition_entities_per_s), round(limits.burst_s * SECOND))

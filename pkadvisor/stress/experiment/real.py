@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError
-from pkadvisor.report.result import Shown, number
+from pkadvisor.report.documents.result import Shown, number
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.programs import Programs
-    from pkadvisor.stress.real_driver import RealRun
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stresser.designs import Design, Table
-    from pkadvisor.stresser.request import RealTarget, StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.designs import Design, Table
+    from pkadvisor.stress.experiment.request import RealTarget, StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.programs import Programs
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import Scripts
+    from pkadvisor.stress.store.real_driver import RealRun
     from pkadvisor.table.store import Entity, InsertOrReplace
 
 TEN_THOUSAND = 10_000
@@ -51,7 +51,7 @@ class Session:
 def session_of(request: StressRequest) -> Iterator[Session | None]:
     """An endpoint that lets us in, or None where none is asked for. UsageError and InputError where it does not."""
     from pkadvisor.rest.endpoint import open_endpoint
-    from pkadvisor.stress.own_table import OwnTable, table_name
+    from pkadvisor.stress.store.own_table import OwnTable, table_name
 
     real = request.real
     if real is None:
@@ -83,7 +83,7 @@ class Errand:
 
     def plan(self) -> dict[str, Any]:
         """What would be sent: transactions of the run as when nothing is turned away."""
-        from pkadvisor.stress.own_table import AROUND
+        from pkadvisor.stress.store.own_table import AROUND
         from pkadvisor.table.accounting import entity_bytes
 
         steps, moved, requests = 0, 0, 0
@@ -117,11 +117,11 @@ def cost_usd(transactions: int, limits: Limits) -> float | int | None:
 def errand_of(table: Table, design: Design, request: StressRequest, limits: Limits, load: Load | None = None) -> Errand:
     """Prepares a design: a table name of its own, the rows of the data as it is, and a load, or the one given."""
     from pkadvisor.engine.options import SECOND
-    from pkadvisor.stress.load import used_instances
-    from pkadvisor.stress.own_table import groups_of, table_name
-    from pkadvisor.stress.programs import Programs, entities_of
-    from pkadvisor.stress.script_table import script_table
-    from pkadvisor.stresser.stand import load_of_design
+    from pkadvisor.stress.experiment.stand import load_of_design
+    from pkadvisor.stress.load.load import used_instances
+    from pkadvisor.stress.requests.programs import Programs, entities_of
+    from pkadvisor.stress.requests.script_table import script_table
+    from pkadvisor.stress.store.own_table import groups_of, table_name
 
     assert request.real is not None
     name = table_name(request.seed, f"{request.real.start}/{table.section.table}/{table.section.kind}/{design.label}")
@@ -136,7 +136,7 @@ def errand_of(table: Table, design: Design, request: StressRequest, limits: Limi
 def planned(request: StressRequest, progress: Progress) -> dict[str, Any]:
     """What a run on the endpoint would send, design by design; nobody is dialled. Errors as of ``tables_of``."""
     from pkadvisor.limits import load_limits
-    from pkadvisor.stresser.designs import tables_of
+    from pkadvisor.stress.experiment.designs import tables_of
 
     assert request.real is not None
     limits = load_limits(*request.reading.limits)
@@ -167,9 +167,9 @@ def measured_of(
     UsageError where the rows alone take more transactions than may be sent: nothing is sent then. InputError where the
     table is left there and no document could say so.
     """
-    from pkadvisor.stress.auditor import Auditor
-    from pkadvisor.stress.own_table import AROUND, OwnTable, left_behind
-    from pkadvisor.stress.real_driver import run_real
+    from pkadvisor.stress.store.auditor import Auditor
+    from pkadvisor.stress.store.own_table import AROUND, OwnTable, left_behind
+    from pkadvisor.stress.store.real_driver import run_real
 
     errand = errand_of(stand.table, stand.design, request, stand.limits, stand.own_part(stand.load))
     for_run = session.left - len(errand.groups) - AROUND
@@ -223,8 +223,8 @@ def measured_of(
 def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: RetryPolicy) -> RunResult:
     """The same load on the same rows in simulated time: a new table, in one range at first."""
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.living_map import LivingMap
+    from pkadvisor.stress.placement.living_map import LivingMap
+    from pkadvisor.stress.simulate.fluid import run_fluid
 
     capacity = Capacity(stand.limits, stand.options, request.enforcement, request.seed)
     stamp_map = LivingMap(errand.scripts.space, (), stand.servers, stand.options)
@@ -234,8 +234,8 @@ def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: Ret
 def _document(
     errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, measured: Limits
 ) -> dict[str, Any]:
-    from pkadvisor.report.stress_result import run_json
-    from pkadvisor.stress.calibration import calibrated
+    from pkadvisor.report.documents.stress_result import run_json
+    from pkadvisor.stress.store.calibration import calibrated
 
     calibration = calibrated(run, measured)
     limits, shown = errand.limits, Shown(request.reading.redact)

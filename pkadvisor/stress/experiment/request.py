@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.advisor import AnalyzeRequest
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.units import UnitError, parse_duration, parse_latency_ms, parse_share
+from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.observe.design_file.units import UnitError, parse_duration, parse_latency_ms, parse_share
 
 if TYPE_CHECKING:
     from pkadvisor.rest.target import Target
-    from pkadvisor.stress.faults import ServerDown
+    from pkadvisor.stress.load.faults import ServerDown
 
 DURATION_S = 600.0
 """How long a run lasts in its own time where its figures do not say (``lengths.py``): a table that was one range has
@@ -88,7 +88,7 @@ def check_size(requests: float, duration_s: float) -> None:
 
 def check_replay(reading: AnalyzeRequest) -> None:
     """UsageError where ``--load trace`` has no log: before anything is read."""
-    from pkadvisor.observe.profile_file import is_document
+    from pkadvisor.observe.profile.profile_file import is_document
 
     fix = "give the log with --log FILE, or leave --load out: then the worst minute is sent, which needs none"
     if not reading.logs:

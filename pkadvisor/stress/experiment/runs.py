@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
-from pkadvisor.report.page import lasting
-from pkadvisor.stresser.lengths import cold_load
-from pkadvisor.stresser.notes import Note, OwnNote
+from pkadvisor.report.text.page import lasting
+from pkadvisor.stress.experiment.lengths import cold_load
+from pkadvisor.stress.experiment.notes import Note, OwnNote
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stresser.request import StressRequest
-    from pkadvisor.stresser.stand import Stand
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.experiment.stand import Stand
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import Scripts
 
     Ints = NDArray[np.int64]
 
@@ -53,9 +53,9 @@ def run_of(
     Where nothing is left to warm up, it is the run of a cold start. Where some keys are at hand, all of the load comes
     to them then, so that the target of one PartitionKey is lifted.
     """
-    from pkadvisor.stress.faults import parse_fault
-    from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.living_map import LivingMap
+    from pkadvisor.stress.load.faults import parse_fault
+    from pkadvisor.stress.placement.living_map import LivingMap
+    from pkadvisor.stress.simulate.fluid import run_fluid
 
     warm = state == WARM and not stand.starts_alike
     lifted = not warm and not stand.all_at_hand
@@ -90,11 +90,11 @@ def run_on_own_map(
 
     ``limits`` in place of the stand's are those that are enforced; ``counted`` is what ``counted_load`` says.
     """
-    from pkadvisor.stress.fluid import run_fluid
-    from pkadvisor.stress.loop import run_loop
-    from pkadvisor.stress.stamp_map import FixedMap
-    from pkadvisor.stress.warm import counted_load, warm_map
-    from pkadvisor.stresser.even_load import EvenLoad
+    from pkadvisor.stress.load.even_load import EvenLoad
+    from pkadvisor.stress.placement.stamp_map import FixedMap
+    from pkadvisor.stress.simulate.fluid import run_fluid
+    from pkadvisor.stress.simulate.loop import run_loop
+    from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
     if counted is None:
         counted = counted_load(load, scripts, stand.limits)
@@ -116,9 +116,9 @@ def run_of_clients(stand: Stand, request: StressRequest, policy: RetryPolicy) ->
 
     None where no request of the load sends anything.
     """
-    from pkadvisor.stress.clients import Clients, run_clients, sends_of
-    from pkadvisor.stress.faults import parse_fault
-    from pkadvisor.stress.living_map import LivingMap
+    from pkadvisor.stress.load.faults import parse_fault
+    from pkadvisor.stress.placement.living_map import LivingMap
+    from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
 
     assert request.clients is not None, "somebody asked for clients"
     if not any(each.stages for epoch in stand.scripts.epochs for of_class in epoch for each in of_class):

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND, EngineOptions
-from pkadvisor.stresser.at_hand import diluted, diluted_notes, parts_at_hand
-from pkadvisor.stresser.expected import partition_loads
-from pkadvisor.stresser.lengths import lengths_of
-from pkadvisor.stresser.picked import COMPARED_MAX, overdone, picked
-from pkadvisor.stresser.request import check_size, server_names
+from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes, parts_at_hand
+from pkadvisor.stress.experiment.lengths import lengths_of
+from pkadvisor.stress.experiment.picked import COMPARED_MAX, overdone, picked
+from pkadvisor.stress.experiment.request import check_size, server_names
+from pkadvisor.stress.requests.expected import partition_loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load, WorkloadLoad
-    from pkadvisor.stress.programs import Programs
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stress.stamp_map import MapRange
-    from pkadvisor.stresser.designs import Design, Table
-    from pkadvisor.stresser.flat_steps import FlatSteps
-    from pkadvisor.stresser.notes import Note
-    from pkadvisor.stresser.request import StressRequest
+    from pkadvisor.stress.experiment.designs import Design, Table
+    from pkadvisor.stress.experiment.notes import Note
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.load.load import Load, WorkloadLoad
+    from pkadvisor.stress.placement.stamp_map import MapRange
+    from pkadvisor.stress.requests.flat_steps import FlatSteps
+    from pkadvisor.stress.requests.programs import Programs
+    from pkadvisor.stress.requests.scripts import Scripts
 
     Floats = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Stand:
     @property
     def steps(self) -> FlatSteps:
         """The steps of the scripts as the load begins, as columns; made when they are first asked for."""
-        from pkadvisor.stresser.flat_steps import FlatSteps
+        from pkadvisor.stress.requests.flat_steps import FlatSteps
 
         if "steps" not in self.kept:
             self.kept["steps"] = FlatSteps.of(self.scripts, self.limits)
@@ -95,7 +95,7 @@ class Stand:
     @property
     def whole_per_s(self) -> float:
         """Requests per second of all of the load in the mean."""
-        from pkadvisor.stress.load import WorkloadLoad
+        from pkadvisor.stress.load.load import WorkloadLoad
 
         if self.all_at_hand or not isinstance(self.load, WorkloadLoad):
             return self.offered_per_s
@@ -119,10 +119,10 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
-    from pkadvisor.stress.load import WorkloadLoad
-    from pkadvisor.stress.programs import Programs, entities_of
-    from pkadvisor.stress.script_table import script_tables
-    from pkadvisor.stress.warm import counted_load, warm_map
+    from pkadvisor.stress.load.load import WorkloadLoad
+    from pkadvisor.stress.requests.programs import Programs, entities_of
+    from pkadvisor.stress.requests.script_table import script_tables
+    from pkadvisor.stress.simulate.warm import counted_load, warm_map
 
     options = options_of(limits)
     programs = Programs(
@@ -171,7 +171,7 @@ def load_at(stand: Stand, factor: float, seconds: float, weigh: Mapping[str, flo
 
     ``weigh``: what each class loads, at its peak, of the resource whose worst minute is wanted.
     """
-    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.load.load import WorkloadLoad
 
     found = WorkloadLoad.from_workload(
         stand.table.bench,
@@ -189,8 +189,8 @@ def load_of_design(
     table: Table, programs: Programs, request: StressRequest, duration_ns: int
 ) -> tuple[Load, tuple[str, ...]]:
     """The load that was asked for, and what there is to say of it."""
-    from pkadvisor.stress.load import WorkloadLoad
-    from pkadvisor.stress.loads import load_of
+    from pkadvisor.stress.load.load import WorkloadLoad
+    from pkadvisor.stress.load.loads import load_of
 
     found = load_of(
         table.bench,
@@ -215,8 +215,8 @@ def _in_order(load: WorkloadLoad, programs: Programs) -> WorkloadLoad:
     """The load with a part for each class of the programs, in their order: classes that never come have no rate."""
     import numpy as np
 
-    from pkadvisor.stress.arrivals import Steps
-    from pkadvisor.stress.load import ClassLoad
+    from pkadvisor.stress.load.arrivals import Steps
+    from pkadvisor.stress.load.load import ClassLoad
 
     parts = {part.name: part for part in load.parts}
     missing = {
@@ -253,7 +253,7 @@ def mix_of(load: Load, programs: Programs) -> tuple[tuple[dict[int, float], ...]
     """
     import numpy as np
 
-    from pkadvisor.stress.load import WorkloadLoad
+    from pkadvisor.stress.load.load import WorkloadLoad
 
     seconds = load.duration_ns / SECOND
     if isinstance(load, WorkloadLoad):

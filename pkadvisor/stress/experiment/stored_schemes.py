@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.report.stored import RESULT, load_stored
-from pkadvisor.stresser.labels import CURRENT, RECOMMENDED, distinct
+from pkadvisor.report.documents.stored import RESULT, load_stored
+from pkadvisor.stress.experiment.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
-    from pkadvisor.advisor import AnalyzeRequest
-    from pkadvisor.design.candidate_file import Candidate
-    from pkadvisor.design.scheme import KeyScheme
-    from pkadvisor.design.sections import Section
+    from pkadvisor.design.choice.sections import Section
+    from pkadvisor.design.keys.candidate_file import Candidate
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.inputs import AnalyzeRequest
 
 AGAIN = "advisor analyze … --out json=result.json with these files writes one"
 
@@ -34,7 +34,7 @@ def schemes_of(
 
 
 def _check_files(document: dict[str, Any], path: str, reading: AnalyzeRequest) -> None:
-    from pkadvisor.advisor import files_read
+    from pkadvisor.inputs import files_read
 
     listed = document.get("inputs", {}).get("files") if isinstance(document.get("inputs"), dict) else None
     if not isinstance(listed, list) or not listed:
@@ -80,7 +80,7 @@ def _of_section(
 
 def _read(scheme: dict[str, Any], where: str) -> Candidate:
     """A scheme of a result with its index rows. UsageError, by ``Candidate.scheme``, where its templates are none."""
-    from pkadvisor.design.candidate_file import Candidate, KeyText
+    from pkadvisor.design.keys.candidate_file import Candidate, KeyText
 
     rows = [(KeyText(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
     return Candidate(KeyText(scheme["partition_key"], scheme["row_key"], where), tuple(rows))

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation
-from pkadvisor.stress.arrivals import Steps
-from pkadvisor.stress.cluster_stats import CITATION, cluster_named
-from pkadvisor.stress.load import ClassLoad, WorkloadLoad
-from pkadvisor.stress.load_text import LoadSpec, parse_load
+from pkadvisor.stress.load.arrivals import Steps
+from pkadvisor.stress.load.cluster_stats import CITATION, cluster_named
+from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
+from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.load.estimates import Bench
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.stress.load import Batch, merged
+from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
     import numpy as np

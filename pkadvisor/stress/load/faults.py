@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.units import UnitError, parse_duration
+from pkadvisor.observe.design_file.units import UnitError, parse_duration
 
 SECOND_NS = 1_000_000_000
 _SHAPE = re.compile(r"(?P<kind>[a-z-]+)(?::(?P<server>[^@:]+))?@(?P<at>[^+]+)(?:\+(?P<away>.+))?")

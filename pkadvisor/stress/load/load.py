@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
-from pkadvisor.stress.load_text import LoadSpec, parse_load
+from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, Steps, moments, stream
+from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.demand import Demand
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.demand import Demand
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ class WorkloadLoad:
         ``weigh``: what a class loads, at its peak, of the resource whose worst minute is wanted (entities/s); None:
         the minute with the most entities in all. Raises UsageError where no class has a rate.
         """
-        from pkadvisor.stress.shapes import growth_factor, rates
+        from pkadvisor.stress.load.shapes import growth_factor, rates
 
         spec = parse_load(shape) if isinstance(shape, str) else shape
         if spec.cluster or spec.base == "trace":

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.units import UnitError, parse_duration
-from pkadvisor.stress.arrivals import POISSON, SECOND_NS, Constant, Hyper, OnOff, Poisson, Process, Steps
-from pkadvisor.stress.cluster_stats import cluster_named
+from pkadvisor.observe.design_file.units import UnitError, parse_duration
+from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Constant, Hyper, OnOff, Poisson, Process, Steps
+from pkadvisor.stress.load.cluster_stats import cluster_named
 
 BASES: Final = {
     "peak": "the worst minute: each class at its rate in it",

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.cluster_load import synthetic_load
-from pkadvisor.stress.load import WorkloadLoad
-from pkadvisor.stress.load_text import LoadSpec, parse_load
-from pkadvisor.stress.replay import ReplayLoad
+from pkadvisor.stress.load.cluster_load import synthetic_load
+from pkadvisor.stress.load.load import WorkloadLoad
+from pkadvisor.stress.load.load_text import LoadSpec, parse_load
+from pkadvisor.stress.load.replay import ReplayLoad
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.observe.traffic import TableTraffic
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.observe.logs.traffic import TableTraffic
 
 
 def load_of(

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.arrivals import SECOND_NS, stream
-from pkadvisor.stress.load import Batch, merged
+from pkadvisor.stress.load.arrivals import SECOND_NS, stream
+from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.estimates import Bench
-    from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 
     Ints = NDArray[np.int64]
     Arrivals = Iterator[tuple[Ints, Ints]]
@@ -171,7 +171,7 @@ def _parameters(found: ClassTraffic, name: str, known: int, bench: Bench, seed: 
     if logged is not None and logged.height == size == known:
         return np.arange(size, dtype=np.int64), ""
     drawn = next(d for d in bench.demands if d.query.name == name)
-    from pkadvisor.stress.arrivals import Picker
+    from pkadvisor.stress.load.arrivals import Picker
 
     which = Picker(drawn.weights).pick(stream(seed, "replay parameters", name), size)
     return which, f"{name}: not every logged key could be read; parameters are drawn from those that could"

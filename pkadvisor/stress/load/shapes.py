@@ -1,7 +1,7 @@
 """The rate of each class over the time of a run: the worst minute, the mean, the minutes of a day, spikes.
 
 The cost model weighs a class by its *sustained* rate (the busiest minute) and adds up what can be busy together
-(``design/schedule.py``). The default shape holds that minute for the whole run.
+(``design/rows/schedule.py``). The default shape holds that minute for the whole run.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from pkadvisor.design.schedule import schedule_of
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
 from pkadvisor.observe.workload import GrowthOf
-from pkadvisor.stress.arrivals import SECOND_NS, Steps
-from pkadvisor.stress.load_text import LoadSpec
+from pkadvisor.stress.load.arrivals import SECOND_NS, Steps
+from pkadvisor.stress.load.load_text import LoadSpec
 
 if TYPE_CHECKING:
-    from pkadvisor.design.estimates import Bench
+    from pkadvisor.design.load.estimates import Bench
     from pkadvisor.observe.workload import QueryClass, Workload
 
 MINUTE_NS: Final = 60 * SECOND_NS

@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, Balancer, Merge, Move, Policy, Split
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.faults import ServerDown
-from pkadvisor.stress.rank_traffic import HostedRanks, halving_rank
-from pkadvisor.stress.run_result import MapEvent
-from pkadvisor.stress.scripts import KeySpace
-from pkadvisor.stress.stamp_map import FixedMap, MapRange, WindowCounts
+from pkadvisor.stress.load.faults import ServerDown
+from pkadvisor.stress.placement.rank_traffic import HostedRanks, halving_rank
+from pkadvisor.stress.placement.run_result import MapEvent
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, WindowCounts
+from pkadvisor.stress.requests.scripts import KeySpace
 
 if TYPE_CHECKING:
     import numpy as np

@@ -14,7 +14,7 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, RangeLoad
 from pkadvisor.engine.partition.hosted_range import REQUEST_CPU_NS, ROW_CPU_NS
 from pkadvisor.engine.partition.traffic import UNIT, USEFUL_SHARE
-from pkadvisor.stress.stamp_map import MapRange
+from pkadvisor.stress.placement.stamp_map import MapRange
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from pkadvisor.stress.run_result import MapEvent
+from pkadvisor.stress.placement.run_result import MapEvent
 
 if TYPE_CHECKING:
     import numpy as np

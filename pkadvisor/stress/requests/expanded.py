@@ -17,7 +17,7 @@ from itertools import accumulate
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import KIB, Work
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Stage, Step
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Stage, Step
 
 
 def row_sums(space: KeySpace) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.flat_scripts import (
+from pkadvisor.stress.requests.flat_scripts import (
     CONTINUED,
     ENTITIES,
     EXAMINED,
@@ -15,7 +15,7 @@ from pkadvisor.stress.flat_scripts import (
     FlatScripts,
     in_order,
 )
-from pkadvisor.stress.scripts import SEVERAL
+from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.requests.scripts import Scripts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

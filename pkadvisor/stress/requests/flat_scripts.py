@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.shared_stages import shared_stages
+from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import Script, Scripts, Stage
+    from pkadvisor.stress.requests.scripts import Script, Scripts, Stage
 
     Ints = NDArray[np.int64]
 

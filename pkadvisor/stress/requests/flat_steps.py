@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
-from pkadvisor.stress.scripts import SEVERAL
+from pkadvisor.stress.requests.flat_scripts import HIGH, KIND, LOW, OF_PARTITION, FlatScripts, in_order, offered
+from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import KeySpace, Scripts
+    from pkadvisor.stress.requests.scripts import KeySpace, Scripts
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -14,17 +14,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.scheme import Key as KeyTemplate
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import Context, Hashed, Part, Time
-from pkadvisor.design.transforms import Sequence as SequencePart
-from pkadvisor.stress.rows import Placed, Properties, pointer, rows_of
+from pkadvisor.design.keys.scheme import Key as KeyTemplate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Context, Hashed, Part, Time
+from pkadvisor.design.keys.transforms import Sequence as SequencePart
+from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
 
 if TYPE_CHECKING:
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
 SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)
 """Types of which there are always new values."""

@@ -12,15 +12,15 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pkadvisor.design.requests import TARGET_KEYS, Request, Row, admits, requests
-from pkadvisor.stress.rows import Properties
+from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, requests
+from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
 
 if TYPE_CHECKING:
-    from pkadvisor.design.conditions import Conditions
-    from pkadvisor.design.plan import AccessPlan
-    from pkadvisor.design.scheme import KeyScheme
+    from pkadvisor.design.keys.conditions import Conditions
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.plan.plan import AccessPlan
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""

@@ -3,8 +3,8 @@
     (look-up) ──► main row and index rows of its partition ──► index rows in other partitions
       stages              one stage, groups                          one stage
 
-Counted as ``design/class_cost.py`` counts: which index rows an update touches, what moves to another key, what is one
-request and what several.
+Counted as ``design/cost/class_cost.py`` counts: which index rows an update touches, what moves to another key, what is
+one request and what several.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.stress.rows import Placed, Properties, as_stored, is_written, rows_of
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
 from pkadvisor.table.edm import EdmType, Literal, Value
 from pkadvisor.table.store import (
     Delete,

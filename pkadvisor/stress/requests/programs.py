@@ -5,8 +5,8 @@
     update, delete     (look-up, where the key is not known) ──► rows of the partition ──► index rows elsewhere
     read-modify-write  read ──► write under If-Match; 412: once more
 
-The plan is the one that ``design.cost.estimate`` chose, and requests are counted as ``design/class_cost.py`` counts
-them. Classes for analysis are not run.
+The plan is the one that ``design.cost.estimate`` chose, and requests are counted as
+``design/cost/class_cost.py`` counts them. Classes for analysis are not run.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import falls_together, locates, touched
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.counting import set_entities_most, set_fixes
-from pkadvisor.design.demand import Demand
-from pkadvisor.design.estimates import Bench, ClassCost
-from pkadvisor.design.keyfacts import typed_values
-from pkadvisor.design.population import atoms_of
-from pkadvisor.design.requests import Request
-from pkadvisor.design.scheme import KeyScheme
-from pkadvisor.design.transforms import Time
+from pkadvisor.design.cost.class_cost import falls_together, locates, touched
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.load.counting import set_entities_most, set_fixes
+from pkadvisor.design.load.estimates import Bench, ClassCost
+from pkadvisor.design.load.keyfacts import typed_values
+from pkadvisor.design.plan.requests import Request
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
-from pkadvisor.stress.fresh_entities import FreshEntities, ends_of, start_after
-from pkadvisor.stress.program_reads import Reader, Stages, properties_of
-from pkadvisor.stress.program_writes import Changes, OtherValues, Sent, inserted
-from pkadvisor.stress.rows import Placed, Properties, entities_of, rows_of, stored_entities
+from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
+from pkadvisor.stress.requests.program_reads import Reader, Stages, properties_of
+from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, inserted
+from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
 from pkadvisor.table.odata import parameters
 from pkadvisor.table.store import Entity, Key, Operation, Outcome
 
 if TYPE_CHECKING:
-    from pkadvisor.design.plan import AccessPlan
+    from pkadvisor.design.plan.plan import AccessPlan
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 

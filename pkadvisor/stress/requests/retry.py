@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from pkadvisor.engine.capacity.service_times import mixed
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.units import UnitError, parse_duration
+from pkadvisor.observe.design_file.units import UnitError, parse_duration
 
 if TYPE_CHECKING:
     import numpy as np

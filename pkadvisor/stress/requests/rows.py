@@ -11,18 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pkadvisor.design.population import python_value
-from pkadvisor.design.requests import TARGET_KEYS, keys_of
-from pkadvisor.design.scheme import IndexRow, KeyScheme, encode
-from pkadvisor.design.template import separators
-from pkadvisor.design.transforms import Context, Each, Part, Value
-from pkadvisor.design.transforms import Sequence as SequencePart
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, encode
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Context, Each, Part, Value
+from pkadvisor.design.keys.transforms import Sequence as SequencePart
+from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
+from pkadvisor.design.rows.population import python_value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property
 
 if TYPE_CHECKING:
-    from pkadvisor.design.population import Population
+    from pkadvisor.design.rows.population import Population
 
 Properties = Mapping[str, Literal]
 """The properties of an entity that are present, by name."""

@@ -16,14 +16,14 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.requests import next_period
-from pkadvisor.design.transforms import Time
+from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.plan.requests import next_period
 from pkadvisor.limits import Limits
-from pkadvisor.stress.programs import Programs
-from pkadvisor.stress.script_recorder import Notes, Recorder, Segment
-from pkadvisor.stress.scripts import KeySpace, Script, Scripts, Stage
-from pkadvisor.stress.steps import ranked
-from pkadvisor.stress.table_scale import scales
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.script_recorder import Notes, Recorder, Segment
+from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
+from pkadvisor.stress.requests.steps import ranked
+from pkadvisor.stress.requests.table_scale import scales
 
 if TYPE_CHECKING:
     import numpy as np

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.scripts import Script, Stage
+    from pkadvisor.stress.requests.scripts import Script, Stage
 
     Ints = NDArray[np.int64]
 

@@ -10,8 +10,8 @@ from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import key_range
 from pkadvisor.engine.tables.continuation import decode_token
 from pkadvisor.engine.tables.table_rules import TableError
-from pkadvisor.stress.plain_table import ACCOUNT, Asked, boundary
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Step
+from pkadvisor.stress.requests.plain_table import ACCOUNT, Asked, boundary
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Step
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import Delete, Get, Group, Key, Operation, Outcome, Query, Write
 

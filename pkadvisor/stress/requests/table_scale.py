@@ -8,16 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.class_cost import read
-from pkadvisor.design.demand import Demand, demands
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.population import Population
+from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import Demand, demands
+from pkadvisor.design.rows.population import Population
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.programs import Programs
+    from pkadvisor.stress.requests.programs import Programs
 
     Floats = NDArray[np.float64]
 

@@ -15,16 +15,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.service_times import mixed
-from pkadvisor.stress.course import Course, Flight, Traced
-from pkadvisor.stress.measures import cut_short
+from pkadvisor.stress.simulate.course import Course, Flight, Traced
+from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stress.stamp_map import StampMap
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.placement.stamp_map import StampMap
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import Scripts
 
 THREADS_PER_VM = 15
 """What the clients of *How to get most out of Windows Azure Tables* (2010) ran on each virtual machine."""

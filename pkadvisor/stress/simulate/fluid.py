@@ -17,25 +17,25 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pkadvisor.stress.expanded import range_lows
-from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
-from pkadvisor.stress.fluid_table import Table
-from pkadvisor.stress.measures import cut_short
-from pkadvisor.stress.run_result import WINDOW_NS, MapEvent, RunResult
+from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
+from pkadvisor.stress.requests.expanded import range_lows
+from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
+from pkadvisor.stress.simulate.fluid_table import Table
+from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.fluid_arrivals import Requests
-    from pkadvisor.stress.fluid_flights import Plan
-    from pkadvisor.stress.fluid_numpy import Window
-    from pkadvisor.stress.fluid_state import State
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.scripts import Scripts
-    from pkadvisor.stress.stamp_map import StampMap
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.stamp_map import StampMap
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import Scripts
+    from pkadvisor.stress.simulate.fluid_arrivals import Requests
+    from pkadvisor.stress.simulate.fluid_flights import Plan
+    from pkadvisor.stress.simulate.fluid_numpy import Window
+    from pkadvisor.stress.simulate.fluid_state import State
 
     Ints = NDArray[np.int64]
     Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
@@ -85,11 +85,11 @@ class _Run:
         trace: Trace | None,
         accelerate: bool | None,
     ) -> None:
-        from pkadvisor.stress import fluid_numpy
-        from pkadvisor.stress.fluid_arrivals import Arrivals
-        from pkadvisor.stress.fluid_counts import Counts
-        from pkadvisor.stress.fluid_flights import Calendar
-        from pkadvisor.stress.fluid_state import State
+        from pkadvisor.stress.simulate import fluid_numpy
+        from pkadvisor.stress.simulate.fluid_arrivals import Arrivals
+        from pkadvisor.stress.simulate.fluid_counts import Counts
+        from pkadvisor.stress.simulate.fluid_flights import Calendar
+        from pkadvisor.stress.simulate.fluid_state import State
 
         self._load, self._scripts, self._capacity, self._map = load, scripts, capacity, stamp_map
         self._policy, self._trace = policy, trace
@@ -148,13 +148,13 @@ class _Run:
             if not optional:
                 raise
             return
-        from pkadvisor.stress import fluid_numba
+        from pkadvisor.stress.simulate import fluid_numba
 
         if self._fits:
             self._judge = fluid_numba.judge
 
     def _take_map(self) -> None:
-        from pkadvisor.stress import fluid_numpy
+        from pkadvisor.stress.simulate import fluid_numpy
 
         self._state.take(self._map.ranges)
         self._numbers = tuple(each.number for each in self._map.ranges)
@@ -213,7 +213,7 @@ class _Run:
 
     def _planned(self, arrived: Requests, taken: tuple[Ints, Ints], epoch: int, end: int) -> tuple[Plan, Ints]:
         """What could be sent before a moment, and the classes of requests that have nothing to send."""
-        from pkadvisor.stress.fluid_flights import spread
+        from pkadvisor.stress.simulate.fluid_flights import spread
 
         table = self._table
         requests, moments, classes, instances = arrived
@@ -247,7 +247,7 @@ class _Run:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
         import numpy as np
 
-        from pkadvisor.stress.fluid_numpy import Window
+        from pkadvisor.stress.simulate.fluid_numpy import Window
 
         count = len(plan.at)
         if not count:
@@ -282,7 +282,7 @@ class _Run:
 
     def _go_on(self, plan: Plan, start: int, code: Ints, latency: Ints) -> None:
         """Requests that are done are counted; the others become flights."""
-        from pkadvisor.stress.fluid_flights import landed
+        from pkadvisor.stress.simulate.fluid_flights import landed
 
         after = landed(self._table, plan, code, latency, self._delays)
         of_class = self._table.of_class

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.load import Batch
+    from pkadvisor.stress.load.load import Batch
 
     Ints = NDArray[np.int64]
     Requests = tuple[Ints, Ints, Ints, Ints]

@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkadvisor.stress import fluid_table as column
-from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
-from pkadvisor.stress.fluid_state import BOUNDS
-from pkadvisor.stress.heat_cells import heat_cells
-from pkadvisor.stress.measures import SAMPLE, band_edges, heat_step, seconds
-from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
-from pkadvisor.stress.stamp_map import WindowCounts
-from pkadvisor.stress.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
+from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.placement.stamp_map import WindowCounts
+from pkadvisor.stress.simulate import fluid_table as column
+from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
+from pkadvisor.stress.simulate.fluid_state import BOUNDS
+from pkadvisor.stress.simulate.heat_cells import heat_cells
+from pkadvisor.stress.simulate.measures import SAMPLE, band_edges, heat_step, seconds
+from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
 

@@ -20,17 +20,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
-from pkadvisor.stress.fluid_lists import Bucket
-from pkadvisor.stress.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
+from pkadvisor.stress.simulate.fluid_lists import Bucket
+from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.fluid_numpy import Family, Window
-    from pkadvisor.stress.fluid_state import State
-    from pkadvisor.stress.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_numpy import Family, Window
+    from pkadvisor.stress.simulate.fluid_state import State
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

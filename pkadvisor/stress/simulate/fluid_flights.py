@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pkadvisor.stress.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
-from pkadvisor.stress.run_result import WINDOW_NS
+from pkadvisor.stress.placement.run_result import WINDOW_NS
+from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

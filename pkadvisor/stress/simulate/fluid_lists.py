@@ -13,7 +13,7 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.stress.fluid_pass import (
+from pkadvisor.stress.simulate.fluid_pass import (
     ACCEPTED,
     ACCOUNT,
     BANDWIDTH,
@@ -27,7 +27,7 @@ from pkadvisor.stress.fluid_pass import (
     TIME_OUT,
     TIMED_OUT,
 )
-from pkadvisor.stress.fluid_table import (
+from pkadvisor.stress.simulate.fluid_table import (
     ACCOUNT_COST,
     ACCOUNT_MORE,
     COST,
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.fluid_numpy import Window
-    from pkadvisor.stress.fluid_state import State
-    from pkadvisor.stress.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_numpy import Window
+    from pkadvisor.stress.simulate.fluid_state import State
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
 

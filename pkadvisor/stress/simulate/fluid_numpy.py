@@ -22,10 +22,10 @@ import numpy as np
 
 from pkadvisor.engine.capacity.buckets import UNITS
 from pkadvisor.engine.capacity.service_times import DRAWS
-from pkadvisor.stress import fluid_table as column
-from pkadvisor.stress.fluid_doubts import NEVER, decided
-from pkadvisor.stress.fluid_lists import by_lists
-from pkadvisor.stress.fluid_pass import (
+from pkadvisor.stress.simulate import fluid_table as column
+from pkadvisor.stress.simulate.fluid_doubts import NEVER, decided
+from pkadvisor.stress.simulate.fluid_lists import by_lists
+from pkadvisor.stress.simulate.fluid_pass import (
     ACCEPTED,
     ELASTIC,
     NOT_SENT,
@@ -38,8 +38,8 @@ from pkadvisor.stress.fluid_pass import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.fluid_state import State
-    from pkadvisor.stress.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_state import State
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

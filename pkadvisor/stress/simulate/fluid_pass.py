@@ -1,7 +1,7 @@
 """One attempt after the other, on columns of whole numbers: what ``Capacity`` decides, in one loop.
 
 The function is plain Python over lists and dicts, and the same text is what numba compiles over arrays; so there is one
-arithmetic. Every value must stay below 2^63 in size (:class:`~pkadvisor.stress.fluid_state.State` looks after that).
+arithmetic. Every value must stay below 2^63 in size (``fluid_state.State`` looks after that).
 """
 
 from __future__ import annotations

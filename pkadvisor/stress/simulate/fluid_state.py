@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import UNITS, TokenBucket
 from pkadvisor.engine.capacity.capacity import Bound, Enforcement
-from pkadvisor.stress.fluid_pass import ACCEPTED, TIMED_OUT
-from pkadvisor.stress.fluid_table import ON_RANGE, ON_SERVER
-from pkadvisor.stress.measures import ACCOUNT
-from pkadvisor.stress.run_result import WINDOW_NS
+from pkadvisor.stress.placement.run_result import WINDOW_NS
+from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, TIMED_OUT
+from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER
+from pkadvisor.stress.simulate.measures import ACCOUNT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from pkadvisor.engine.capacity.buckets import FairBucket
     from pkadvisor.engine.capacity.capacity import Capacity, Tally
-    from pkadvisor.stress.fluid_lists import Buckets
-    from pkadvisor.stress.fluid_table import Table
-    from pkadvisor.stress.stamp_map import MapRange
+    from pkadvisor.stress.placement.stamp_map import MapRange
+    from pkadvisor.stress.simulate.fluid_lists import Buckets
+    from pkadvisor.stress.simulate.fluid_table import Table
 
     Ints = NDArray[np.int64]
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.capacity import KIB
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress import flat_scripts as field
-from pkadvisor.stress.expanded import cut_stage, row_sums
-from pkadvisor.stress.flat_scripts import FlatScripts, in_order, raw_of, runs
-from pkadvisor.stress.scripts import SEVERAL
+from pkadvisor.stress.requests import flat_scripts as field
+from pkadvisor.stress.requests.expanded import cut_stage, row_sums
+from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of, runs
+from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.requests.scripts import Scripts
 
     Ints = NDArray[np.int64]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.wide_pages import Asked, Span
+    from pkadvisor.stress.simulate.wide_pages import Asked, Span
 
     Ints = NDArray[np.int64]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
 from pkadvisor.engine.capacity.service_times import DRAWS, Kind, ServiceTimes, mixed
-from pkadvisor.stress.run_result import WINDOW_NS
+from pkadvisor.stress.placement.run_result import WINDOW_NS
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import Step
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.scripts import Step
 
     Ints = NDArray[np.int64]
 

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.heat_cells import heat_cells
-from pkadvisor.stress.measures import (
+from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.placement.stamp_map import WindowCounts
+from pkadvisor.stress.simulate.heat_cells import heat_cells
+from pkadvisor.stress.simulate.measures import (
     Sample,
     band_edges,
     entities_read,
@@ -17,9 +19,7 @@ from pkadvisor.stress.measures import (
     offered_milli,
     seconds,
 )
-from pkadvisor.stress.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
-from pkadvisor.stress.stamp_map import WindowCounts
-from pkadvisor.stress.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
+from pkadvisor.stress.simulate.wide_pages import Asked, Hottest, Span, hottest_rank, with_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.scripts import KeySpace, Step
+    from pkadvisor.stress.requests.scripts import KeySpace, Step
 
     Ints = NDArray[np.int64]
 

@@ -19,10 +19,10 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import Move
 from pkadvisor.engine.partition.traffic import USEFUL_SHARE
 from pkadvisor.engine.tables.row_keys import partition_prefix
-from pkadvisor.stress.expanded import row_sums
-from pkadvisor.stress.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Scripts
-from pkadvisor.stress.stamp_map import MapRange
+from pkadvisor.stress.placement.stamp_map import MapRange
+from pkadvisor.stress.requests.expanded import row_sums
+from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, FlatScripts, in_order, offered
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pkadvisor.engine.embedded_store import EmbeddedStore
     from pkadvisor.engine.stamp import Stamp
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.load import Load
+    from pkadvisor.stress.load.load import Load
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

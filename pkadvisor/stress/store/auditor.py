@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from pkadvisor.stress.audited_rows import ABSENT, Possible, Properties, Row, Rows, Version, Wanted, wanted
+from pkadvisor.stress.store.audited_rows import ABSENT, Possible, Properties, Row, Rows, Version, Wanted, wanted
 from pkadvisor.table.store import (
     CreateTable,
     Delete,

@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.measures import offered_milli
+from pkadvisor.stress.simulate.measures import offered_milli
 from pkadvisor.table.odata import Comparison, conjuncts, parse_filter
 from pkadvisor.table.store import Get, Group, Query
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.real_driver import Attempt, RealRun
+    from pkadvisor.stress.store.real_driver import Attempt, RealRun
 
 NS_PER_MS, NS_PER_S = 1_000_000, 1_000_000_000
 QUANTILES_LEAST = 100

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import ServiceTimes
 from pkadvisor.engine.options import MS, EngineOptions
-from pkadvisor.stress.measures import nominal_ns
-from pkadvisor.stress.recorder import Recorder
-from pkadvisor.stress.steps import step_of
-from pkadvisor.stress.store_requests import TURNED_AWAY, Sends, StoreRequests, arrivals_of
+from pkadvisor.stress.requests.steps import step_of
+from pkadvisor.stress.simulate.measures import nominal_ns
+from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests, arrivals_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.auditor import Auditor
-    from pkadvisor.stress.course import Traced
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import KeySpace
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import KeySpace
+    from pkadvisor.stress.simulate.course import Traced
+    from pkadvisor.stress.store.auditor import Auditor
     from pkadvisor.table.store import Operation, Outcome, TableStore
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.errors import AdvisorError, InputError, UsageError
 from pkadvisor.rest.endpoint import NO_ANSWER, NOT_SENT
-from pkadvisor.stress.arrivals import stream
+from pkadvisor.stress.load.arrivals import stream
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import CreateTable, DeleteTable, Group, InsertOrReplace, Operation, Outcome, Query
 

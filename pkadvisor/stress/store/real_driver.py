@@ -19,18 +19,18 @@ from time import monotonic_ns
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.capacity import Bound
-from pkadvisor.stress.recorder import Recorder
-from pkadvisor.stress.steps import step_of
-from pkadvisor.stress.store_requests import TURNED_AWAY, Due, Sends, StoreRequests, arrivals_of
+from pkadvisor.stress.requests.steps import step_of
+from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.stress.store.store_requests import TURNED_AWAY, Due, Sends, StoreRequests, arrivals_of
 from pkadvisor.table.store import Outcome
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
-    from pkadvisor.stress.auditor import Auditor, Ticket
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.retry import RetryPolicy
-    from pkadvisor.stress.run_result import RunResult
-    from pkadvisor.stress.scripts import KeySpace, Step
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.requests.scripts import KeySpace, Step
+    from pkadvisor.stress.store.auditor import Auditor, Ticket
     from pkadvisor.table.store import Operation, TableStore
 
 SECOND = 1_000_000_000

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from pkadvisor.stress.load import Load
-    from pkadvisor.stress.recorder import Recorder
-    from pkadvisor.stress.retry import RetryPolicy
+    from pkadvisor.stress.load.load import Load
+    from pkadvisor.stress.requests.retry import RetryPolicy
+    from pkadvisor.stress.simulate.recorder import Recorder
     from pkadvisor.table.store import Operation, Outcome
 
 Program = Generator[tuple["Operation", ...], tuple["Outcome", ...], None]
@@ -26,7 +26,7 @@ TURNED_AWAY = (500, 503)
 
 
 class Sends(Protocol):
-    """What clients send: :class:`pkadvisor.stress.programs.Programs`."""
+    """What clients send: :class:`pkadvisor.stress.requests.programs.Programs`."""
 
     @property
     def classes(self) -> tuple[str, ...]:

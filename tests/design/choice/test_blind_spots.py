@@ -7,12 +7,12 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.search import advise, better, loss, ranked
+from pkadvisor.design.choice.search import advise, better, loss, ranked
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType

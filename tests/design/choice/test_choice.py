@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from pkadvisor.design import milp
-from pkadvisor.design.choice import (
+from pkadvisor.design.choice import milp
+from pkadvisor.design.choice.choice import (
     Budget,
     Chosen,
     Cost,
@@ -25,7 +25,7 @@ from pkadvisor.design.choice import (
     reduced,
     worth,
 )
-from pkadvisor.design.programme import best_of_programme, conflict, solve
+from pkadvisor.design.choice.programme import best_of_programme, conflict, solve
 from tests.design.choices import exhaustive, generated, instances, knapsack
 from tests.tiers import examples
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pkadvisor.design.confidence import (
+from pkadvisor.design.choice.confidence import (
     BREAK,
     ENTITIES,
     HOTTEST,
@@ -25,14 +25,14 @@ from pkadvisor.design.confidence import (
     terms_of,
     with_confidence,
 )
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench, CostEstimate, Term
-from pkadvisor.design.population import Population
-from pkadvisor.design.resample import Draw, draw_of, replicates_of
-from pkadvisor.design.scheme import Key, KeyScheme
-from pkadvisor.design.search import advise
-from pkadvisor.design.template import parse_template
+from pkadvisor.design.choice.search import advise
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.resample import Draw, draw_of, replicates_of
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
+from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Workload
 from pkadvisor.observe.workload import Draw as Drawn

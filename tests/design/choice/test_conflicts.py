@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.conflicts import Constraint, broken_by, conflicts_among, conflicts_in, said, smallest_conflict
-from pkadvisor.design.estimates import Violation
-from pkadvisor.design.search import best_of
+from pkadvisor.design.choice.conflicts import (
+    Constraint,
+    broken_by,
+    conflicts_among,
+    conflicts_in,
+    said,
+    smallest_conflict,
+)
+from pkadvisor.design.choice.search import best_of
+from pkadvisor.design.load.estimates import Violation
 from pkadvisor.limits import default_limits
-from tests.design.test_search import candidate
+from tests.design.choice.test_search import candidate
 
 NAMES = [Constraint(c) for c in "abcde"]
 broken_sets = st.lists(st.frozensets(st.sampled_from(NAMES), max_size=4), min_size=1, max_size=6)

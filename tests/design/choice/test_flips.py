@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.advisor import read_sections
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.flips import Turn, again, dominance, stays, turning, with_rate
-from pkadvisor.design.judge import judge
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.sections import Judged
+from pkadvisor.design.choice.flips import Turn, again, dominance, stays, turning, with_rate
+from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.sections import Judged
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.inputs import read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
@@ -185,7 +185,7 @@ def test_a_scheme_in_place_stays_while_it_is_good_enough() -> None:
 
 
 def test_what_was_found_over_all_rows_stays_known() -> None:
-    from pkadvisor.design.estimates import Violation
+    from pkadvisor.design.load.estimates import Violation
 
     found = judged("footrace")
     assert found.bench is not None

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample, sample_names
-from pkadvisor.design.candidates import (
+from pkadvisor.design.choice.candidates import (
     VALUES_PER_BUCKET,
     Ground,
     index_rows,
@@ -19,18 +18,19 @@ from pkadvisor.design.candidates import (
     separator_for,
     with_index_rows,
 )
-from pkadvisor.design.choice import enumerated
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.judge import bench_for
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population
-from pkadvisor.design.row_buckets import refine_rows
-from pkadvisor.design.row_sets import propose, row_instance, rows_beside
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.search import advise, best_of, better, worth_extending
-from pkadvisor.design.sections import observed
-from pkadvisor.design.transforms import Hash
+from pkadvisor.design.choice.choice import enumerated
+from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.row_buckets import refine_rows
+from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
+from pkadvisor.design.choice.search import advise, best_of, better, worth_extending
+from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.keys.transforms import Hash
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.population import Population
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Operation
 from pkadvisor.progress import SilentProgress

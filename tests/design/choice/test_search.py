@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate, Violation
-from pkadvisor.design.fronts import Fronts
-from pkadvisor.design.population import Population, atoms_of
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.search import GOALS, advise, best_of, better, loss, ranked
+from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss, ranked
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
+from pkadvisor.design.rows.fronts import Fronts
+from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

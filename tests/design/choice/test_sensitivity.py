@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.flips import again
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.search import ranked
-from pkadvisor.design.sensitivity import HORIZON, sensitivity
+from pkadvisor.design.choice.flips import again
+from pkadvisor.design.choice.search import ranked
+from pkadvisor.design.choice.sensitivity import HORIZON, sensitivity
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.limits import NAMES, Limits, default_limits, load_limits
 from pkadvisor.observe.workload import Growth
 from pkadvisor.table.edm import EdmType

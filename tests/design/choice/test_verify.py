@@ -9,10 +9,10 @@ import jsonschema
 import polars as pl
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, analyze
-from pkadvisor.design.scheme import key_expression, parse_key
-from pkadvisor.observe.dataset import open_datasets
-from pkadvisor.observe.profile import SAMPLE_ROWS
+from pkadvisor.design.keys.scheme import key_expression, parse_key
+from pkadvisor.inputs import AnalyzeRequest, analyze
+from pkadvisor.observe.data.dataset import open_datasets
+from pkadvisor.observe.profile.profile import SAMPLE_ROWS
 from pkadvisor.progress import SilentProgress
 from tests.report.support import request, result, schema
 

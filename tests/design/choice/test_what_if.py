@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.breaks import earliest
-from pkadvisor.design.cost import estimate, put_down
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.flips import again
-from pkadvisor.design.forecast import FACTOR, MONTHS, forecast_of, unit_of
-from pkadvisor.design.money import EXPIRY, READS, SCANS, SPLIT, STORAGE, WRITES, class_prices, split
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.skew import lorenz, skew_of
-from pkadvisor.design.what_if import KEEPS, LASTING, OVER, OVER_HEADROOM, RANGE, break_even, cell_at, what_if
+from pkadvisor.design.choice.flips import again
+from pkadvisor.design.choice.what_if import KEEPS, LASTING, OVER, OVER_HEADROOM, RANGE, break_even, cell_at, what_if
+from pkadvisor.design.cost.cost import estimate, put_down
+from pkadvisor.design.cost.forecast import FACTOR, MONTHS, forecast_of, unit_of
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.breaks import earliest
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.money import EXPIRY, READS, SCANS, SPLIT, STORAGE, WRITES, class_prices, split
+from pkadvisor.design.load.skew import lorenz, skew_of
 from pkadvisor.observe.workload import Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

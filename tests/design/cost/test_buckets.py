@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.buckets import (
+from pkadvisor.design.choice.search import advise
+from pkadvisor.design.cost.buckets import (
     BUCKETS_MAX,
     BucketDemand,
     BucketReads,
@@ -21,12 +22,11 @@ from pkadvisor.design.buckets import (
     bucket_count,
     partition_buckets,
 )
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.search import advise
-from pkadvisor.design.transforms import bucket
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.transforms import bucket
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType

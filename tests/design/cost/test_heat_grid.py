@@ -7,16 +7,16 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from pkadvisor.design.cost import estimate, put_down
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.heat_clock import COLUMNS_MAX, Clock, clock_of
-from pkadvisor.design.heat_grid import ROWS_MAX, HeatGrid, grid_of
-from pkadvisor.design.heat_pattern import APPEND, EVEN, FRONTS, HOT_KEY, pattern_of
-from pkadvisor.design.insert_lives import lives_of
-from pkadvisor.design.population import Population
-from pkadvisor.design.schedule import schedule_of
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.skew import skew_of
+from pkadvisor.design.cost.cost import estimate, put_down
+from pkadvisor.design.cost.heat_grid import ROWS_MAX, HeatGrid, grid_of
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.heat_clock import COLUMNS_MAX, Clock, clock_of
+from pkadvisor.design.load.heat_pattern import APPEND, EVEN, FRONTS, HOT_KEY, pattern_of
+from pkadvisor.design.load.skew import skew_of
+from pkadvisor.design.rows.insert_lives import lives_of
+from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.edm import EdmType

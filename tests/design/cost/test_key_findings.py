@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.key_findings import key_remarks
-from pkadvisor.design.keyfacts import collision
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import IndexRow, KeyScheme, check_types, parse_key
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.key_findings import key_remarks
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, check_types, parse_key
+from pkadvisor.design.load.keyfacts import collision
+from pkadvisor.design.rows.population import Population
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType

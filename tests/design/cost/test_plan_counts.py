@@ -7,10 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.class_cost import read as _read
-from pkadvisor.design.plan import Access, conditions, plan
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, parse_key
-from pkadvisor.design.transforms import (
+from pkadvisor.design.cost.class_cost import read as _read
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, parse_key
+from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
     Literal,
@@ -21,6 +20,7 @@ from pkadvisor.design.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.plan.plan import Access, conditions, plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching

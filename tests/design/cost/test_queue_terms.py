@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design import queue_terms
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import Bench, CostEstimate, HotPartition
-from pkadvisor.design.scheme import KeyScheme, parse_key
+from pkadvisor.design.cost import queue_terms
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench, CostEstimate, HotPartition
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

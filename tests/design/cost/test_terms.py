@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.cost import estimate, score_points
-from pkadvisor.design.counting import set_fixes
-from pkadvisor.design.estimates import Bench, CostEstimate, Term
-from pkadvisor.design.plan import Access
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, encode, parse_key
-from pkadvisor.design.terms import COST_TERMS, TERMS, term_named
+from pkadvisor.design.cost.cost import estimate, score_points
+from pkadvisor.design.cost.terms import COST_TERMS, TERMS, term_named
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
+from pkadvisor.design.load.counting import set_fixes
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.entity_rates import entity_breaks, entity_rates
-from pkadvisor.design.estimates import Bench, CostEstimate
-from pkadvisor.design.readings import readings, with_readings
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.upkeep import erasure, largest_bytes, retention
+from pkadvisor.design.choice.readings import readings, with_readings
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.entity_rates import entity_breaks, entity_rates
+from pkadvisor.design.cost.upkeep import erasure, largest_bytes, retention
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query

@@ -16,13 +16,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.decode import decode_key
-from pkadvisor.design.infer import Inference, KeyShape, infer_keys
-from pkadvisor.design.infer.proof import Proof
-from pkadvisor.design.infer.shapes import Shape, classify, period_start
-from pkadvisor.design.scheme import key_expression, parse_key
-from pkadvisor.design.template import decoder, parse_template
-from pkadvisor.design.transforms import ESCAPED, Hash, Literal, ReverseTicks, Ticks, Time, Value, bucket
+from pkadvisor.design.keys.infer import Inference, KeyShape, infer_keys
+from pkadvisor.design.keys.infer.proof import Proof
+from pkadvisor.design.keys.infer.shapes import Shape, classify, period_start
+from pkadvisor.design.keys.scheme import key_expression, parse_key
+from pkadvisor.design.keys.template import decoder, parse_template
+from pkadvisor.design.keys.transforms import ESCAPED, Hash, Literal, ReverseTicks, Ticks, Time, Value, bucket
+from pkadvisor.design.rows.decode import decode_key
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_MAX, EdmType
 from tests.design.support import hostile_texts, moments, python_value, ticks
@@ -31,8 +31,8 @@ from tests.tiers import examples, sizes
 if TYPE_CHECKING:
     import polars as pl
 
-SAMPLES = Path(__file__).parents[2] / "samples"
-SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
+SAMPLES = Path(__file__).parents[3] / "samples"
+SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[4] / "shared")) / "data"
 real = pytest.mark.skipif(not SHARED.is_dir(), reason="the real data sets are not here (PKADVISOR_SHARED)")
 
 Keys = list[tuple[str, str]]

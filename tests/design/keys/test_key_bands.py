@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.key_bands import PIECES_MAX, bands_of, merged_bands
+from pkadvisor.design.keys.key_bands import PIECES_MAX, bands_of, merged_bands
 
 
 @given(st.lists(st.integers(0, 10**9), max_size=60), st.integers(1, 12))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.scheme import IndexRow, Key, KeyScheme, parse_key
-from pkadvisor.design.template import TemplateError, decoder, format_template, parse_template, separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, parse_key
+from pkadvisor.design.keys.template import TemplateError, decoder, format_template, parse_template, separators
+from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
     Concat,
     Each,
@@ -213,7 +213,7 @@ def test_scheme_text_and_identity() -> None:
 def test_a_key_without_parts_is_the_empty_text() -> None:
     import polars as pl
 
-    from pkadvisor.design.scheme import key_expression
+    from pkadvisor.design.keys.scheme import key_expression
 
     assert Key((), (Field("a"),)).encode({"a": "x"}, {}) == ("", "x")
     frame = pl.DataFrame({"a": ["x", "y"]})

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import (
     ARGUMENTS,
     FORBIDDEN,
     INTEGERS,
@@ -461,7 +461,7 @@ def two_tuples(draw: st.DrawFn) -> tuple[tuple[Part, ...], dict[str, object], di
 def test_different_values_make_different_keys(
     case: tuple[tuple[Part, ...], dict[str, object], dict[str, object]],
 ) -> None:
-    from pkadvisor.design.scheme import encode
+    from pkadvisor.design.keys.scheme import encode
 
     parts, first, second = case
     keys = [encode(parts, {k: python_value(v) for k, v in values.items()}, TYPES) for values in (first, second)]
@@ -470,7 +470,7 @@ def test_different_values_make_different_keys(
 
 
 def test_touching_values_are_kept_apart_by_the_separator() -> None:
-    from pkadvisor.design.scheme import encode
+    from pkadvisor.design.keys.scheme import encode
 
     parts = parse_template("{s}_{t}")
     pairs = [("a_b", "c"), ("a", "b_c"), ("a_b_c", ""), ("", "a_b_c"), ("a~005Fb", "c")]
@@ -482,7 +482,7 @@ def test_touching_values_are_kept_apart_by_the_separator() -> None:
 @LAW
 @given(templates(), st.data())
 def test_whole_key_column_equals_scalar(case: tuple[tuple[Part, ...], tuple[str, ...]], data: st.DataObject) -> None:
-    from pkadvisor.design.scheme import encode, key_expression
+    from pkadvisor.design.keys.scheme import encode, key_expression
 
     parts, names = case
     rows = [{n: data.draw(st.one_of(st.none(), KEY_PARTS[n][2])) for n in names} for _ in range(3)]

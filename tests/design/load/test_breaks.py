@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.breaks import (
+from pkadvisor.design.cost.cost import estimate, put_down
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.load.breaks import (
     ACCOUNT,
     CAUSES,
     ENTITY,
@@ -23,12 +26,9 @@ from pkadvisor.design.breaks import (
     saturation,
     takes_new_keys,
 )
-from pkadvisor.design.cost import estimate, put_down
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench, Break, CostEstimate
-from pkadvisor.design.heat import PartitionLoad
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.template import parse_template
+from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
+from pkadvisor.design.load.heat import PartitionLoad
+from pkadvisor.design.rows.demand import demands
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.contention import COMFORTABLE_LOAD, attempts_at_most, contention, read_total, sharded_counter
+from pkadvisor.design.load.contention import COMFORTABLE_LOAD, attempts_at_most, contention, read_total, sharded_counter
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis
 

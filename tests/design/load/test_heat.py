@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design import schedule
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.estimates import CostEstimate
-from pkadvisor.design.heat import LoadMap
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.template import parse_template
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.load.estimates import CostEstimate
+from pkadvisor.design.load.heat import LoadMap
+from pkadvisor.design.rows import schedule
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Growth, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pkadvisor.design.heat_pattern import (
+from pkadvisor.design.load.heat_pattern import (
     APPEND,
     BURST,
     EVEN,

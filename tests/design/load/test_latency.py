@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.latency import Latency, Step, operation_latency
+from pkadvisor.design.load.latency import Latency, Step, operation_latency
 from pkadvisor.limits import Limits, default_limits
 
 LIMITS = default_limits()

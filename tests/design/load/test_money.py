@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.money import currency, requests_price, storage_gb, storage_price
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.terms import term_named
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.cost.terms import term_named
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.money import currency, requests_price, storage_gb, storage_price
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 

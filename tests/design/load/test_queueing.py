@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pkadvisor.design.lognormal import (
+from pkadvisor.design.load.lognormal import (
     LogNormal,
     at_each,
     expected_maximum,
@@ -19,7 +19,7 @@ from pkadvisor.design.lognormal import (
     quantile_of_sum,
     rounds,
 )
-from pkadvisor.design.queueing import (
+from pkadvisor.design.load.queueing import (
     chained_equilibrium,
     closed_loop,
     rejected_share,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.scaling import (
+from pkadvisor.design.load.scaling import (
     harmonic,
     insert_rate_max,
     range_shares,

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pkadvisor.design.class_cost import read as _read
-from pkadvisor.design.key_terms import Hole, KeyText
-from pkadvisor.design.plan import Access, AccessPlan, conditions, plan
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
-from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import Field, Literal
+from pkadvisor.design.cost.class_cost import read as _read
+from pkadvisor.design.keys.key_terms import Hole, KeyText
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import Field, Literal
+from pkadvisor.design.plan.plan import Access, AccessPlan, conditions, plan
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Parameter
 from tests.design.executor import Row, execute, matching

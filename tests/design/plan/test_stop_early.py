@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.class_cost import read
-from pkadvisor.design.plan import plan
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import KeyScheme, parse_key
+from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.decode import decode_key, decode_part, decode_prefix
-from pkadvisor.design.scheme import encode
-from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.scheme import encode
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import (
     Context,
     Field,
     Pad,
@@ -20,9 +19,10 @@ from pkadvisor.design.transforms import (
     ReverseTicks,
     Ticks,
 )
+from pkadvisor.design.rows.decode import decode_key, decode_part, decode_prefix
 from pkadvisor.table.edm import EdmType
+from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
 from tests.design.support import VALUES, python_value
-from tests.design.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
 
 
 @st.composite

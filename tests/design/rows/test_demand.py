@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.demand import demands, draw_weights, group_sizes
-from pkadvisor.design.population import Population
+from pkadvisor.design.rows.demand import demands, draw_weights, group_sizes
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of, population_of, query

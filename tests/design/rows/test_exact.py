@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.demand import draw_weights, group_sizes
-from pkadvisor.design.exact import GroupCounts, count_groups
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.observe.dataset import Dataset, open_datasets
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.rows.demand import draw_weights, group_sizes
+from pkadvisor.design.rows.exact import GroupCounts, count_groups
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.workload import Draw, DrawBy, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, query

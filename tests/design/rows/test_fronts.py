@@ -10,12 +10,12 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from pkadvisor.design.cost import estimate
-from pkadvisor.design.front_windows import ROWS_MIN
-from pkadvisor.design.fronts import RANGES, Fronts, reaction_s, write_fronts
-from pkadvisor.design.population import Population
-from pkadvisor.design.scheme import KeyScheme, parse_key
-from pkadvisor.design.template import parse_template
+from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.rows.front_windows import ROWS_MIN
+from pkadvisor.design.rows.fronts import RANGES, Fronts, reaction_s, write_fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation
 from pkadvisor.table.edm import EdmType

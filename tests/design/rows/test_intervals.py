@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pkadvisor.design.intervals import (
+from pkadvisor.design.rows.intervals import (
     UNITS_MIN,
     Units,
     half_samples,
@@ -21,7 +21,7 @@ from pkadvisor.design.intervals import (
     top_share,
     units_of,
 )
-from pkadvisor.design.population import Population
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from tests.design.coverage import KINDS, tallies, zipf
 from tests.design.support import frame_of, population_of

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.design.population import Atom, Population, atom_of, atoms_of, period_index
-from pkadvisor.design.template import parse_template
-from pkadvisor.design.transforms import MISSING, bucket
+from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.keys.transforms import MISSING, bucket
+from pkadvisor.design.rows.population import Atom, Population, atom_of, atoms_of, period_index
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of, population_of
 
@@ -86,7 +86,7 @@ def test_determines_is_a_functional_dependency(rows: Rows, left: list[Atom], rig
 def test_matching_range_is_half_open_between_bounds(
     rows: Rows, atoms: list[Atom], name: str, low_in: bool, high_in: bool, data: st.DataObject
 ) -> None:
-    from pkadvisor.design.demand import range_count
+    from pkadvisor.design.rows.demand import range_count
 
     population = population_of(columns(rows), TYPES)
     instances = np.arange(len(rows))

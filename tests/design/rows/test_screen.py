@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design import census as census_module
-from pkadvisor.design import screen as screen_module
-from pkadvisor.design.census import census, counted_sets
-from pkadvisor.design.population import Atom, Population, atoms_of
-from pkadvisor.design.scheme import Key, key_expression, parse_key
-from pkadvisor.design.screen import PartitionFacts, Screen, atom_hashes, needed
-from pkadvisor.observe.dataset import open_datasets
+from pkadvisor.design.keys.scheme import Key, key_expression, parse_key
+from pkadvisor.design.rows import census as census_module
+from pkadvisor.design.rows import screen as screen_module
+from pkadvisor.design.rows.census import census, counted_sets
+from pkadvisor.design.rows.population import Atom, Population, atoms_of
+from pkadvisor.design.rows.screen import PartitionFacts, Screen, atom_hashes, needed
+from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
 
@@ -204,7 +204,7 @@ def test_a_function_of_too_many_values_is_left_out_and_nothing_else(
 
 
 def _bucket(text: str) -> int:
-    from pkadvisor.design.transforms import bucket
+    from pkadvisor.design.keys.transforms import bucket
 
     return bucket(text, 4)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import TooSlow
+from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.faults import DiskFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future

@@ -8,9 +8,9 @@ import pytest
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import Location
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.stream.extent_store import file_name
+from pkadvisor.engine.stream.nodes.device import Device
+from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import File

@@ -11,13 +11,13 @@ import pytest
 from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
 from pkadvisor.engine.stream.blocks import encode
-from pkadvisor.engine.stream.catalog import NAME as CATALOG
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.stream.extent_node import ExtentNode
-from pkadvisor.engine.stream.extent_sealing import MAKING_MAX
-from pkadvisor.engine.stream.extent_store import file_name
 from pkadvisor.engine.stream.manager import LOG, StreamManager
-from pkadvisor.engine.stream.record_file import better, frame, parse
+from pkadvisor.engine.stream.nodes.catalog import NAME as CATALOG
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
+from pkadvisor.engine.stream.nodes.extent_sealing import MAKING_MAX
+from pkadvisor.engine.stream.nodes.extent_store import file_name
+from pkadvisor.engine.stream.nodes.record_file import better, frame, parse
 from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future

@@ -12,10 +12,10 @@ from pkadvisor.engine.stream import coding as coding_module
 from pkadvisor.engine.stream.blocks import HEADER_BYTES as BLOCK_HEADER_BYTES
 from pkadvisor.engine.stream.blocks import encode
 from pkadvisor.engine.stream.coding import CodedReader, Coding, Coordinator
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed, NotThere, ReplicaFailed, Undecodable
-from pkadvisor.engine.stream.fragments import HEADER_BYTES, FragmentKey, FragmentStore
+from pkadvisor.engine.stream.nodes.device import Device
+from pkadvisor.engine.stream.nodes.fragments import HEADER_BYTES, FragmentKey, FragmentStore
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 

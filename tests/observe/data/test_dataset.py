@@ -23,8 +23,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.observe import csv_records
-from pkadvisor.observe.dataset import Dataset, open_datasets
+from pkadvisor.observe.data import csv_records
+from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
 

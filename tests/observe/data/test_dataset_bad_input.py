@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from pkadvisor.errors import AdvisorError, InputError, UsageError
-from pkadvisor.observe.dataset import open_datasets
+from pkadvisor.observe.data.dataset import open_datasets
 
 GOOD = "id,name\n" + "".join(f"{i},n{i}\n" for i in range(1000))
 RANDOM = random.Random(7)

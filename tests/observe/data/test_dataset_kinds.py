@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.dataset import Dataset, open_datasets
-from pkadvisor.observe.kinds import OTHER, KindBy, detect_kinds, split_kinds
+from pkadvisor.observe.data.dataset import Dataset, open_datasets
+from pkadvisor.observe.data.kinds import OTHER, KindBy, detect_kinds, split_kinds
 
 
 def dataset_of(folder: Path, entities: list[dict[str, Any]]) -> Dataset:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import xxhash
 
-from pkadvisor.observe.digests import CHUNK_BYTES, digest_of, digests_of
+from pkadvisor.observe.data.digests import CHUNK_BYTES, digest_of, digests_of
 
 
 def test_a_digest_is_that_of_the_whole_file(tmp_path: Path) -> None:

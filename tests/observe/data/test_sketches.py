@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.observe.dataset import open_datasets
-from pkadvisor.observe.sketches import K, KeySketch, SketchFold, distinct_of
+from pkadvisor.observe.data.dataset import open_datasets
+from pkadvisor.observe.data.sketches import K, KeySketch, SketchFold, distinct_of
 
 rows = st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["", "a", "b", None])), max_size=80)
 SCHEMA = {"n": pl.Int64, "t": pl.String}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.observe import streams
+from pkadvisor.observe.data import streams
 
 FORMS = {
     "plain": lambda data: data,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.declaration import (
+from pkadvisor.observe.design_file.declaration import (
     Declaration,
     Sampling,
     TableDeclaration,
@@ -23,7 +23,7 @@ from pkadvisor.observe.declaration import (
     schema_text,
     skeleton,
 )
-from pkadvisor.observe.units import MONTH_S
+from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, GrowthOf, Operation
 from pkadvisor.resources import resource
 from pkadvisor.table import odata
@@ -544,7 +544,7 @@ def test_the_shipped_schema_is_that_of_the_models() -> None:
 
 
 def plain(text: str) -> Any:
-    from pkadvisor.observe.declaration_yaml import Document
+    from pkadvisor.observe.design_file.declaration_yaml import Document
 
     return Document("design.yaml", text).content
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.observe.units import (
+from pkadvisor.observe.design_file.units import (
     MONTH_S,
     UnitError,
     parse_count,

@@ -16,7 +16,7 @@ from pkadvisor.errors import InputError
 from pkadvisor.observe.logs import azure_monitor as am
 from pkadvisor.observe.logs import open_log
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
-from pkadvisor.observe.traffic import read_traffic
+from pkadvisor.observe.logs.traffic import read_traffic
 
 URI = "https://acct.table.core.windows.net:443/events()?$filter=PartitionKey%20eq%20'caf%C3%A9'&$top=5"
 

@@ -16,12 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError
-from pkadvisor.observe import minutes, traffic_fold, traffic_parts
-from pkadvisor.observe.logs import FORMATS, open_log, sniff
+from pkadvisor.observe import minutes
+from pkadvisor.observe.logs import FORMATS, open_log, sniff, traffic_fold, traffic_parts
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
-from pkadvisor.observe.minutes import MinuteSeries
-from pkadvisor.observe.traffic import TableTraffic, Traffic, Window, read_traffic
-from pkadvisor.observe.traffic_parts import (
+from pkadvisor.observe.logs.traffic import TableTraffic, Traffic, Window, read_traffic
+from pkadvisor.observe.logs.traffic_parts import (
     LATENCY_ERROR,
     BottomK,
     HeavyHitters,
@@ -30,9 +29,10 @@ from pkadvisor.observe.traffic_parts import (
     even_bound,
     text_hashes,
 )
+from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis
 
-DATA = Path(__file__).parent / "logs" / "data"
+DATA = Path(__file__).parents[1] / "logs" / "data"
 URL = "https://acct.table.core.windows.net:443"
 SECOND = 1_000_000
 

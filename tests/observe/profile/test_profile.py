@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.observe.dataset import Column, open_datasets
-from pkadvisor.observe.hashing import row_hashes
-from pkadvisor.observe.profile import (
+from pkadvisor.observe.data.dataset import Column, open_datasets
+from pkadvisor.observe.data.hashing import row_hashes
+from pkadvisor.observe.profile.profile import (
     POSITION,
     DataProfile,
     DistinctSketch,
@@ -26,7 +26,7 @@ from pkadvisor.observe.profile import (
     profile_dataset,
     row_bytes,
 )
-from pkadvisor.observe.profile_file import ProfileDocument, TableProfile
+from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
 from tests.tiers import examples

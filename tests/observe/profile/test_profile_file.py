@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.cli.main import main
 from pkadvisor.errors import InputError
-from pkadvisor.observe.dataset import open_datasets
-from pkadvisor.observe.profile import canonical_column
-from pkadvisor.observe.profile_file import (
+from pkadvisor.observe.data.dataset import open_datasets
+from pkadvisor.observe.profile.profile import canonical_column
+from pkadvisor.observe.profile.profile_file import (
     INSTANCES_MAX,
     OPEN_KEY,
     is_document,
@@ -447,7 +447,7 @@ def test_a_large_sample_and_numbers_without_end_are_kept(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("values", [[1.5, float("inf")], [float("nan"), None, -float("inf"), 0.0]])
 def test_shown_numbers_without_end_survive(values: list[float | None]) -> None:
-    from pkadvisor.observe.profile_file import _frame_from, _frame_json
+    from pkadvisor.observe.profile.profile_file import _frame_from, _frame_json
 
     frame = pl.DataFrame({"x": values}, schema={"x": pl.Float64})
     text = json.dumps(_frame_json(frame), allow_nan=False)

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.report.departure import departure
+from pkadvisor.report.documents.departure import departure
+from tests.report.documents.test_schemas import complaints
 from tests.report.support import result
-from tests.report.test_schemas import complaints
 from tests.review.documents import document as review
 from tests.stress.stressed import document as stressed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.report.result import dump_json
+from pkadvisor.report.documents.result import dump_json
 from tests.report.support import SAMPLES, result
 
 DESIGNS = {"current", "recommended"}

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from pkadvisor.advisor import AnalyzeRequest, analyze, profile
 from pkadvisor.cli.main import main
-from pkadvisor.design.plan import Access
-from pkadvisor.observe.declaration import Sampling
-from pkadvisor.observe.profile_file import SCHEMA_VERSION as PROFILE_VERSION
+from pkadvisor.design.plan.plan import Access
+from pkadvisor.inputs import AnalyzeRequest, analyze, profile
+from pkadvisor.observe.design_file.declaration import Sampling
+from pkadvisor.observe.profile.profile_file import SCHEMA_VERSION as PROFILE_VERSION
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.result import SCHEMA_VERSION
+from pkadvisor.report.documents.result import SCHEMA_VERSION
 from pkadvisor.table.edm import EdmType
 from tests import kinds_cases
 from tests.report.support import SAMPLES, profile_text, registry, request, result, schema

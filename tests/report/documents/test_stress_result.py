@@ -7,8 +7,8 @@ import pytest
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.limits import default_limits
-from pkadvisor.report.result import Shown
-from pkadvisor.report.stress_result import (
+from pkadvisor.report.documents.result import Shown
+from pkadvisor.report.documents.stress_result import (
     POINTS_MAX,
     counts_json,
     heat_json,
@@ -17,8 +17,8 @@ from pkadvisor.report.stress_result import (
     run_json,
     total_counts,
 )
-from pkadvisor.stress.run_result import ClassCounts, MapEvent, RunResult
-from pkadvisor.stress.scripts import KeySpace
+from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
+from pkadvisor.stress.requests.scripts import KeySpace
 
 MS = 1_000_000
 

@@ -11,7 +11,7 @@ import pytest
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from tests.report.pages import HTML, check_figures, parsed, text_of
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</script><b>\x1b\u202e"
 NAMES = ("skew", "forecast", "sensitivity", "cost")

@@ -14,7 +14,7 @@ from pkadvisor.report.charts.png import decode
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from tests.report.pages import HTML, at_path, check_figures, embedded, parsed
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</script><b>\x1b\u202e"
 

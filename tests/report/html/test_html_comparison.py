@@ -15,10 +15,10 @@ from pkadvisor.report.html.comparison_sections import changed, measures, method,
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.resources import resource
-from pkadvisor.scorecard import compare_designs
+from pkadvisor.usecases.score import compare_designs
+from tests.report.documents.test_schemas import complaints
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request
-from tests.report.test_schemas import complaints
 
 RACE = str(resource("samples", "footrace", "design.yaml"))
 BIB_ONLY = str(resource("samples", "footrace", "design-bib-only.yaml"))

@@ -12,7 +12,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At
-from pkadvisor.scorecard import score
+from pkadvisor.usecases.score import score
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request, result
 

@@ -21,7 +21,7 @@ from pkadvisor.report.html.stress_sections import designs, goals, queries, verdi
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.stress.stressed import document
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLES = ("footrace", "microblog")
 
 

@@ -17,7 +17,7 @@ from pkadvisor.report.html.sections import SECTIONS
 from tests.report.pages import check_figures, parsed
 from tests.report.support import SAMPLES, result
 
-KEPT = Path(__file__).parent / "golden" / "pages.json"
+KEPT = Path(__file__).parents[1] / "golden" / "pages.json"
 STORED = ("stress-footrace", "stress-microblog")
 """Documents that are kept whole, for they take long to make."""
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from pkadvisor.design.conflicts import Conflict, Constraint, Relaxed
-from pkadvisor.design.estimates import Violation
+from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
+from pkadvisor.design.load.estimates import Violation
 from pkadvisor.limits import load_limits
-from pkadvisor.report.arrangement import conflict_json
-from tests.design.test_search import candidate
+from pkadvisor.report.text.arrangement import conflict_json
+from tests.design.choice.test_search import candidate
 
 
 @pytest.mark.parametrize(

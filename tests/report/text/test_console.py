@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.report.console import rate, render_text
-from pkadvisor.report.page import amount, breaks, clean, fold, percent, plural, ratio
-from pkadvisor.report.verdicts import lost
+from pkadvisor.report.text.console import rate, render_text
+from pkadvisor.report.text.page import amount, breaks, clean, fold, percent, plural, ratio
+from pkadvisor.report.text.verdicts import lost
 from tests.report.support import SAMPLES, result
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 WIDTHS = (40, 60, 80, 120)
 CODES = re.compile(r"\x1b\[[0-9;]*m")
 HOSTILE = "a\x1b[2J\x1b]0;t\x07[red]x[/red]\u202eb\u2066\nc\r\u2028\x9b31m\x7f\U000e0041 é😀"
@@ -183,7 +183,7 @@ def test_a_break_factor_without_limit_is_said_in_words() -> None:
 
 
 def test_a_table_without_data_shows_what_the_log_says() -> None:
-    from pkadvisor.advisor import analyze
+    from pkadvisor.inputs import analyze
     from pkadvisor.progress import SilentProgress
     from tests.report.support import request
 

@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.page import lasting
-from pkadvisor.report.stress_page import render_stress
-from pkadvisor.stresser.request import StressRequest
-from pkadvisor.stresser.stress import stress
+from pkadvisor.report.text.page import lasting
+from pkadvisor.report.text.stress_page import render_stress
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
 from tests.report.support import request
 from tests.stress.stressed import document
 
-GOLDEN = Path(__file__).parent / "golden"
+GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLES = {"footrace": 360.0, "microblog": 5.0}
 """Seconds that each is run for."""
 CODES = re.compile(r"\x1b\[[0-9;]*m")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.report.page import Page
-from pkadvisor.report.text_charts import ASCII_SHADES, SHADES, heat_lines, sparkline, write_heat
+from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.text_charts import ASCII_SHADES, SHADES, heat_lines, sparkline, write_heat
 
 grids = st.tuples(st.integers(1, 40), st.integers(1, 30)).flatmap(
     lambda size: st.lists(

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.scheme import encode
+from pkadvisor.design.keys.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.subjects import Scope, Subject
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer import open_design
+from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases.review import open_design
 from tests.review.support import NAME, findings
 from tests.tiers import examples
 
@@ -291,7 +291,8 @@ def test_a_review_without_data_loads_no_data_frames(tmp_path: Path) -> None:
     path = tmp_path / "d.yaml"
     path.write_text(_design("{name}{count}_{time(ts,'ddMMyyyy')}_{hash(city,16)}", more="    erase_by: who\n"))
     code = (
-        "import sys; from pkadvisor.reviewer import review_text; from pkadvisor.review.rule import load_rules;"
+        "import sys; from pkadvisor.usecases.review import review_text;"
+        "from pkadvisor.review.rules.rule import load_rules;"
         "from pkadvisor.limits import default_limits;"
         f"made = review_text(open({str(path)!r}).read(), load_rules(), default_limits(), name='d.yaml');"
         "assert {'PK303', 'PK304', 'PK705'} <= {f.rule for e in made.evaluations for f in e.findings};"

@@ -11,17 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.declaration import load_declaration
+from pkadvisor.observe.design_file.declaration import load_declaration
 from pkadvisor.observe.workload import Rate
 from pkadvisor.progress import SilentProgress
-from pkadvisor.review.evaluate import number_text
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.findings import Finding, Severity
-from pkadvisor.review.key_loads import together
-from pkadvisor.review.rule import load_rules
-from pkadvisor.review.subjects import Scope
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer import ReviewRequest, open_design, review
+from pkadvisor.review.rules.evaluate import number_text
+from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.views.findings import Finding, Severity
+from pkadvisor.review.views.key_loads import together
+from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.views import DesignView
+from pkadvisor.usecases.review import ReviewRequest, open_design, review
 from tests.review.support import findings
 
 NOWHERE = Path()
@@ -278,8 +278,8 @@ def test_a_retry_policy_is_declared(policy: str) -> None:
 
 def test_facts_of_loads_need_no_data_frames_without_data() -> None:
     code = (
-        "import sys; from pkadvisor.limits import default_limits; from pkadvisor.review.rule import load_rules;"
-        "from pkadvisor.reviewer import review_text; text = sys.stdin.read();"
+        "import sys; from pkadvisor.limits import default_limits; from pkadvisor.review.rules.rule import load_rules;"
+        "from pkadvisor.usecases.review import review_text; text = sys.stdin.read();"
         "made = review_text(text, load_rules(), default_limits(), name='d.yaml');"
         "print([f.rule for e in made.evaluations for f in e.findings],"
         " [m for m in ('polars', 'numpy', 'scipy') if m in sys.modules])"

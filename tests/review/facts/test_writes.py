@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.budgets import BOUNDS
+from pkadvisor.design.cost.budgets import BOUNDS
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FACTS
-from pkadvisor.review.findings import Finding
-from pkadvisor.review.rule import Rule, load_rules
-from pkadvisor.reviewer import ReviewRequest, review
+from pkadvisor.review.rules.rule import Rule, load_rules
+from pkadvisor.review.views.findings import Finding
+from pkadvisor.usecases.review import ReviewRequest, review
 from tests.review.support import findings
 from tests.tiers import examples
 
@@ -192,10 +192,10 @@ tables:
 
 
 def test_keys_that_the_adviser_proposes_get_no_complaint_about_their_index_rows(tmp_path: Path) -> None:
-    from pkadvisor.design.template import format_template
+    from pkadvisor.design.keys.template import format_template
     from pkadvisor.limits import default_limits
     from pkadvisor.resources import resource
-    from pkadvisor.reviewer import open_design, review_text
+    from pkadvisor.usecases.review import open_design, review_text
 
     design, data = resource("samples", "orders", "design.yaml"), str(resource("samples", "orders", "orders.csv"))
     judged = open_design(str(design), None, default_limits(), data=[data]).tables[0].judged
@@ -323,7 +323,7 @@ def test_without_data_these_rules_load_no_numeric_library(tmp_path: Path) -> Non
     code = f"""
 import sys
 from pkadvisor.progress import SilentProgress
-from pkadvisor.reviewer import ReviewRequest, review
+from pkadvisor.usecases.review import ReviewRequest, review
 found = review(ReviewRequest(({str(path)!r},), budgets=("index_rows=0", "cost_month=5")), SilentProgress())
 print(found["summary"]["error"], sorted(m for m in sys.modules if m in ("polars", "numpy", "scipy")))
 """

@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.cli.commands.review_fix import check_fix, fix_files, show_diff
 from pkadvisor.cli.main import main
-from pkadvisor.cli.review_fix import check_fix, fix_files, show_diff
-from pkadvisor.design.template import hole_spans, parse_template
+from pkadvisor.design.keys.template import hole_spans, parse_template
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.declaration import load_declaration
-from pkadvisor.review.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
-from pkadvisor.review.rule import load_rules
-from pkadvisor.review.subjects import Scope
-from pkadvisor.review.views import DesignView
-from pkadvisor.reviewer import ReviewRequest, open_design
+from pkadvisor.observe.design_file.declaration import load_declaration
+from pkadvisor.review.gate.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
+from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.views import DesignView
+from pkadvisor.usecases.review import ReviewRequest, open_design
 from tests.review.gate_support import Folder
 from tests.tiers import examples
 

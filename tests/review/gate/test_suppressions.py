@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import UsageError
-from pkadvisor.review.findings import Severity
-from pkadvisor.review.suppressions import ConfiguredSuppression
-from pkadvisor.reviewer import ignores
+from pkadvisor.review.gate.suppressions import ConfiguredSuppression
+from pkadvisor.review.views.findings import Severity
+from pkadvisor.usecases.review import ignores
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 
 GOOD = '# pkadvisor: ignore[ACME002] reason="one report a day"'
@@ -306,7 +306,7 @@ def test_json_takes_no_comment_and_a_reason_is_needed(folder: Folder) -> None:
         ignores(folder.review(), " ")
 
 
-SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("*/design*.yaml"))
+SAMPLES = sorted((Path(__file__).parents[3] / "samples").glob("*/design*.yaml"))
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda p: f"{p.parent.name}-{p.stem}")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, profile
+from pkadvisor.inputs import AnalyzeRequest, profile
 from pkadvisor.progress import SilentProgress
-from pkadvisor.review.builtin import near_name
-from pkadvisor.review.rule import load_rules
+from pkadvisor.review.rules.builtin import near_name
+from pkadvisor.review.rules.rule import load_rules
 from tests.review.gate_support import DESIGN, Folder, finding, told
 
 PROFILE = "orders.profile.json"

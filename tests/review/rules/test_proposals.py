@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.review.rule import load_rule, load_rules
+from pkadvisor.review.rules.rule import load_rule, load_rules
 from tests.review.support import findings
 
 DESIGN = """

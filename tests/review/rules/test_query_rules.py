@@ -8,9 +8,9 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
-from pkadvisor.review.findings import Finding
-from pkadvisor.review.rule import load_rules
-from pkadvisor.reviewer import open_design
+from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.views.findings import Finding
+from pkadvisor.usecases.review import open_design
 from tests.review.support import findings
 
 RULES = tuple(rule for rule in load_rules() if rule.id.startswith("PK2"))
@@ -134,7 +134,7 @@ def test_long_filters_are_read_and_judged(tmp_path: Path) -> None:
 
 
 def test_a_search_for_keys_still_refuses_a_filter_that_the_service_refuses(tmp_path: Path) -> None:
-    from pkadvisor.design.judge import prepared
+    from pkadvisor.design.choice.judge import prepared
 
     many = " or ".join(f"level eq {i}" for i in range(16))
     path = tmp_path / "data.csv"

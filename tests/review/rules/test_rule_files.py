@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from pkadvisor.errors import UsageError
 from pkadvisor.resources import resource
-from pkadvisor.review.rule import load_rule, load_rules, without_cases
-from pkadvisor.review.rule_schema import rule_schema_text
+from pkadvisor.review.rules.rule import load_rule, load_rules, without_cases
+from pkadvisor.review.rules.rule_schema import rule_schema_text
 from tests.review.support import findings
 
 GOOD = '''\

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pkadvisor.review.rule import Case, Rule, load_rules
+from pkadvisor.review.rules.rule import Case, Rule, load_rules
 from tests.review.support import of_case
 
 RULES = load_rules()

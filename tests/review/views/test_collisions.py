@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.review.collisions import collisions_per_day, expected_in_data
+from pkadvisor.review.views.collisions import collisions_per_day, expected_in_data
 
 DAY_S = 86_400.0
 

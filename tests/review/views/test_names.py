@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.review import names
+from pkadvisor.review.views import names
 
 PERSONAL = (
     "email", "customer email", "e mail address",

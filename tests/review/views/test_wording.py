@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.report.review_words import numbers, quantity
-from pkadvisor.review.wording import agreed, often_text
+from pkadvisor.review.views.wording import agreed, often_text
 
 
 @pytest.mark.parametrize(

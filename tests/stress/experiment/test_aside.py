@@ -10,10 +10,10 @@ import pytest
 
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stresser import aside
-from pkadvisor.stresser.designs import tables_of
-from pkadvisor.stresser.request import StressRequest
-from pkadvisor.stresser.stress import stress
+from pkadvisor.stress.experiment import aside
+from pkadvisor.stress.experiment.designs import tables_of
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.usecases.stress import stress
 from tests.stress.stressed import request_of
 
 
@@ -34,7 +34,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
         return found[-1]
 
     monkeypatch.setattr(
-        "pkadvisor.stresser.aside.subprocess",
+        "pkadvisor.stress.experiment.aside.subprocess",
         type("Processes", (), {"Popen": staticmethod(noted), "DEVNULL": subprocess.DEVNULL, "PIPE": subprocess.PIPE}),
     )
     return found
@@ -64,7 +64,7 @@ def test_what_fails_there_is_run_here(
     program: str,
 ) -> None:
     monkeypatch.setattr(aside, "_PROGRAM", program)
-    monkeypatch.setattr("pkadvisor.stresser.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
+    monkeypatch.setattr("pkadvisor.usecases.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
     found = stress(request_of(tmp_path), SilentProgress())
     assert labels(found) == ["current", "recommended"] and found["complete"] and len(processes) == 1
 
@@ -77,7 +77,7 @@ def test_nothing_runs_on_after_ctrl_c(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(aside, "_PROGRAM", "import time; time.sleep(600)")
-    monkeypatch.setattr("pkadvisor.stresser.stress.stand_of", stop)
+    monkeypatch.setattr("pkadvisor.usecases.stress.stand_of", stop)
     found = stress(request_of(tmp_path), SilentProgress())
     assert found["complete"] is False and found["tables"] == [] and found["not_run"]
     assert processes[0].returncode == -9, "it was stopped, and is gone"

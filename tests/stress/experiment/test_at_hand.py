@@ -10,15 +10,15 @@ import pytest
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
-from pkadvisor.report.page import percent
-from pkadvisor.stress.load import WorkloadLoad
-from pkadvisor.stress.retry import policy_of
-from pkadvisor.stresser.at_hand import diluted, diluted_notes
-from pkadvisor.stresser.designs import Table
-from pkadvisor.stresser.notes import OwnNote, notes_of
-from pkadvisor.stresser.picked import INSTANCES_MAX, picked
-from pkadvisor.stresser.runs import COLD, WARM, clients_notes, run_of
-from pkadvisor.stresser.stand import Stand, stand_of
+from pkadvisor.report.text.page import percent
+from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes
+from pkadvisor.stress.experiment.designs import Table
+from pkadvisor.stress.experiment.notes import OwnNote, notes_of
+from pkadvisor.stress.experiment.picked import INSTANCES_MAX, picked
+from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, run_of
+from pkadvisor.stress.experiment.stand import Stand, stand_of
+from pkadvisor.stress.load.load import WorkloadLoad
+from pkadvisor.stress.requests.retry import policy_of
 from tests.proof.test_stress_breaks import request_of, tables
 
 

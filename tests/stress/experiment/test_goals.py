@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.signals import ending_softly
-from pkadvisor.report.page import percent
-from pkadvisor.report.stress_page import render_stress
-from pkadvisor.stresser.goals import met
-from pkadvisor.stresser.request import Goal
+from pkadvisor.report.text.page import percent
+from pkadvisor.report.text.stress_page import render_stress
+from pkadvisor.stress.experiment.goals import met
+from pkadvisor.stress.experiment.request import Goal
 from tests.stress.stressed import document
 
 

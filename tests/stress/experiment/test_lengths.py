@@ -12,12 +12,12 @@ import pytest
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.arrivals import Steps
-from pkadvisor.stress.load import ClassLoad, WorkloadLoad
-from pkadvisor.stresser.lengths import cold_load, lengths_of
-from pkadvisor.stresser.notes import notes_of
-from pkadvisor.stresser.request import StressRequest
-from pkadvisor.stresser.stress import stress
+from pkadvisor.stress.experiment.lengths import cold_load, lengths_of
+from pkadvisor.stress.experiment.notes import notes_of
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.load.arrivals import Steps
+from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
+from pkadvisor.usecases.stress import stress
 from tests.stress.stressed import request_of
 
 LIMITS = load_limits()

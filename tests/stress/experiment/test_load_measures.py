@@ -10,14 +10,14 @@ import pytest
 
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.retry import policy_of
-from pkadvisor.stresser.designs import tables_of
-from pkadvisor.stresser.foreseen import hottest_foreseen
-from pkadvisor.stresser.load_measures import at_a_time, load_measures, retrying_s
-from pkadvisor.stresser.predictions import LOAD_TOLERANCE, class_predictions
-from pkadvisor.stresser.request import StressRequest
-from pkadvisor.stresser.runs import WARM, run_of
-from pkadvisor.stresser.stand import Stand, stand_of
+from pkadvisor.stress.experiment.designs import tables_of
+from pkadvisor.stress.experiment.foreseen import hottest_foreseen
+from pkadvisor.stress.experiment.load_measures import at_a_time, load_measures, retrying_s
+from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predictions
+from pkadvisor.stress.experiment.request import StressRequest
+from pkadvisor.stress.experiment.runs import WARM, run_of
+from pkadvisor.stress.experiment.stand import Stand, stand_of
+from pkadvisor.stress.requests.retry import policy_of
 from tests.stress.stressed import request_of
 
 SCANNED = """\

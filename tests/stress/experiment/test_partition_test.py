@@ -9,10 +9,10 @@ import numpy as np
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.load import Batch
-from pkadvisor.stress.run_result import ClassCounts, RunResult
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stresser.partition_test import compared, is_scanned, only_at, part_of
+from pkadvisor.stress.experiment.partition_test import compared, is_scanned, only_at, part_of
+from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
 
 READ = Step(Kind.READ, 1, 1, 2, 1, 1)
 WRITE = Step(Kind.WRITE, 0, 0, 1, 2)

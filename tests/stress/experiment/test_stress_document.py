@@ -11,12 +11,12 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.stress_page import render_stress
-from pkadvisor.report.stress_result import SCHEMA_VERSION, dump
-from pkadvisor.stress.retry import policy_of
-from pkadvisor.stresser import audit
-from pkadvisor.stresser.request import REQUESTS_MOST, check_faults, check_flashes, check_size
-from pkadvisor.stresser.stress import stress
+from pkadvisor.report.documents.stress_result import SCHEMA_VERSION, dump
+from pkadvisor.report.text.stress_page import render_stress
+from pkadvisor.stress.experiment import audit
+from pkadvisor.stress.experiment.request import REQUESTS_MOST, check_faults, check_flashes, check_size
+from pkadvisor.stress.requests.retry import policy_of
+from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
 from tests.report.support import schema
 from tests.stress.stressed import document, request_of
@@ -126,7 +126,7 @@ class _Interrupting:
 
 
 def test_what_was_run_before_an_interrupt_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pkadvisor.stress.retry.policy_of", lambda text: _Interrupting(200))
+    monkeypatch.setattr("pkadvisor.stress.requests.retry.policy_of", lambda text: _Interrupting(200))
     found = stress(request_of(tmp_path, duration_s=60.0), SilentProgress())
     assert (found["complete"], found["outcome"]) == (False, "incomplete")
     checked(dump(found).decode(), "stress")
@@ -151,7 +151,7 @@ def test_an_interrupt_before_any_run_says_what_was_not_run(tmp_path: Path, monke
     def stop(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pkadvisor.stresser.stress.stand_of", stop)
+    monkeypatch.setattr("pkadvisor.usecases.stress.stand_of", stop)
     found = stress(request_of(tmp_path), SilentProgress())
     checked(dump(found).decode(), "stress")
     assert (found["complete"], found["tables"], found["not_run"]) == (
@@ -174,7 +174,7 @@ def test_a_load_is_refused_above_a_stated_number_and_what_to_do_is_told() -> Non
 
 
 def test_faults_need_a_server_and_a_run_that_lasts() -> None:
-    from pkadvisor.stress.faults import parse_fault
+    from pkadvisor.stress.load.faults import parse_fault
 
     check_faults([parse_fault("server-down:server-7@4m"), parse_fault("server-down@9m")], 8, 600)
     with pytest.raises(UsageError, match=r"there is no server 'server-8'; did you mean 'server-"):
@@ -190,7 +190,7 @@ def test_a_flash_crowd_that_comes_after_the_run_is_refused() -> None:
 
 
 def test_an_audit_ends_when_scans_have_read_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pkadvisor.stresser.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
+    monkeypatch.setattr("pkadvisor.usecases.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
     whole = audits(tmp_path / "whole")
     monkeypatch.setattr(audit, "READ_MAX", 20)
     cut = audits(tmp_path / "cut")

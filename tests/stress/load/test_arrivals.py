@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.stress.arrivals import (
+from pkadvisor.stress.load.arrivals import (
     SECOND_NS,
     Constant,
     Hyper,
@@ -22,7 +22,7 @@ from pkadvisor.stress.arrivals import (
     moments,
     stream,
 )
-from pkadvisor.stress.load import Batch, ClassLoad, WorkloadLoad, used_instances
+from pkadvisor.stress.load.load import Batch, ClassLoad, WorkloadLoad, used_instances
 from tests.tiers import examples
 
 PROCESSES: tuple[Process, ...] = (Poisson(), Constant(), Hyper(4.0), OnOff(SECOND_NS, 4 * SECOND_NS))

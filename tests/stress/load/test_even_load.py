@@ -7,20 +7,20 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from pkadvisor.design.queueing import chained_equilibrium
+from pkadvisor.design.load.queueing import chained_equilibrium
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.limits import default_limits
-from pkadvisor.stress.arrivals import Steps
-from pkadvisor.stress.fluid import run_fluid
-from pkadvisor.stress.load import ClassLoad, WorkloadLoad
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.retry import fixed, policy_of
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stress.stamp_map import FixedMap, MapRange
-from pkadvisor.stresser.even_load import EvenLoad
-from pkadvisor.stresser.flat_steps import FlatSteps
+from pkadvisor.stress.load.arrivals import Steps
+from pkadvisor.stress.load.even_load import EvenLoad
+from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.requests.flat_steps import FlatSteps
+from pkadvisor.stress.requests.retry import fixed, policy_of
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.simulate.loop import run_loop
 from tests.tiers import sizes
 
 SECOND = 1_000_000_000

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.arrivals import SECOND_NS, Constant, Hyper, OnOff, Poisson, Steps
-from pkadvisor.stress.load_text import Flash, Ramp, parse_load
+from pkadvisor.stress.load.arrivals import SECOND_NS, Constant, Hyper, OnOff, Poisson, Steps
+from pkadvisor.stress.load.load_text import Flash, Ramp, parse_load
 
 MINUTE = 60 * SECOND_NS
 

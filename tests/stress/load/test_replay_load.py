@@ -8,19 +8,19 @@ from functools import cache
 import numpy as np
 import pytest
 
-from pkadvisor.advisor import AnalyzeRequest, read_sections
 from pkadvisor.cli.inputs import load_sample
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.judge import bench_for
-from pkadvisor.design.sections import observed
+from pkadvisor.design.choice.judge import bench_for
+from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
-from pkadvisor.observe.traffic import ClassTraffic, TableTraffic
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.progress import SilentProgress
-from pkadvisor.stress.arrivals import SECOND_NS
-from pkadvisor.stress.load import Load, used_instances
-from pkadvisor.stress.loads import load_of
-from pkadvisor.stress.replay import NEAR, ReplayClass, ReplayLoad
+from pkadvisor.stress.load.arrivals import SECOND_NS
+from pkadvisor.stress.load.load import Load, used_instances
+from pkadvisor.stress.load.loads import load_of
+from pkadvisor.stress.load.replay import NEAR, ReplayClass, ReplayLoad
 
 READS = "query by channel, posted"
 

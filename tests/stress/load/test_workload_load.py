@@ -7,17 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pkadvisor.design.demand import demands
-from pkadvisor.design.estimates import Bench
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.demand import demands
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass, Rate
-from pkadvisor.stress.arrivals import SECOND_NS, Constant, Steps
-from pkadvisor.stress.cluster_load import synthetic_load, zipf_weights
-from pkadvisor.stress.cluster_stats import cluster_named, clusters
-from pkadvisor.stress.load import WorkloadLoad
-from pkadvisor.stress.loads import load_of
-from pkadvisor.stress.shapes import MINUTE_NS, diurnal
+from pkadvisor.stress.load.arrivals import SECOND_NS, Constant, Steps
+from pkadvisor.stress.load.cluster_load import synthetic_load, zipf_weights
+from pkadvisor.stress.load.cluster_stats import cluster_named, clusters
+from pkadvisor.stress.load.load import WorkloadLoad
+from pkadvisor.stress.load.loads import load_of
+from pkadvisor.stress.load.shapes import MINUTE_NS, diurnal
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 

@@ -12,13 +12,13 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, RangeLoad, Split
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.faults import ServerDown, parse_fault
-from pkadvisor.stress.living_map import LivingMap
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.rank_traffic import RankTraffic, halving_rank
-from pkadvisor.stress.run_result import MapEvent, RunResult
-from pkadvisor.stress.scripts import KeySpace
-from pkadvisor.stress.stamp_map import MapRange, WindowCounts
+from pkadvisor.stress.load.faults import ServerDown, parse_fault
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.rank_traffic import RankTraffic, halving_rank
+from pkadvisor.stress.placement.run_result import MapEvent, RunResult
+from pkadvisor.stress.placement.stamp_map import MapRange, WindowCounts
+from pkadvisor.stress.requests.scripts import KeySpace
+from pkadvisor.stress.simulate.loop import run_loop
 from tests.stress.small import (
     NEVER_AGAIN,
     SECOND,

@@ -7,9 +7,9 @@ import pytest
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import default_limits
-from pkadvisor.stress.measures import offered_milli
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stresser.expected import means_of, partition_loads
+from pkadvisor.stress.requests.expected import means_of, partition_loads
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
+from pkadvisor.stress.simulate.measures import offered_milli
 
 SPACE = KeySpace("rows", ("a", "b"), np.array([5, 5], dtype=np.int64))
 READ = (Step(Kind.READ, 0, 0, 1, 1, 1, 100),)

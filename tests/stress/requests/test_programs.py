@@ -9,17 +9,17 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from pkadvisor.design.estimates import Bench
-from pkadvisor.design.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import QueryClass
-from pkadvisor.stress.plain_table import PlainTable, page_limits
-from pkadvisor.stress.programs import ATTEMPTS_MAX, Programs, entities_of
-from pkadvisor.stress.rows import layout
-from pkadvisor.stress.script_table import EPOCHS_MAX, clock_of, script_table
-from pkadvisor.stress.scripts import SEVERAL, Scripts
+from pkadvisor.stress.requests.plain_table import PlainTable, page_limits
+from pkadvisor.stress.requests.programs import ATTEMPTS_MAX, Programs, entities_of
+from pkadvisor.stress.requests.rows import layout
+from pkadvisor.stress.requests.script_table import EPOCHS_MAX, clock_of, script_table
+from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Delete, Entity, Get, Group, Insert, Operation, Outcome, Query, Update
 from tests.design.support import bench_of, population_of, query

@@ -15,11 +15,11 @@ from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Operation as Does
-from pkadvisor.stress.plain_table import page_limits
-from pkadvisor.stress.programs import Programs
-from pkadvisor.stress.script_table import script_table
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Step
-from pkadvisor.stress.steps import step_of
+from pkadvisor.stress.requests.plain_table import page_limits
+from pkadvisor.stress.requests.programs import Programs
+from pkadvisor.stress.requests.script_table import script_table
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Step
+from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Operation
 from tests.stress.support import HOUR_NS, TABLE, cut, designs, spread, steps
 

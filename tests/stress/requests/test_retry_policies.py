@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.retry import NEVER, Backoff, RetryPolicy, current, exponential, fixed, policy_of, sdk
+from pkadvisor.stress.requests.retry import NEVER, Backoff, RetryPolicy, current, exponential, fixed, policy_of, sdk
 
 SECOND = 1_000_000_000
 TEXTS = ("none", "fixed", "fixed:250msx5", "exponential", "current", "sdk")

@@ -7,10 +7,10 @@ import pytest
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import default_limits
-from pkadvisor.stress.flat_scripts import FlatScripts, in_order, offered, runs
-from pkadvisor.stress.measures import offered_milli
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-from pkadvisor.stress.shared_stages import shared_stages
+from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, offered, runs
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
+from pkadvisor.stress.requests.shared_stages import shared_stages
+from pkadvisor.stress.simulate.measures import offered_milli
 
 
 def test_scripts_are_their_stages_in_order_and_a_shared_one_comes_once() -> None:

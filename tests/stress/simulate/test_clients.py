@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pkadvisor.design.contention import attempts_at_most, contention
+from pkadvisor.design.load.contention import attempts_at_most, contention
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import Limits
-from pkadvisor.stress.clients import Clients, run_clients, sends_of
-from pkadvisor.stress.course import Traced
-from pkadvisor.stress.run_result import RunResult
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
+from pkadvisor.stress.simulate.course import Traced
 from tests.stress.small import (
     MS,
     NEVER_AGAIN,

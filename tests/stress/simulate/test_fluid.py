@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement
 from pkadvisor.engine.capacity.service_times import draw_index
-from pkadvisor.stress import fluid, fluid_numpy
-from pkadvisor.stress.fluid import run_fluid
-from pkadvisor.stress.fluid_counts import mixed_numbers
-from pkadvisor.stress.fluid_flights import Calendar
-from pkadvisor.stress.fluid_numpy import draw_indices
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.measures import SAMPLE, Sample, sample_key
-from pkadvisor.stress.retry import current, sdk
-from pkadvisor.stress.run_result import WINDOW_NS
+from pkadvisor.stress.placement.run_result import WINDOW_NS
+from pkadvisor.stress.requests.retry import current, sdk
+from pkadvisor.stress.simulate import fluid, fluid_numpy
+from pkadvisor.stress.simulate.fluid import run_fluid
+from pkadvisor.stress.simulate.fluid_counts import mixed_numbers
+from pkadvisor.stress.simulate.fluid_flights import Calendar
+from pkadvisor.stress.simulate.fluid_numpy import draw_indices
+from pkadvisor.stress.simulate.loop import run_loop
+from pkadvisor.stress.simulate.measures import SAMPLE, Sample, sample_key
 from tests.stress.fluid_cases import Case, assert_same_capacity, assert_same_result, case
 from tests.stress.small import (
     MS,
@@ -181,7 +181,7 @@ def test_more_requests_than_many_go_on_compiled_with_the_same_integers(monkeypat
 
 def test_without_a_folder_for_its_cache_numba_works_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     numba = pytest.importorskip("numba")
-    from pkadvisor.stress import fluid_numba
+    from pkadvisor.stress.simulate import fluid_numba
 
     whole, asked = numba.njit, []
 
@@ -235,7 +235,7 @@ def test_draws_are_those_of_single_tickets(seed: int, first: int) -> None:
 
 
 def test_the_sample_of_latencies_is_that_of_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pkadvisor.stress import fluid_counts, measures
+    from pkadvisor.stress.simulate import fluid_counts, measures
 
     numbers = np.random.Generator(np.random.Philox(1)).permutation(10_000).astype(np.int64)
     assert [int(key) for key in mixed_numbers(numbers[:50])] == [sample_key(int(number)) for number in numbers[:50]]

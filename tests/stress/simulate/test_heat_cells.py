@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pkadvisor.stress.heat_cells import heat_cells
-from pkadvisor.stress.measures import band_edges
+from pkadvisor.stress.simulate.heat_cells import heat_cells
+from pkadvisor.stress.simulate.measures import band_edges
 
 ROWS = np.array([1, 3, 0, 2, 4, 5])
 EDGES = np.array([0, 2, 3, 6])

@@ -19,15 +19,15 @@ from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import decode_key
 from pkadvisor.engine.worlds.simulator import Simulator
-from pkadvisor.stress.faults import parse_fault
-from pkadvisor.stress.living_map import LivingMap
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.run_result import MapEvent
-from pkadvisor.stress.stamp_map import MapRange, WindowCounts
-from pkadvisor.stress.warm import boundaries
+from pkadvisor.stress.load.faults import parse_fault
+from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import MapEvent
+from pkadvisor.stress.placement.stamp_map import MapRange, WindowCounts
+from pkadvisor.stress.simulate.loop import run_loop
+from pkadvisor.stress.simulate.warm import boundaries
 from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
+from tests.stress.placement.test_living_map import QUICK, TIGHT, poisson
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
-from tests.stress.test_living_map import QUICK, TIGHT, poisson
 from tests.tiers import sizes
 
 PER_S = 900

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
-from pkadvisor.stress.course import Traced
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.measures import nominal_ns, offered_milli
-from pkadvisor.stress.recorder import WindowTally
-from pkadvisor.stress.run_result import RunResult
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.simulate.course import Traced
+from pkadvisor.stress.simulate.loop import run_loop
+from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
+from pkadvisor.stress.simulate.recorder import WindowTally
 from tests.stress.small import (
     MS,
     NEVER_AGAIN,
@@ -196,7 +196,7 @@ def test_pages_end_where_ranges_end_and_go_on_there() -> None:
 
 
 def test_scripts_change_with_their_epoch_at_the_moment_of_arrival() -> None:
-    from pkadvisor.stress.scripts import Scripts
+    from pkadvisor.stress.requests.scripts import Scripts
 
     early, late = script([read(0)]), script([read(1)])
     scripts = Scripts(space(2), ("c",), (((early,),), ((late,),)), (SECOND,))

@@ -11,9 +11,9 @@ from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import partition_prefix
 from pkadvisor.limits import Limits
-from pkadvisor.stress.course import Traced
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.scripts import KeySpace, Step
+from pkadvisor.stress.requests.scripts import KeySpace, Step
+from pkadvisor.stress.simulate.course import Traced
+from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, InsertOrReplace, Key, Operation, Property

@@ -11,14 +11,14 @@ import itertools
 import numpy as np
 import pytest
 
-from pkadvisor.design.buckets import BucketDemand, BucketReads, bucket_count
-from pkadvisor.design.lognormal import LogNormal
-from pkadvisor.design.queueing import retry_equilibrium
+from pkadvisor.design.cost.buckets import BucketDemand, BucketReads, bucket_count
+from pkadvisor.design.load.lognormal import LogNormal
+from pkadvisor.design.load.queueing import retry_equilibrium
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.limits import Limits
-from pkadvisor.stress.clients import THREADS_PER_VM, Clients, run_clients
-from pkadvisor.stress.loop import run_loop
-from pkadvisor.stress.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.simulate.clients import THREADS_PER_VM, Clients, run_clients
+from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.table.accounting import group_cost
 from tests.stress.small import (
     MS,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.limits import Limits
-from pkadvisor.stress.measures import offered_milli
-from pkadvisor.stress.scripts import SEVERAL, KeySpace, Scripts
-from pkadvisor.stress.stamp_map import FixedMap, MapRange
-from pkadvisor.stress.warm import boundaries, counted_load, dividing_rank, place_alike, warm_map
+from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
+from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
+from pkadvisor.stress.simulate.measures import offered_milli
+from pkadvisor.stress.simulate.warm import boundaries, counted_load, dividing_rank, place_alike, warm_map
 from pkadvisor.table.store import CreateTable, Get, Key
 from tests.stress.small import SECOND, Listed, limits, options, page, read, script, space, write
 

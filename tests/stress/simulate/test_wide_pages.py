@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pkadvisor.stress.wide_pages import Hottest, hottest_rank, with_pages
+from pkadvisor.stress.simulate.wide_pages import Hottest, hottest_rank, with_pages
 
 ROWS = np.array([100, 300, 0, 100])
 

@@ -13,8 +13,8 @@ from msgspec import structs
 
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.tables.table_rules import TableLimits
-from pkadvisor.stress.audited_rows import Rows, Version, wanted
-from pkadvisor.stress.auditor import Auditor
+from pkadvisor.stress.store.audited_rows import Rows, Version, wanted
+from pkadvisor.stress.store.auditor import Auditor
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, evaluate, format_filter
 from pkadvisor.table.store import (

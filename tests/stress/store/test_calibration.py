@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from pkadvisor.limits import default_limits, load_limits
-from pkadvisor.report.stress_measured import calibration_file
-from pkadvisor.stress.calibration import Calibration, Measured, by_keys, calibrated
-from pkadvisor.stress.real_driver import Attempt, RealRun
-from pkadvisor.stress.recorder import Recorder
+from pkadvisor.report.text.stress_measured import calibration_file
+from pkadvisor.stress.simulate.recorder import Recorder
+from pkadvisor.stress.store.calibration import Calibration, Measured, by_keys, calibrated
+from pkadvisor.stress.store.real_driver import Attempt, RealRun
 from pkadvisor.table.store import Entity, Get, Insert, Key, Query
 from tests.stress.small import SECOND, page, read, space, write
 

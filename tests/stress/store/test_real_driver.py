@@ -12,10 +12,10 @@ import pytest
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.errors import AdvisorError, InputError, UsageError
 from pkadvisor.limits import default_limits
-from pkadvisor.stress import real_driver
-from pkadvisor.stress.auditor import Auditor
-from pkadvisor.stress.own_table import OwnTable, groups_of, table_name
-from pkadvisor.stress.real_driver import GONE, INTERRUPTED, MOST, REFUSED, RealRun, run_real
+from pkadvisor.stress.store import real_driver
+from pkadvisor.stress.store.auditor import Auditor
+from pkadvisor.stress.store.own_table import OwnTable, groups_of, table_name
+from pkadvisor.stress.store.real_driver import GONE, INTERRUPTED, MOST, REFUSED, RealRun, run_real
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import (
     CreateTable,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from pkadvisor.errors import InputError
-from pkadvisor.stress.own_table import OwnTable
+from pkadvisor.stress.store.own_table import OwnTable
 from pkadvisor.table.store import CreateTable, DeleteTable, ListTables, Operation, Outcome
-from tests.stress.test_real_driver import TABLE, Locked
+from tests.stress.store.test_real_driver import TABLE, Locked
 
 NAME = "pkadvisorabc"
 

@@ -14,12 +14,12 @@ from math import log2
 from typing import TYPE_CHECKING, Final
 from zlib import crc32
 
-from pkadvisor.design.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
-from pkadvisor.design.infer.names import Column, Named, name_key
-from pkadvisor.design.infer.proof import Proof
-from pkadvisor.design.infer.shapes import TEXT, allowed
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.transforms import Field, Hash, Literal
+from pkadvisor.design.keys.infer.cut import FIXED_BITS, Cut, KeyText, Piece, cut, key_text
+from pkadvisor.design.keys.infer.names import Column, Named, name_key
+from pkadvisor.design.keys.infer.proof import Proof
+from pkadvisor.design.keys.infer.shapes import TEXT, allowed
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import Field, Hash, Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import log2
 from typing import Final, TypeVar
 
-from pkadvisor.design.infer.shapes import GUID_TEXT, TEXT, Shape, allowed, classify
-from pkadvisor.design.transforms import FORBIDDEN, MISSING, Field
+from pkadvisor.design.keys.infer.shapes import GUID_TEXT, TEXT, Shape, allowed, classify
+from pkadvisor.design.keys.transforms import FORBIDDEN, MISSING, Field
 from pkadvisor.table.edm import EdmType
 
 _T = TypeVar("_T", bound=Hashable)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from math import log2
 from typing import Final
 
-from pkadvisor.design.infer.cut import Cut
-from pkadvisor.design.infer.proof import read_part
-from pkadvisor.design.infer.shapes import TEXT, Shape, allowed, classify
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.infer.cut import Cut
+from pkadvisor.design.keys.infer.proof import read_part
+from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
     Field,

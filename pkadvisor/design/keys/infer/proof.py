@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from pkadvisor.design.infer.shapes import period_start, ticks_of
-from pkadvisor.design.keyreader import decode_part, fixed_texts, in_order
-from pkadvisor.design.scheme import Key
-from pkadvisor.design.template import decoder, separators
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.infer.shapes import period_start, ticks_of
+from pkadvisor.design.keys.keyreader import decode_part, fixed_texts, in_order
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.transforms import (
     ESCAPED,
     MISSING,
     TIME_UNITS,

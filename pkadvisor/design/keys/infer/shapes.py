@@ -10,7 +10,7 @@ from datetime import date, datetime
 from functools import lru_cache
 from typing import Final
 
-from pkadvisor.design.transforms import (
+from pkadvisor.design.keys.transforms import (
     MISSING,
     TICKS_DIGITS,
     TIME_UNITS,

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkadvisor.design.transforms.base import (
+from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     FORBIDDEN,
     MISSING,
@@ -42,11 +42,11 @@ from pkadvisor.design.transforms.base import (
     shown_name,
     unescape,
 )
-from pkadvisor.design.transforms.canonical import canonical_expression, canonical_text
-from pkadvisor.design.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
-from pkadvisor.design.transforms.numbers import WIDTH_MAX, Pad, ReversePad, Sortable
-from pkadvisor.design.transforms.periods import TIME_UNITS, check_pattern, time_unit
-from pkadvisor.design.transforms.texts import (
+from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
+from pkadvisor.design.keys.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
+from pkadvisor.design.keys.transforms.numbers import WIDTH_MAX, Pad, ReversePad, Sortable
+from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
+from pkadvisor.design.keys.transforms.texts import (
     Concat,
     Each,
     Field,
@@ -58,7 +58,7 @@ from pkadvisor.design.transforms.texts import (
     Source,
     TextOf,
 )
-from pkadvisor.design.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
+from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
 from pkadvisor.table.edm import EdmType
 
 Part = (

@@ -11,9 +11,9 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import MISSING, Context, Transform, Value
-from pkadvisor.design.transforms.columns import over_distinct
-from pkadvisor.design.transforms.texts import (
+from pkadvisor.design.keys.transforms.base import MISSING, Context, Transform, Value
+from pkadvisor.design.keys.transforms.columns import over_distinct
+from pkadvisor.design.keys.transforms.texts import (
     Source,
     renamed_source,
     source_expression,

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import Context, Unary, Value, shown_name
-from pkadvisor.design.transforms.canonical import read_whole
-from pkadvisor.design.transforms.columns import in_slices, least_and_greatest, over_span
+from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
+from pkadvisor.design.keys.transforms.canonical import read_whole
+from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

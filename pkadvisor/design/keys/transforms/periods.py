@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.transforms.base import FORBIDDEN
-from pkadvisor.design.transforms.columns import over_span
+from pkadvisor.design.keys.transforms.base import FORBIDDEN
+from pkadvisor.design.keys.transforms.columns import over_span
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Union
 
-from pkadvisor.design.transforms.base import (
+from pkadvisor.design.keys.transforms.base import (
     MISSING,
     Context,
     Transform,
@@ -21,8 +21,8 @@ from pkadvisor.design.transforms.base import (
     shown_name,
     unescape,
 )
-from pkadvisor.design.transforms.canonical import canonical_expression, canonical_text, read_canonical
-from pkadvisor.design.transforms.columns import in_slices
+from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text, read_canonical
+from pkadvisor.design.keys.transforms.columns import in_slices
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.transforms.base import Context, Unary, Value, shown_name
-from pkadvisor.design.transforms.canonical import moment_of, read_whole
-from pkadvisor.design.transforms.periods import (
+from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
+from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole
+from pkadvisor.design.keys.transforms.periods import (
     PIECES,
     TIME_TOKENS,
     TIME_UNITS,

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from pkadvisor.engine.stream.blocks import check_whole
-from pkadvisor.engine.stream.catalog import Created, Cut, Deleted, Sealed
 from pkadvisor.engine.stream.errors import TooSlow
-from pkadvisor.engine.stream.extent_store import ExtentStore, file_name
-from pkadvisor.engine.stream.replica import Replica
+from pkadvisor.engine.stream.nodes.catalog import Created, Cut, Deleted, Sealed
+from pkadvisor.engine.stream.nodes.extent_store import ExtentStore, file_name
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, ReadFailed, Unreachable
 
 SERVICE = "extents"

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from struct import Struct
 
 from pkadvisor.engine.options import EngineOptions
-from pkadvisor.engine.stream.catalog import Catalog, Doubtful, Flushed, JournalMade
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.stream.record_file import RecordFile
-from pkadvisor.engine.stream.replica import Replica
+from pkadvisor.engine.stream.nodes.catalog import Catalog, Doubtful, Flushed, JournalMade
+from pkadvisor.engine.stream.nodes.device import Device
+from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, ReadFailed, World
 
 PLACE = Struct("<QQ")

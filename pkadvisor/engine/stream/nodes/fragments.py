@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import google_crc32c
 
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, File, ReadFailed, World
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from pkadvisor.engine.stream.device import Device
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
+from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import File

@@ -18,11 +18,11 @@ from contextlib import suppress
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.errors import NotThere
-from pkadvisor.engine.stream.extent_node import ExtentNode
-from pkadvisor.engine.stream.extent_sealing import SERVICE
-from pkadvisor.engine.stream.extent_store import file_name
-from pkadvisor.engine.stream.fragments import FragmentStore
-from pkadvisor.engine.stream.replica import Replica
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
+from pkadvisor.engine.stream.nodes.extent_sealing import SERVICE
+from pkadvisor.engine.stream.nodes.extent_store import file_name
+from pkadvisor.engine.stream.nodes.fragments import FragmentStore
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
 
 PAUSE_NS = 1_000_000  # between pieces: others come first [H]

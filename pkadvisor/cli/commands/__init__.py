@@ -1,0 +1,1 @@
+"""One module for each command: its options, its use case, its output."""

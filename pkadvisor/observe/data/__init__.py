@@ -1,0 +1,1 @@
+"""Data sets: CSV, JSON lines and Parquet read as typed columns, in blocks."""

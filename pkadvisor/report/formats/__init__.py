@@ -1,0 +1,1 @@
+"""Documents in formats of other tools: SARIF, JUnit, annotations, Markdown."""

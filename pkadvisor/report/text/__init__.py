@@ -1,0 +1,1 @@
+"""Documents as text pages for a terminal."""

@@ -1,0 +1,1 @@
+"""What a review reads: designs now, before and elsewhere, profiles, and stress results."""

@@ -1,0 +1,1 @@
+"""Rules: their files, their evaluation, and the built-in ones."""

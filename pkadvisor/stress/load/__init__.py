@@ -1,0 +1,1 @@
+"""When requests come: arrivals, shapes, recorded logs, cluster traces, faults."""

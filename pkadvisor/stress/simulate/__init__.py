@@ -1,0 +1,1 @@
+"""Runs as arithmetic: the fluid model, the loop in time, clients, and what was measured."""

@@ -1,0 +1,1 @@
+"""Runs on a store: the embedded engine or a real endpoint, with every answer audited."""
