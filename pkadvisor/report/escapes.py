@@ -1,6 +1,7 @@
-"""Hostile text in machine formats: one function per place where a key value or a piece of a design may stand.
+"""Hostile text on pages and in formats of other tools: one function for each place where a key value may stand.
 
-Every function takes any text, lone surrogates included, and gives one line without control or bidirectional characters.
+Every function but ``fold`` takes any text, lone surrogates included, and gives one line without control or bidirectional
+characters.
 """
 
 from __future__ import annotations
@@ -9,8 +10,6 @@ import json
 import re
 from typing import Any
 from urllib.parse import quote
-
-from pkadvisor.report.text.page import clean
 
 # The agents of GitHub and Azure obey these wherever they stand in a line of a log, in either case.
 _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
@@ -21,6 +20,32 @@ _MARKDOWN = re.compile(r"[\\`*_{}\[\]()|~$!#]")
 _BLOCK = re.compile(r"^(\d{0,9})([-+=.])(?=[\s=-]|$)")  # what begins a list or a line below a heading
 _REFERENCE = re.compile(r"(?i)([@#](?=\w)|://|\bwww\.|\bGH-(?=\d))")
 _BREAK = "\u200b"  # zero width: it takes the meaning from a mention, a reference and a bare link, and shows nothing
+
+
+def clean(text: str) -> str:
+    """Control and bidirectional characters as escapes: key values are hostile text."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(ord(c)) for c in text)
+
+
+def _escaped(code: int) -> str:
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def fold(text: str, room: int, *, conditions: bool = True) -> list[str]:
+    """Lines of at most ``room`` characters, broken at blanks where there are some; nothing is lost. A filter is broken
+    between its ``conditions`` first."""
+    out: list[str] = []
+    while len(text) > room:
+        cut = text.rfind(" and ", 1, room - 3) if conditions else -1
+        if cut <= 0:
+            cut = text.rfind(" ", 1, room + 1)
+        if cut <= 0 or not text[:cut].strip():
+            out.append(text[:room])
+            text = text[room:]
+        else:
+            out.append(text[:cut].rstrip())
+            text = text[cut + 1 :]
+    return [*out, text] if text or not out else out
 
 
 def one_line(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pkadvisor.report.text.page import TIMED_OUT_MS, amount, milliseconds, percent, plural
+from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural
 from pkadvisor.review.views.wording import agreed
 
 Finding = dict[str, Any]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
+from pkadvisor.numbers import lasting
 from pkadvisor.report.documents.result import Shown, number, scheme_result
 from pkadvisor.report.documents.stress_result import run_json, stress_document
-from pkadvisor.report.text.page import lasting
 from pkadvisor.stress.experiment.aside import started
 from pkadvisor.stress.experiment.audit import audit_of
 from pkadvisor.stress.experiment.bars import bears_load

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.report.text.page import clean
+from pkadvisor.report.escapes import clean
 from pkadvisor.report.text.scheme_page import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result

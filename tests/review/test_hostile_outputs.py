@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 
-from pkadvisor.report.escapes import code, json_text, log_line, markdown, one_line
+from pkadvisor.report.escapes import clean, code, json_text, log_line, markdown, one_line
 from pkadvisor.report.text import review_page
-from pkadvisor.report.text.page import clean
 from tests.review.documents import Document, broken, design, diff, document, finding, metric, rendered, text, worsened
 from tests.review.test_outputs import commands, sarif
 from tests.tiers import examples

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pkadvisor.report.charts.scales import Axis, Scale
 from pkadvisor.report.charts.style import BAD, FONT_PX, GOOD, WARN, look_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
-from pkadvisor.report.text.page import clean, fold
+from pkadvisor.report.escapes import clean, fold
 
 WIDTH = 720
 """Of a chart that fills the page, in its own units."""

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount, percent
 from pkadvisor.report.charts import png
 from pkadvisor.report.charts.frame import FAINT, LINE, WIDTH, Box, figure, text, text_width, x_axis
 from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
 from pkadvisor.report.charts.style import CIVIDIS, NOTHING
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined
-from pkadvisor.report.text.page import amount, percent
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """From which share of the target a step of the scale begins; below the first there is next to nothing."""

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
     COLOURS,
     DIRECT_MAX,
@@ -33,7 +34,6 @@ from pkadvisor.report.charts.frame import (
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, moment_label, scale_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
-from pkadvisor.report.text.page import amount
 
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
     LINE,
     Box,
@@ -20,7 +21,6 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
 from pkadvisor.report.charts.svg import element, joined, path
-from pkadvisor.report.text.page import amount
 
 SIDE = 260
 TOP = 26

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded, legend, text, text_width, x_axis
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import element, joined
-from pkadvisor.report.text.page import amount
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
-from pkadvisor.report.text.page import clean
+from pkadvisor.report.escapes import clean
 
 Value = str | float | int | None
 VOID = frozenset({"circle", "image", "line", "path", "polygon", "polyline", "rect"})

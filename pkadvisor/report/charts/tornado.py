@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
     COLOURS,
     LINE,
@@ -25,7 +26,6 @@ from pkadvisor.report.charts.frame import (
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import coordinate, element, joined
-from pkadvisor.report.text.page import amount
 
 BAR = 18
 GAP = 10

@@ -25,7 +25,7 @@ from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Operation
-from pkadvisor.report.text.arrangement import arranged_json, conflict_json
+from pkadvisor.report.documents.arrangements import arranged_json, conflict_json
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:

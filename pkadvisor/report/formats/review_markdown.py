@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pkadvisor.numbers import percent, plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, html, markdown, one_line
-from pkadvisor.report.text.page import percent, plural
 
 CHARACTERS_MAX = 60_000
 _RESERVED = 400

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, json_text, markdown, one_line, uri
 from pkadvisor.report.formats.annotations import error_text
-from pkadvisor.report.text.page import plural
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RESULTS_MAX = 25_000

@@ -6,10 +6,10 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
-from pkadvisor.report.text.page import plural
 from pkadvisor.report.text.verdicts import HEADLINES, lost, sureness
 
 FACTS_SHOWN = 4

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
+from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_method import files_table
 from pkadvisor.report.html.tables import Cell, Table, figure, mark, table, together, words
-from pkadvisor.report.text.page import plural
 
 TILES = (
     ("Hottest partition at the peak", "hottest partition at peak", "amount", "entities/s"),

@@ -6,9 +6,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import At, Context, Missing
-from pkadvisor.report.text.page import lasting, ratio
 
 HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
 PER_MILLE = 1000

@@ -19,11 +19,11 @@ from markupsafe import Markup
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.report.charts.style import CHART_CSS
+from pkadvisor.report.escapes import clean
 from pkadvisor.report.html.options import HtmlOptions
 from pkadvisor.report.html.place import At, Missing
 from pkadvisor.report.html.reduce import LISTS, sentences, shortened
 from pkadvisor.report.html.sections import SECTIONS, Section, names_of
-from pkadvisor.report.text.page import clean
 from pkadvisor.resources import resource
 
 SHUT = "base-uri 'none'; form-action 'none'"

@@ -13,7 +13,8 @@ from typing import Any
 from markupsafe import Markup
 
 from pkadvisor.errors import InputError
-from pkadvisor.report.text.page import amount, breaks, clean, lasting, milliseconds, percent, plural, rate, ratio
+from pkadvisor.numbers import amount, breaks, lasting, milliseconds, percent, plural, rate, ratio
+from pkadvisor.report.escapes import clean
 
 
 def _whole(value: float) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pkadvisor.errors import InputError
+from pkadvisor.numbers import plural
 from pkadvisor.report import review_words
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.tables import (
@@ -23,7 +24,6 @@ from pkadvisor.report.html.tables import (
     together,
     words,
 )
-from pkadvisor.report.text.page import plural
 
 WORDS = {
     "passed": ("GATE PASSED", "good"),

@@ -6,9 +6,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.charts import lorenz, stacked_bar
 from pkadvisor.report.html.place import At, Context, Missing
-from pkadvisor.report.text.page import amount, percent, plural
 
 HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
 LOOKS = {"recommended": 0, "current": 1}

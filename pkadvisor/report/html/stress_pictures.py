@@ -6,6 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
 from pkadvisor.report.charts.lines import Limit, Mark, Series
 from pkadvisor.report.charts.scales import Axis, Kind
@@ -13,7 +14,6 @@ from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_sections import columns
 from pkadvisor.report.html.tables import Cell, Row, code, figure, short, table, together, words
-from pkadvisor.report.text.page import percent, plural, ratio
 
 PER_MILLE = 1000
 LATENCY_SERIES = 6

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
-from pkadvisor.report.text.page import plural
 from pkadvisor.report.text.stress_measured import NAMES, STOPPED
-from pkadvisor.report.text.stress_words import counted
+from pkadvisor.report.stress_words import counted
 
 
 def prediction(document: At, found: At) -> Context:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.numbers import amount, breaks, milliseconds, percent, plural, rate, ratio
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.text.arrangement import arranged_text, conflicts_text
-from pkadvisor.report.text.page import Page, amount, breaks, milliseconds, percent, plural, rate, ratio
+from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import flip_sentence, goal_name
 from pkadvisor.report.text.text_charts import write_heat
 from pkadvisor.report.text.verdicts import HEADLINES, VERDICTS, lost, sureness, table_title

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.report.text.page import Page, amount, plural
+from pkadvisor.numbers import amount, plural
+from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_scheme
 
 

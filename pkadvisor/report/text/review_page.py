@@ -6,9 +6,10 @@ import textwrap
 import unicodedata
 from typing import Any
 
+from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
-from pkadvisor.report.escapes import log_line, one_line
-from pkadvisor.report.text.page import Page, fold, plural
+from pkadvisor.report.escapes import fold, log_line, one_line
+from pkadvisor.report.text.page import Page
 
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}
 _DIRECTIONS = {"worse": "bad", "better": "good"}

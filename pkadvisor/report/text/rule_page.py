@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pkadvisor.limits import NAMES, Limits
-from pkadvisor.report.text.page import Page, amount
+from pkadvisor.numbers import amount
+from pkadvisor.report.text.page import Page
 from pkadvisor.review.facts import BY_NAME, FACTS, KNOWN, LIMIT
 from pkadvisor.review.rules.evaluate import filled
 from pkadvisor.review.rules.rule import OWN_WORDS, Rule, placeholders

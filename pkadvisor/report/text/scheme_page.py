@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from pkadvisor.numbers import amount, breaks, milliseconds, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.text.page import Page, amount, breaks, milliseconds, rate
+from pkadvisor.report.text.page import Page
 
 PAD = 14
 ENDLESS = "within every limit at any load"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pkadvisor.report.text.page import Page, amount, breaks, milliseconds, percent, rate
+from pkadvisor.numbers import amount, breaks, milliseconds, percent, rate
+from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import ENDLESS, PAD, difference, write_findings, write_keys
 
 OTHERWISE = 6

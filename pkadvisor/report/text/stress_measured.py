@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.text.page import Page, amount, percent, plural
+from pkadvisor.numbers import amount, percent, plural
+from pkadvisor.report.text.page import Page
 
 FAMILIES = (
     ("read_latency_ms_p50", "read_latency_ms_p99"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pkadvisor.report.text.page import Page, amount, lasting, percent, plural, rate, ratio
+from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
+from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.stress_measured import write_measured
-from pkadvisor.report.text.stress_words import REQUESTS, STATES, counted
+from pkadvisor.report.stress_words import REQUESTS, STATES, counted
 from pkadvisor.report.text.text_charts import sparkline
 
 TIMELINE = 60

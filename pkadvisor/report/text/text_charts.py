@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from pkadvisor.report.text.page import Page, amount, lasting, percent, plural, ratio
+from pkadvisor.numbers import amount, lasting, percent, plural, ratio
+from pkadvisor.report.text.page import Page
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"

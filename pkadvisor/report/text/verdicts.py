@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.text.page import amount, percent
+from pkadvisor.numbers import amount, percent
 from pkadvisor.report.text.scheme_page import SAME_LENGTH, goal_name, goal_unit
 
 # The headline of a table, and how it is to be taken: good, bad or warn.

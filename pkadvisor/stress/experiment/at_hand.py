@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import kept_share, touched
 from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
-from pkadvisor.report.text.page import percent
 from pkadvisor.stress.experiment.notes import Note, OwnNote
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.options import SECOND
-from pkadvisor.report.text.page import lasting
+from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.notes import Note, OwnNote
 from pkadvisor.stress.load.arrivals import POISSON
 

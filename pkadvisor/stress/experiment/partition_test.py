@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.result import Shown, number
 from pkadvisor.report.documents.stress_result import NS_PER_S
-from pkadvisor.report.text.page import amount, percent, ratio
 from pkadvisor.stress.experiment.bars import QUIET_SHARE
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.requests.scripts import SEVERAL, Script

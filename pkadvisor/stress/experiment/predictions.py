@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.numbers import amount
 from pkadvisor.report.documents.result import number
-from pkadvisor.report.text.page import amount
 from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import SECOND
-from pkadvisor.report.text.page import lasting
+from pkadvisor.numbers import lasting
 from pkadvisor.stress.experiment.lengths import cold_load
 from pkadvisor.stress.experiment.notes import Note, OwnNote
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pkadvisor.report.text.page import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
-from pkadvisor.report.text.stress_words import counted
+from pkadvisor.numbers import TIMED_OUT_MS, lasting, milliseconds, percent, plural, ratio
+from pkadvisor.report.stress_words import counted
 from pkadvisor.stress.experiment.bars import Level, level_of, lost_most
 from pkadvisor.stress.experiment.runs import COLD
 

@@ -142,7 +142,7 @@ def test_labels_are_moved_apart_as_little_as_need_be(wanted: list[float]) -> Non
 @given(st.text(max_size=300), st.integers(60, 700))
 def test_a_folded_text_fits_and_loses_nothing(label: str, width: int) -> None:
     found = folded(label, width)
-    from pkadvisor.report.text.page import clean
+    from pkadvisor.report.escapes import clean
 
     assert "".join("".join(found).split()) == "".join(clean(label).split())
     assert all(text_width(line) <= width or len(line) <= 4 for line in found)

@@ -9,7 +9,7 @@ import pytest
 from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
 from pkadvisor.design.load.estimates import Violation
 from pkadvisor.limits import load_limits
-from pkadvisor.report.text.arrangement import conflict_json
+from pkadvisor.report.documents.arrangements import conflict_json
 from tests.design.choice.test_search import candidate
 
 

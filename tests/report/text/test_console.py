@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pkadvisor.numbers import amount, breaks, percent, plural, ratio
+from pkadvisor.report.escapes import clean, fold
 from pkadvisor.report.text.console import rate, render_text
-from pkadvisor.report.text.page import amount, breaks, clean, fold, percent, plural, ratio
 from pkadvisor.report.text.verdicts import lost
 from tests.report.support import SAMPLES, result
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from pkadvisor.numbers import lasting
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.text.page import lasting
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.usecases.stress import stress

@@ -10,7 +10,7 @@ import pytest
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
-from pkadvisor.report.text.page import percent
+from pkadvisor.numbers import percent
 from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes
 from pkadvisor.stress.experiment.designs import Table
 from pkadvisor.stress.experiment.notes import OwnNote, notes_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pkadvisor.cli.signals import ending_softly
-from pkadvisor.report.text.page import percent
+from pkadvisor.numbers import percent
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment.goals import met
 from pkadvisor.stress.experiment.request import Goal

@@ -1,0 +1,116 @@
+"""What the kinds of one table become together, and which constraints contradict each other, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.design.choice.conflicts import said
+from pkadvisor.design.keys.template import format_template
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.conflicts import Conflict, Constraint, Relaxed
+    from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond
+    from pkadvisor.design.keys.scheme import KeyScheme
+    from pkadvisor.design.load.estimates import Violation
+    from pkadvisor.limits import Limits
+
+Number = Callable[[float], float | int | None]
+Told = Callable[["Violation"], dict[str, Any]]
+
+
+def conflict_json(found: Conflict, limits: Limits, number: Number, told: Told) -> dict[str, Any]:
+    """Constraints that no design of a table holds together, and the best design without each."""
+    return {
+        "constraints": [_constraint(c, limits) for c in found.constraints],
+        "relaxed": [
+            {
+                "dropped": _constraint(r.dropped, limits),
+                "missed_by": _missed_by(r, number),
+                "scheme": _scheme(r.design.scheme),
+                "requests_per_s": number(r.design.requests_per_s),
+                "entities_per_s": number(r.design.entities_per_s),
+                "violations": [told(v) for v in r.design.violations],
+            }
+            for r in found.relaxed
+        ],
+    }
+
+
+def _missed_by(found: Relaxed, number: Number) -> float | int | None:
+    """Times its limit that a rate is at today's peak; None for what is held or broken as a whole, such as a rule."""
+    times = [
+        v.measured / v.limit
+        for v in found.design.violations
+        if (v.code, v.subject) == (found.dropped.code, found.dropped.name)
+        and not v.assumed
+        and v.limit > 0
+        and "/s" in v.unit
+    ]
+    return number(max(times)) if times else None
+
+
+def arranged_json(found: Arranged, limits: Limits, number: Number, told: Told) -> dict[str, Any]:
+    """The arrangement of one table's kinds, its rivals, and what contradicts what."""
+
+    def arrangement(each: Arrangement) -> dict[str, Any]:
+        return {
+            "kept": list(each.kept),
+            "shared": [{"partition_key": text, "kinds": list(kinds)} for text, kinds in each.shared],
+            "schemes": [{"kind": kind, **_scheme(estimate.scheme)} for kind, estimate in each.schemes],
+            "requests_per_s": number(each.requests_per_s),
+            "requests_per_s_peak": number(each.requests_per_s_peak),
+            "entities_per_s": number(each.entities_per_s),
+            "hottest_partition_per_s": number(each.hottest_per_s),
+            "violations": [{"kind": kind or None, **told(v)} for kind, v in each.violations],
+        }
+
+    return {
+        "table": found.table,
+        "transactions": [_bond(b, found) for b in found.bonds],
+        "chosen": arrangement(found.chosen),
+        "rivals": [arrangement(a) for a in found.rivals],
+        "conflicts": [
+            {
+                "constraints": [_constraint(c, limits) for c in each.constraints],
+                "relaxed": [
+                    {"dropped": _constraint(r.dropped, limits), "arrangement": arrangement(r.arrangement)}
+                    for r in each.relaxed
+                ],
+            }
+            for each in found.conflicts
+        ],
+    }
+
+
+def _constraint(found: Constraint, limits: Limits) -> dict[str, Any]:
+    return {"code": found.code, "subject": found.name or None, "sentence": said(found, limits)}
+
+
+def _scheme(found: KeyScheme) -> dict[str, Any]:
+    return {
+        "partition_key": format_template(found.main.partition),
+        "row_key": format_template(found.main.row),
+        "index_rows": [
+            {
+                "partition_key": format_template(row.key.partition),
+                "row_key": format_template(row.key.row),
+                "copy": row.copy,
+            }
+            for row in found.index_rows
+        ],
+    }
+
+
+def _bond(bond: Bond, found: Arranged) -> dict[str, Any]:
+    why = None
+    if bond.missing:
+        why = "; ".join(bond.missing)
+    return {
+        "name": bond.name,
+        "required": bond.required,
+        "kinds": list(bond.kinds),
+        "writes": [m.name for m in bond.members],
+        "kept": bond.name in found.chosen.kept,
+        "impossible_because": why,
+    }
