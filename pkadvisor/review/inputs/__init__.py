@@ -1,1 +1,0 @@
-"""What a review reads: designs now, before and elsewhere, profiles, and stress results."""
