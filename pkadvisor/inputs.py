@@ -1,23 +1,17 @@
-"""The use cases: from file names to a result. Nothing here prints.
-
-``analyze``  data, logs and a design file → the canonical result
-``profile``  data and logs → a document that can stand in for them
-"""
+"""What a command is given, read: data, logs, profiles and a design file become the sections of a workload."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pkadvisor.errors import InputError, UsageError
-from pkadvisor.limits import load_limits
-from pkadvisor.observe.workload import Basis, QueryClass, Workload
+from pkadvisor.errors import UsageError
 from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged, Section
+    from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
@@ -55,79 +49,6 @@ class AnalyzeRequest:
     budgets: tuple[str, ...] = ()
 
 
-def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
-    """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
-    from pkadvisor.design.choice.judge import judge
-    from pkadvisor.design.choice.judge_kinds import judge_kinds
-    from pkadvisor.design.choice.sections import sections_of
-    from pkadvisor.design.cost.budgets import parse_budgets
-    from pkadvisor.report.documents.result import build_result
-
-    limits = load_limits(*request.limits)
-    declaration = _declaration(request)
-    documents = _documents(request)
-    data = _data(request, declaration, progress)
-    traffic = _traffic(request, progress)
-    profiles = [found for found, _ in data]
-    if not data and traffic is None and declaration is None and not documents:
-        raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
-    merged = [("", _merged(documents))] if documents else []
-    sections = _with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
-    named = named_schemes(request, sections)
-    budgets = parse_budgets(request.budgets)
-    judged, sources = [], []
-    for section, schemes in zip(sections, named, strict=True):
-        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
-        dataset = next((source for found, source in data if found is section.data), None)
-        sources.append(dataset)
-        judged.append(with_turning(judge(section, limits, dataset, named=schemes, budgets=budgets)))
-    _check_rates(judged, sections)
-    judged, arranged = judge_kinds(judged, limits, sources)
-    return build_result(
-        judged,
-        arranged=arranged,
-        limits=limits,
-        traffic=traffic,
-        documents=documents,
-        design=Path(request.design).name if request.design else None,
-        redact=request.redact,
-        top=request.top,
-        files=files_read(request),
-        settings=_settings(request),
-    )
-
-
-def _settings(request: AnalyzeRequest) -> dict[str, Any]:
-    """What was asked for, as far as it differs from what is asked for anyway."""
-    from pkadvisor.report.documents.asked import settings_json
-    from pkadvisor.toml_file import TomlFile
-
-    usual = AnalyzeRequest()
-    given = {
-        "since": request.since,
-        "until": request.until,
-        "sample-rows": request.sample_rows,
-        "entities-total": request.entities_total,
-        "input-format": request.input_format,
-        "log-fraction": None if request.log_fraction == usual.log_fraction else request.log_fraction,
-        "max-bad-lines": None if request.max_bad_lines == usual.max_bad_lines else request.max_bad_lines,
-        "top": None if request.top == usual.top else request.top,
-    }
-    return settings_json(
-        data=request.data,
-        logs=request.logs,
-        design=request.design,
-        profiles=request.profiles,
-        limits=[str(limits) for limits in request.limits if not isinstance(limits, TomlFile)],
-        candidates=request.candidates,
-        numbers=given,
-        tables=request.tables,
-        budgets=request.budgets,
-        redact=request.redact,
-        seed=request.seed,
-    )
-
-
 def files_read(request: AnalyzeRequest) -> tuple[FileDigest, ...]:
     """The data, logs and profiles of a request by their content; standard input has none that lasts."""
     from pkadvisor.observe.data.dataset import files_of
@@ -151,36 +72,25 @@ def named_schemes(request: AnalyzeRequest, sections: Sequence[Section]) -> list[
     return fitting(load_candidates(request.candidates), known)
 
 
-def with_turning(judged: Judged) -> Judged:
-    """With what would put the next best scheme before the recommended one."""
-    from pkadvisor.design.choice.flips import turning
-
-    ranking = judged.ranking()
-    if judged.advice is None or judged.bench is None or len(ranking) < 2:
-        return judged
-    first, second = ranking[:2]
-    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
-
-
 def read_sections(request: AnalyzeRequest, progress: Progress) -> list[tuple[Section, Dataset | None]]:
     """The sections of data, logs and design, each with the data set that it can be read from again."""
     from pkadvisor.design.choice.sections import sections_of
 
-    declaration = _declaration(request)
-    data = _data(request, declaration, progress)
-    documents = _documents(request)
+    declaration = declaration_of(request)
+    data = data_of(request, declaration, progress)
+    documents = documents_of(request)
     found = sections_of(
         request.tables,
         declaration,
         [profiled for profiled, _ in data],
-        _traffic(request, progress),
-        [("", _merged(documents))] if documents else [],
+        traffic_of(request, progress),
+        [("", merged_documents(documents))] if documents else [],
     )
-    found = _with_total(found, request)
+    found = with_total(found, request)
     return [(s, next((source for profiled, source in data if profiled is s.data), None)) for s in found]
 
 
-def _with_total(sections: list[Section], request: AnalyzeRequest) -> list[Section]:
+def with_total(sections: list[Section], request: AnalyzeRequest) -> list[Section]:
     """The sections with ``--entities-total``; UsageError (2) where it fits no data, or nobody knows which."""
     total, where = request.entities_total, "--entities-total"
     if total is None:
@@ -198,55 +108,9 @@ def _with_total(sections: list[Section], request: AnalyzeRequest) -> list[Sectio
     return [replace(s, entities_total=total) if s is only else s for s in sections]
 
 
-def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
-    """Data, logs and other profiles as one document."""
-    from pkadvisor.design.choice.sections import observed, sections_of
-    from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile, seed_of
-
-    if request.entities_total is not None:
-        fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"
-        raise UsageError("a profile holds what was read, not how much there is", where="--entities-total", fix=fix)
-    declaration = _declaration(request)
-    documents = _documents(request)
-    data = _data(request, declaration, progress, file_sample=True, seed=seed_of(salt))
-    traffic = _traffic(request, progress)
-    if not data and traffic is None and not documents:
-        raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
-    if data or traffic is not None:
-        tables = []
-        for section in sections_of(request.tables, declaration, [found for found, _ in data], traffic, []):
-            workload = observed(section)[0]
-            logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
-            covered = traffic.clock.covered_s if traffic is not None else 0.0
-            named = section.table if declaration is not None or section.traffic is not None else ""
-            tables.append(TableProfile(named, section.kind, section.data, logged, covered))
-        workloads = [t.workload for t in tables if t.workload is not None]
-        own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration, workloads))
-        documents.insert(0, ("the data given", own))
-    return _merged(documents).to_json()
-
-
-def _logged(workload: Workload) -> tuple[QueryClass, ...]:
-    from pkadvisor.observe.workload import DrawBy
-
-    return tuple(c for c in workload.classes if c.draw.by is DrawBy.LOG)
-
-
-def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozenset[str]:
-    """Properties whose order some query needs, declared or logged, so that a profile must keep their values."""
-    from pkadvisor.design.keys.conditions import conditions
-
-    tables = declaration.tables if declaration else ()
-    found = {t.arrival for t in tables if t.arrival}
-    for workload in (*(t.workload for t in tables), *logged):
-        for query in workload.classes:
-            found |= set(conditions(query.filter).ranges)
-    return frozenset(found)
-
-
 def merged_profiles(paths: Sequence[str]) -> ProfileDocument:
     """Profile files as one document. InputError or UsageError where one cannot be read or they do not go together."""
-    return _merged(_documents(AnalyzeRequest(profiles=tuple(paths))))
+    return merged_documents(documents_of(AnalyzeRequest(profiles=tuple(paths))))
 
 
 def profiled_data(
@@ -255,13 +119,13 @@ def profiled_data(
     """Data files with what they hold, told apart by the kinds of a declaration; of each only so many rows."""
     from pkadvisor.progress import SilentProgress
 
-    return _data(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
+    return data_of(AnalyzeRequest(data=tuple(specs), sample_rows=sample_rows), declaration, SilentProgress())
 
 
 # -- reading -------------------------------------------------------------------------------------------------------
 
 
-def _declaration(request: AnalyzeRequest) -> Declaration | None:
+def declaration_of(request: AnalyzeRequest) -> Declaration | None:
     if request.design is None:
         return None
     from pkadvisor.observe.design_file.declaration import load_declaration
@@ -269,14 +133,14 @@ def _declaration(request: AnalyzeRequest) -> Declaration | None:
     return load_declaration(Path(request.design))
 
 
-def _documents(request: AnalyzeRequest) -> list[tuple[str, ProfileDocument]]:
+def documents_of(request: AnalyzeRequest) -> list[tuple[str, ProfileDocument]]:
     """The profiles given, each by its name."""
     from pkadvisor.observe.profile.profile_file import load_document
 
     return [(Path(path).name, load_document(path)) for path in (*request.profiles, *_profiles_among(request))]
 
 
-def _merged(documents: list[tuple[str, ProfileDocument]]) -> ProfileDocument:
+def merged_documents(documents: list[tuple[str, ProfileDocument]]) -> ProfileDocument:
     """All profiles as one; UsageError (2) where they cannot be compared."""
     from pkadvisor.observe.profile.profile_file import merge_documents
 
@@ -297,7 +161,7 @@ def _profiles_among(request: AnalyzeRequest) -> tuple[str, ...]:
     return tuple(p for p in (*request.data, *request.logs) if is_document(p))
 
 
-def _data(
+def data_of(
     request: AnalyzeRequest,
     declaration: Declaration | None,
     progress: Progress,
@@ -360,7 +224,7 @@ def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> 
     return (replace(whole, notes=(*whole.notes, *notes)),)
 
 
-def _traffic(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
+def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
     from pkadvisor.observe.profile.profile_file import is_document
 
     paths = [path for path in request.logs if not is_document(path)]
@@ -415,27 +279,3 @@ def _moment(text: str | None, option: str) -> int | None:
 
 
 # -- rates ----------------------------------------------------------------------------------------------------------
-
-
-def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
-    """Without any rate nothing can be weighed: exit 2 with a skeleton of what to declare."""
-    from pkadvisor.observe.design_file.declaration import skeleton
-
-    classes = [c for j in judged for c in j.workload.classes]
-    if any(c.rate.mean_per_s > 0 for c in classes):
-        return
-    section = next((s for s in sections if s.data is not None), None)
-    if classes and all(c.rate.basis is Basis.UNKNOWN for c in classes):
-        fix = "declare the rates of its queries in a design file (--design)"
-        raise UsageError("the log has no times, so no rates are known", fix=fix)
-    if section is None or section.data is None:
-        raise InputError("there is nothing to weigh: no data, no log and no declared workload")
-    columns = [(p.column.name, p.column.edm) for p in section.data.properties]
-    raise UsageError(
-        "there is no workload: without queries and rates no key is better than another",
-        fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
-        skeleton=skeleton(columns, section.table),
-    )
-
-
-__all__ = ["AnalyzeRequest", "analyze", "profile"]

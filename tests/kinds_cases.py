@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pkadvisor.inputs import AnalyzeRequest, analyze
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
+from pkadvisor.usecases.analyze import analyze
 
 
 def _analyzed(folder: Path, files: dict[str, str], design: str) -> dict[str, Any]:

@@ -12,11 +12,12 @@ import pytest
 
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.errors import UsageError
-from pkadvisor.inputs import AnalyzeRequest, analyze
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import canonical_column
 from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases.analyze import analyze
 from tests.report.support import SAMPLES, request, result
 
 

@@ -1,7 +1,7 @@
 """Hostile text on pages and in formats of other tools: one function for each place where a key value may stand.
 
-Every function but ``fold`` takes any text, lone surrogates included, and gives one line without control or bidirectional
-characters.
+Every function but ``fold`` takes any text, lone surrogates included, and gives one line without control or
+bidirectional characters.
 """
 
 from __future__ import annotations

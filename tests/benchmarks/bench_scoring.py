@@ -225,8 +225,9 @@ tables:
 
 def case_analyze(file: Path, _: int) -> dict[str, Any]:
     """The whole advice."""
-    from pkadvisor.inputs import AnalyzeRequest, analyze
+    from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.progress import SilentProgress
+    from pkadvisor.usecases.analyze import analyze
 
     design = file.with_name("design.yaml")
     design.write_text(DESIGN, encoding="utf-8")

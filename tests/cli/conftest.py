@@ -57,7 +57,7 @@ def spawn(tmp_path: Path) -> Run:
 
 @pytest.fixture
 def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
-    """Stands where pkadvisor.inputs and the renderers stand, so that conduct is tested apart from advice."""
+    """Stands where the use cases and the renderers stand, so that conduct is tested apart from advice."""
     from dataclasses import make_dataclass
 
     played = UseCases()
@@ -79,20 +79,17 @@ def use_cases(monkeypatch: pytest.MonkeyPatch) -> UseCases:
         played.rendered.append(options)
         return played.text
 
-    advisor = types.ModuleType("pkadvisor.inputs")
-    advisor.AnalyzeRequest, advisor.analyze, advisor.profile = request_type, analyze, profile  # type: ignore[attr-defined]
-    console = types.ModuleType("pkadvisor.report.text.console")
-    console.render_text = render_text  # type: ignore[attr-defined]
-    result = types.ModuleType("pkadvisor.report.documents.result")
-    result.dump_json = lambda document: json.dumps(document).encode() + b"\n"  # type: ignore[attr-defined]
-    for name, module in (("advisor", advisor), ("report.console", console), ("report.result", result)):
-        monkeypatch.setitem(sys.modules, f"pkadvisor.{name}", module)
-    import pkadvisor
-    import pkadvisor.report
-
-    monkeypatch.setattr(pkadvisor, "advisor", advisor, raising=False)
-    monkeypatch.setattr(pkadvisor.report, "console", console, raising=False)
-    monkeypatch.setattr(pkadvisor.report, "result", result, raising=False)
+    stand_ins: dict[str, dict[str, Any]] = {
+        "inputs": {"AnalyzeRequest": request_type},
+        "usecases.analyze": {"analyze": analyze},
+        "usecases.profile": {"profile": profile},
+        "report.text.console": {"render_text": render_text},
+        "report.documents.result": {"dump_json": lambda document: json.dumps(document).encode() + b"\n"},
+    }
+    for name, members in stand_ins.items():
+        module = types.ModuleType(f"pkadvisor.{name}")
+        vars(module).update(members)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     for variable in list(os.environ):
         if variable.startswith("PKADVISOR_") or variable in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_ACTIONS"):
             monkeypatch.delenv(variable)
@@ -140,18 +137,19 @@ def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.fixture
 def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole bundled samples are not analysed again: their results are those that all tests share."""
-    from pkadvisor import inputs as advisor
+    from pkadvisor.inputs import AnalyzeRequest
+    from pkadvisor.usecases import analyze as use_case
     from tests.report.support import SAMPLES, request, result
 
     analyze, known = (
-        advisor.analyze,
+        use_case.analyze,
         {request(name, redact=redact): (name, redact) for name in SAMPLES for redact in (False, True)},
     )
 
-    def once(asked: advisor.AnalyzeRequest, progress: Any) -> dict[str, Any]:
+    def once(asked: AnalyzeRequest, progress: Any) -> dict[str, Any]:
         if asked not in known:
             return analyze(asked, progress)
         name, redact = known[asked]
         return result(name, **({"redact": True} if redact else {}))
 
-    monkeypatch.setattr(advisor, "analyze", once)
+    monkeypatch.setattr(use_case, "analyze", once)

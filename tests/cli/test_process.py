@@ -204,19 +204,18 @@ def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() 
 
     program = (
         "import sys, time, types\n"
-        "import pkadvisor, pkadvisor.report\n"
         "def analyze(request, progress):\n"
         "    progress.phase('reading', 100)\n"
         "    time.sleep(0.9)\n"
         "    progress.advance(60)\n"
         "    progress.note('2 lines skipped \\x1b[2J')\n"
         "    return {}\n"
-        "advisor = types.ModuleType('pkadvisor.inputs')\n"
-        "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, analyze\n"
+        "inputs, use_case = types.ModuleType('pkadvisor.inputs'), types.ModuleType('pkadvisor.usecases.analyze')\n"
+        "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, analyze\n"
         "result = types.ModuleType('pkadvisor.report.documents.result')\n"
         "result.dump_json = lambda document: b'{}'\n"
-        "sys.modules['pkadvisor.inputs'] = pkadvisor.inputs = advisor\n"
-        "sys.modules['pkadvisor.report.documents.result'] = pkadvisor.report.documents.result = result\n"
+        "sys.modules |= {m.__name__: m for m in (inputs, use_case)}\n"
+        "sys.modules['pkadvisor.report.documents.result'] = result\n"
         "from pkadvisor.cli.main import main\n"
         "sys.exit(main(['analyze', '--sample', 'footrace', '--format', 'json', *sys.argv[1:]]))\n"
     )
@@ -257,13 +256,12 @@ def test_the_bar_and_the_notes_share_a_terminal_and_the_result_goes_elsewhere() 
 def test_a_terminal_without_unicode_gets_ascii_and_never_an_error() -> None:
     program = (
         "import sys, types\n"
-        "import pkadvisor, pkadvisor.report\n"
-        "advisor = types.ModuleType('pkadvisor.inputs')\n"
-        "advisor.AnalyzeRequest, advisor.analyze = lambda **k: None, lambda request, progress: {}\n"
+        "inputs, use_case = types.ModuleType('pkadvisor.inputs'), types.ModuleType('pkadvisor.usecases.analyze')\n"
+        "inputs.AnalyzeRequest, use_case.analyze = lambda **k: None, lambda request, progress: {}\n"
         "console = types.ModuleType('pkadvisor.report.text.console')\n"
         "console.render_text = lambda result, **o: f'{o[\"ascii_only\"]} Zürich \\ud800\\n'\n"
-        "sys.modules['pkadvisor.inputs'] = pkadvisor.inputs = advisor\n"
-        "sys.modules['pkadvisor.report.text.console'] = pkadvisor.report.text.console = console\n"
+        "sys.modules |= {m.__name__: m for m in (inputs, use_case)}\n"
+        "sys.modules['pkadvisor.report.text.console'] = console\n"
         "from pkadvisor.cli.main import main\n"
         "sys.exit(main(['analyze', '--sample', 'footrace']))\n"
     )

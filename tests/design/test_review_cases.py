@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import UsageError
-from pkadvisor.inputs import AnalyzeRequest, analyze, profile
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
+from pkadvisor.usecases.analyze import analyze
+from pkadvisor.usecases.profile import profile
 from tests.observe.logs.test_storage_analytics import line
 
 ROWS = 500

@@ -10,10 +10,12 @@ from typing import Any
 from referencing import Registry, Resource
 
 from pkadvisor.cli.inputs import load_sample, sample_names
-from pkadvisor.inputs import AnalyzeRequest, analyze, profile
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
+from pkadvisor.usecases.analyze import analyze
+from pkadvisor.usecases.profile import profile
 from tests.sample_results import stored
 
 SAMPLES = sample_names()

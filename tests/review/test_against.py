@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from pkadvisor.errors import UsageError
-from pkadvisor.inputs import AnalyzeRequest, profile
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.formats.review_markdown import render_markdown
+from pkadvisor.usecases.profile import profile
 from tests.review.documents import complaints, text
 from tests.review.gate_support import DESIGN, TEXT, Folder, finding, told
 

@@ -66,10 +66,10 @@ def analyze(
     settings = settings_for(shared, reading.design)
     request = build_request(inputs, reading, top=top, budgets=judging.budget, settings=settings)
 
-    from pkadvisor import inputs as advisor
+    from pkadvisor.usecases.analyze import analyze as analysis
 
     with listen(shared) as progress:
-        result = advisor.analyze(request, progress)
+        result = analysis(request, progress)
     deliver(result, targets, page, RENDERERS, options, shared)
     if result.get("outcome") == "constraint-unsatisfied":
         raise unsatisfied(result)

@@ -50,10 +50,10 @@ def profile(
     target = None if out in (None, STDOUT) else check_path(str(out), where="--out", inputs=sources)
     request = build_request(inputs, reading)
 
-    from pkadvisor import inputs as advisor
+    from pkadvisor.usecases.profile import profile as profiled
 
     with listen(shared) as progress:
-        document = advisor.profile(request, progress, salt=salt)
+        document = profiled(request, progress, salt=salt)
     text = json.dumps(document, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
     content = redact_result(text).encode() + b"\n"
     if target is not None:

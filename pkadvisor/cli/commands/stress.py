@@ -218,9 +218,9 @@ def _request(analysed: Any, **given: Any) -> StressRequest:
 
 def _dry_run(request: StressRequest, page: ResultFormat, shared: Shared) -> None:
     """Tells what would be sent."""
-    from pkadvisor.report.documents.stress_result import dump
     from pkadvisor.report.text.stress_measured import render_plan
     from pkadvisor.stress.experiment.real import planned
+    from pkadvisor.stress.experiment.stress_result import dump
 
     with listen(shared) as progress:
         document = planned(request, progress)
@@ -269,7 +269,7 @@ def _text(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
 
 
 def _json(document: dict[str, Any], shared: Shared, on_terminal: bool) -> bytes:
-    from pkadvisor.report.documents.stress_result import dump
+    from pkadvisor.stress.experiment.stress_result import dump
 
     return redact_result(dump(document).decode()).encode()
 

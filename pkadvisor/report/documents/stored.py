@@ -12,7 +12,7 @@ from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
 
-RESULT, SCORE = "pkadvisor result", "pkadvisor score"
+RESULT, SCORE, STRESS = "pkadvisor result", "pkadvisor score", "pkadvisor stress"
 BYTES_MAX = 200_000_000
 
 _NUMBER = (int, float)

@@ -7,8 +7,8 @@ from typing import Any
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, Table, code, figure, mark, table, together, words
-from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 from pkadvisor.report.stress_words import counted
+from pkadvisor.report.text.stress_measured import NAMES, STOPPED
 
 
 def prediction(document: At, found: At) -> Context:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
+from pkadvisor.report.stress_words import REQUESTS, STATES, counted
 from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.stress_measured import write_measured
-from pkadvisor.report.stress_words import REQUESTS, STATES, counted
 from pkadvisor.report.text.text_charts import sparkline
 
 TIMELINE = 60

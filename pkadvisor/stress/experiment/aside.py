@@ -90,7 +90,7 @@ def _give(pipe: IO[bytes], asked: bytes) -> None:
 
 def answer() -> None:
     """What the other process does."""
-    from pkadvisor.usecases.stress import design_alone
+    from pkadvisor.stress.experiment.design_run import design_alone
 
     table, place, request, limits = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with, args=(sys.stdin.fileno(),), daemon=True).start()

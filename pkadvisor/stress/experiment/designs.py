@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.stress.experiment.labels import CURRENT, RECOMMENDED, distinct
+from pkadvisor.stress.experiment.stored_schemes import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.report.documents.result import Shown, number
-from pkadvisor.report.documents.stress_result import run_json
 from pkadvisor.stress.experiment.goals import USUAL, all_met, met
 from pkadvisor.stress.experiment.runs import run_on_own_map
+from pkadvisor.stress.experiment.stress_result import run_json
 from pkadvisor.stress.experiment.verdict import BOUNDS
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.documents.result import Shown, number
-from pkadvisor.report.documents.stress_result import NS_PER_S
 from pkadvisor.stress.experiment.bars import QUIET_SHARE
+from pkadvisor.stress.experiment.stress_result import NS_PER_S
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.requests.scripts import SEVERAL, Script
 from pkadvisor.stress.requests.shared_stages import shared_stages

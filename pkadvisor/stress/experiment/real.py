@@ -234,7 +234,7 @@ def _predicted(errand: Errand, stand: Stand, request: StressRequest, policy: Ret
 def _document(
     errand: Errand, request: StressRequest, session: Session, run: RealRun, predicted: RunResult, measured: Limits
 ) -> dict[str, Any]:
-    from pkadvisor.report.documents.stress_result import run_json
+    from pkadvisor.stress.experiment.stress_result import run_json
     from pkadvisor.stress.store.calibration import calibrated
 
     calibration = calibrated(run, measured)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.report.documents.stored import RESULT, load_stored
-from pkadvisor.stress.experiment.labels import CURRENT, RECOMMENDED, distinct
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Section
@@ -15,6 +14,8 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.inputs import AnalyzeRequest
 
+CURRENT, RECOMMENDED = "current", "recommended"
+"""What keys under test are called, besides the numbers of a ranking."""
 AGAIN = "advisor analyze … --out json=result.json with these files writes one"
 
 
@@ -84,3 +85,12 @@ def _read(scheme: dict[str, Any], where: str) -> Candidate:
 
     rows = [(KeyText(row["partition_key"], row["row_key"], where), row["copy"]) for row in scheme["index_rows"]]
     return Candidate(KeyText(scheme["partition_key"], scheme["row_key"], where), tuple(rows))
+
+
+def distinct(schemes: list[tuple[str, KeyScheme]]) -> list[tuple[str, KeyScheme]]:
+    """Each scheme once, with all of its labels: keys that are kept are both current and recommended."""
+    found: dict[str, tuple[str, KeyScheme]] = {}
+    for label, scheme in schemes:
+        before = found.get(scheme.text)
+        found[scheme.text] = (label, scheme) if before is None else (f"{before[0]}, {label}", scheme)
+    return list(found.values())

@@ -15,6 +15,7 @@ from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.report.documents.heat import pattern_json
 from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.stored import STRESS
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pkadvisor.stress.requests.scripts import KeySpace
 
 SCHEMA_VERSION = "1.0"
-STRESS = "pkadvisor stress"
 NS_PER_MS = 1_000_000
 NS_PER_S = 1_000_000_000
 QUANTILES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))

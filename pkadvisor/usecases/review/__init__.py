@@ -32,11 +32,6 @@ from pkadvisor.review.gate.suppressions import (
     matches_design,
     suppressed,
 )
-from pkadvisor.review.inputs.earlier import Earlier, earlier_of, keys_in_use, old_design
-from pkadvisor.review.inputs.elsewhere import moved_here, removed_designs, without_moved
-from pkadvisor.review.inputs.opening import budgets_of, open_design, profile_of, tables_elsewhere
-from pkadvisor.review.inputs.request import ReviewRequest
-from pkadvisor.review.inputs.stress_file import stressed_of
 from pkadvisor.review.rules.builtin import MISMATCH, NEVER_SUPPRESSED, evaluate_builtin, unmatched_tables
 from pkadvisor.review.rules.evaluate import Evaluation, evaluate
 from pkadvisor.review.rules.rule import Rule, load_rules
@@ -44,6 +39,11 @@ from pkadvisor.review.rules.selection import chosen, regraded
 from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.stressed import Stressed
 from pkadvisor.review.views.views import DesignView
+from pkadvisor.usecases.review.earlier import Earlier, earlier_of, keys_in_use, old_design
+from pkadvisor.usecases.review.elsewhere import moved_here, removed_designs, without_moved
+from pkadvisor.usecases.review.opening import budgets_of, open_design, profile_of, tables_elsewhere
+from pkadvisor.usecases.review.request import ReviewRequest
+from pkadvisor.usecases.review.stress_file import stressed_of
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
-from pkadvisor.review.inputs.request import ReviewRequest
 from pkadvisor.review.views.views import DesignView
+from pkadvisor.usecases.review.request import ReviewRequest
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.report.documents.stress_result import STRESS
+from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.review.views.stressed import Stressed, keys_stored
 
 BYTES_MAX = 64 << 20

@@ -10,10 +10,11 @@ import polars as pl
 import pytest
 
 from pkadvisor.design.keys.scheme import key_expression, parse_key
-from pkadvisor.inputs import AnalyzeRequest, analyze
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.profile.profile import SAMPLE_ROWS
 from pkadvisor.progress import SilentProgress
+from pkadvisor.usecases.analyze import analyze
 from tests.report.support import request, result, schema
 
 DESIGN = """\

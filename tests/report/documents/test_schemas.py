@@ -12,13 +12,15 @@ from jsonschema import Draft202012Validator
 
 from pkadvisor.cli.main import main
 from pkadvisor.design.plan.plan import Access
-from pkadvisor.inputs import AnalyzeRequest, analyze, profile
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.design_file.declaration import Sampling
 from pkadvisor.observe.profile.profile_file import SCHEMA_VERSION as PROFILE_VERSION
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.progress import SilentProgress
 from pkadvisor.report.documents.result import SCHEMA_VERSION
 from pkadvisor.table.edm import EdmType
+from pkadvisor.usecases.analyze import analyze
+from pkadvisor.usecases.profile import profile
 from tests import kinds_cases
 from tests.report.support import SAMPLES, profile_text, registry, request, result, schema
 

@@ -184,8 +184,8 @@ def test_a_break_factor_without_limit_is_said_in_words() -> None:
 
 
 def test_a_table_without_data_shows_what_the_log_says() -> None:
-    from pkadvisor.inputs import analyze
     from pkadvisor.progress import SilentProgress
+    from pkadvisor.usecases.analyze import analyze
     from tests.report.support import request
 
     found = analyze(request("microblog", data=(), design=None), SilentProgress())

@@ -12,9 +12,9 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FactBook
-from pkadvisor.review.inputs.stress_file import stressed_of
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.usecases.review import ReviewRequest, conduct, open_design
+from pkadvisor.usecases.review.stress_file import stressed_of
 from tests.stress.stressed import DESIGN, document
 
 RULE = """

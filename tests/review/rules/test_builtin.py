@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.inputs import AnalyzeRequest, profile
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.rules.builtin import near_name
 from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.usecases.profile import profile
 from tests.review.gate_support import DESIGN, Folder, finding, told
 
 PROFILE = "orders.profile.json"

@@ -11,8 +11,7 @@ import pytest
 from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.designs import tables_of
-from pkadvisor.stress.experiment.foreseen import hottest_foreseen
-from pkadvisor.stress.experiment.load_measures import at_a_time, load_measures, retrying_s
+from pkadvisor.stress.experiment.load_measures import at_a_time, hottest_foreseen, load_measures, retrying_s
 from pkadvisor.stress.experiment.predictions import LOAD_TOLERANCE, class_predictions
 from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.experiment.runs import WARM, run_of

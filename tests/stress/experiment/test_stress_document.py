@@ -11,10 +11,10 @@ import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
-from pkadvisor.report.documents.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.report.text.stress_page import render_stress
 from pkadvisor.stress.experiment import audit
 from pkadvisor.stress.experiment.request import REQUESTS_MOST, check_faults, check_flashes, check_size
+from pkadvisor.stress.experiment.stress_result import SCHEMA_VERSION, dump
 from pkadvisor.stress.requests.retry import policy_of
 from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked

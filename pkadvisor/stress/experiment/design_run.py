@@ -1,0 +1,116 @@
+"""Everything that is run of one design, and its part of the document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.engine.options import SECOND
+from pkadvisor.numbers import lasting
+from pkadvisor.report.documents.result import Shown, scheme_result
+from pkadvisor.stress.experiment.audit import audit_of
+from pkadvisor.stress.experiment.bars import bears_load
+from pkadvisor.stress.experiment.limit import limit_of
+from pkadvisor.stress.experiment.load_measures import load_measures
+from pkadvisor.stress.experiment.notes import Note
+from pkadvisor.stress.experiment.partition_test import partition_test
+from pkadvisor.stress.experiment.predictions import class_predictions
+from pkadvisor.stress.experiment.proof import proof_of
+from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, clients_state, run_of, run_of_clients
+from pkadvisor.stress.experiment.stand import Stand, load_at, stand_of
+from pkadvisor.stress.experiment.stress_result import run_json
+
+if TYPE_CHECKING:
+    from pkadvisor.limits import Limits
+    from pkadvisor.stress.experiment.designs import Table
+    from pkadvisor.stress.experiment.request import StressRequest
+    from pkadvisor.stress.placement.run_result import RunResult
+    from pkadvisor.stress.requests.retry import RetryPolicy
+
+
+@dataclass(slots=True)
+class DesignFindings:
+    """What was found of a design so far; Ctrl-C may come at any moment."""
+
+    runs: list[dict[str, Any]] = field(default_factory=list)
+    classes: list[dict[str, Any]] = field(default_factory=list)
+    load: list[dict[str, Any]] = field(default_factory=list)
+    breaks: list[dict[str, Any]] = field(default_factory=list)
+    audit: dict[str, Any] | None = None
+    limit: dict[str, Any] | None = None
+    partition_test: dict[str, Any] | None = None
+    measured: dict[str, Any] | None = None
+    notes: list[Note] = field(default_factory=list)
+
+
+def run_design(
+    found: DesignFindings, stand: Stand, request: StressRequest, policy: RetryPolicy, limits: Limits
+) -> None:
+    """Everything that is run of one design. KeyboardInterrupt leaves what was found by then in ``found``."""
+    shown = Shown(request.reading.redact)
+    found.notes += stand.notes
+
+    def keep(state: str, run: RunResult) -> None:
+        found.runs.append({"state": state, **run_json(run, stand.scripts.space, limits, shown)})
+        if not run.complete:
+            raise KeyboardInterrupt
+
+    results: list[RunResult] = []
+    for state in (WARM, COLD):
+        bears = not found.runs or bears_load(found.runs[0])
+        if results and stand.starts_alike:
+            results.append(results[0])
+        else:
+            results.append(run_of(stand, request, policy, state=state, faults=request.faults, bears=bears))
+        keep(state, results[-1])
+    if not bears and results[1].duration_ns < stand.load.duration_ns:
+        why = f"{stand.design.label}: warmed up it does not bear the load, so its cold start is run for no longer"
+        why += f" than {lasting(round(results[1].duration_ns / SECOND))}"
+        found.notes.append(why)
+    if request.clients is not None and (run := run_of_clients(stand, request, policy)) is not None:
+        keep(clients_state(request.clients), run)
+        found.notes += clients_notes(stand, request, run.duration_ns)
+    found.classes = class_predictions(stand)
+    found.load = load_measures(stand, results[0], found.runs[0], policy, faults=bool(request.faults))
+    found.breaks = [proof for proof in [proof_of(stand, request, load_at)] if proof is not None]
+    if request.partition is not None:
+        found.partition_test = partition_test(stand, request, limits)
+        if found.partition_test is None:
+            found.notes.append(f"{stand.design.label} has no such partition, so it is not tested there")
+        elif not found.partition_test.pop("complete"):
+            found.partition_test = None
+            raise KeyboardInterrupt
+    found.audit = audit_of(stand, request)
+    if request.find_limit:
+        found.limit = limit_of(stand, request, policy, load_at)
+
+
+def design_json(table: Table, stand: Stand, request: StressRequest, found: DesignFindings) -> dict[str, Any]:
+    shown, design = Shown(request.reading.redact), stand.design
+    return {
+        "label": design.label,
+        "scheme": scheme_result(design.estimate, table.bench.population, shown, None, full=True),
+        "runs": found.runs,
+        "prediction": {
+            "classes": found.classes,
+            "load": found.load,
+            "breaks": found.breaks,
+            "audit": found.audit,
+        },
+        "limit": found.limit,
+        "partition_test": found.partition_test,
+        "measured": found.measured,
+        "notes": found.notes,
+    }
+
+
+def design_alone(table: Table, place: int, request: StressRequest, limits: Limits) -> dict[str, Any]:
+    """One design of a table, as the document has it; Ctrl-C leaves nothing of it."""
+    from pkadvisor.stress.requests.retry import policy_of
+    from pkadvisor.stress.requests.script_table import keeping
+
+    found = DesignFindings()
+    with keeping():
+        stand = stand_of(table, table.designs[place], request, limits)
+        run_design(found, stand, request, policy_of(request.retry), limits)
+        return design_json(table, stand, request, found)

@@ -1,0 +1,131 @@
+"""``advisor analyze``: data, logs and a design file become the canonical result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import InputError, UsageError
+from pkadvisor.inputs import (
+    AnalyzeRequest,
+    data_of,
+    declaration_of,
+    documents_of,
+    files_read,
+    merged_documents,
+    named_schemes,
+    traffic_of,
+    with_total,
+)
+from pkadvisor.limits import load_limits
+from pkadvisor.observe.workload import Basis
+from pkadvisor.progress import Progress
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.sections import Judged, Section
+
+
+def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:
+    """The canonical result. Raises UsageError (2) and InputError (3); an unsatisfiable constraint is in the result."""
+    from pkadvisor.design.choice.judge import judge
+    from pkadvisor.design.choice.judge_kinds import judge_kinds
+    from pkadvisor.design.choice.sections import sections_of
+    from pkadvisor.design.cost.budgets import parse_budgets
+    from pkadvisor.report.documents.result import build_result
+
+    limits = load_limits(*request.limits)
+    declaration = declaration_of(request)
+    documents = documents_of(request)
+    data = data_of(request, declaration, progress)
+    traffic = traffic_of(request, progress)
+    profiles = [found for found, _ in data]
+    if not data and traffic is None and declaration is None and not documents:
+        raise UsageError("nothing to analyse", fix="give data files, --log FILE, --design FILE or --sample NAME")
+    merged = [("", merged_documents(documents))] if documents else []
+    sections = with_total(sections_of(request.tables, declaration, profiles, traffic, merged), request)
+    named = named_schemes(request, sections)
+    budgets = parse_budgets(request.budgets)
+    judged, sources = [], []
+    for section, schemes in zip(sections, named, strict=True):
+        progress.phase(f"judge {section.table}" + (f" {section.kind}" if section.kind else ""))
+        dataset = next((source for found, source in data if found is section.data), None)
+        sources.append(dataset)
+        judged.append(with_turning(judge(section, limits, dataset, named=schemes, budgets=budgets)))
+    _check_rates(judged, sections)
+    judged, arranged = judge_kinds(judged, limits, sources)
+    return build_result(
+        judged,
+        arranged=arranged,
+        limits=limits,
+        traffic=traffic,
+        documents=documents,
+        design=Path(request.design).name if request.design else None,
+        redact=request.redact,
+        top=request.top,
+        files=files_read(request),
+        settings=_settings(request),
+    )
+
+
+def _settings(request: AnalyzeRequest) -> dict[str, Any]:
+    """What was asked for, as far as it differs from what is asked for anyway."""
+    from pkadvisor.report.documents.asked import settings_json
+    from pkadvisor.toml_file import TomlFile
+
+    usual = AnalyzeRequest()
+    given = {
+        "since": request.since,
+        "until": request.until,
+        "sample-rows": request.sample_rows,
+        "entities-total": request.entities_total,
+        "input-format": request.input_format,
+        "log-fraction": None if request.log_fraction == usual.log_fraction else request.log_fraction,
+        "max-bad-lines": None if request.max_bad_lines == usual.max_bad_lines else request.max_bad_lines,
+        "top": None if request.top == usual.top else request.top,
+    }
+    return settings_json(
+        data=request.data,
+        logs=request.logs,
+        design=request.design,
+        profiles=request.profiles,
+        limits=[str(limits) for limits in request.limits if not isinstance(limits, TomlFile)],
+        candidates=request.candidates,
+        numbers=given,
+        tables=request.tables,
+        budgets=request.budgets,
+        redact=request.redact,
+        seed=request.seed,
+    )
+
+
+def with_turning(judged: Judged) -> Judged:
+    """With what would put the next best scheme before the recommended one."""
+    from pkadvisor.design.choice.flips import turning
+
+    ranking = judged.ranking()
+    if judged.advice is None or judged.bench is None or len(ranking) < 2:
+        return judged
+    first, second = ranking[:2]
+    return replace(judged, turning=turning(first, second, judged.bench, kept=judged.advice.keep))
+
+
+def _check_rates(judged: list[Judged], sections: list[Section]) -> None:
+    """Without any rate nothing can be weighed: exit 2 with a skeleton of what to declare."""
+    from pkadvisor.observe.design_file.declaration import skeleton
+
+    classes = [c for j in judged for c in j.workload.classes]
+    if any(c.rate.mean_per_s > 0 for c in classes):
+        return
+    section = next((s for s in sections if s.data is not None), None)
+    if classes and all(c.rate.basis is Basis.UNKNOWN for c in classes):
+        fix = "declare the rates of its queries in a design file (--design)"
+        raise UsageError("the log has no times, so no rates are known", fix=fix)
+    if section is None or section.data is None:
+        raise InputError("there is nothing to weigh: no data, no log and no declared workload")
+    columns = [(p.column.name, p.column.edm) for p in section.data.properties]
+    raise UsageError(
+        "there is no workload: without queries and rates no key is better than another",
+        fix="fill in the skeleton below as design.yaml and give it with --design (or give a --log)",
+        skeleton=skeleton(columns, section.table),
+    )

@@ -1,0 +1,60 @@
+"""``advisor profile``: data, logs and other profiles become one document that can stand in for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest, data_of, declaration_of, documents_of, merged_documents, traffic_of
+from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.progress import Progress
+
+if TYPE_CHECKING:
+    from pkadvisor.observe.design_file.declaration import Declaration
+
+
+def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:
+    """Data, logs and other profiles as one document."""
+    from pkadvisor.design.choice.sections import observed, sections_of
+    from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile, seed_of
+
+    if request.entities_total is not None:
+        fix = "leave it out here and give it with 'advisor analyze --profile', or write it into the design file"
+        raise UsageError("a profile holds what was read, not how much there is", where="--entities-total", fix=fix)
+    declaration = declaration_of(request)
+    documents = documents_of(request)
+    data = data_of(request, declaration, progress, file_sample=True, seed=seed_of(salt))
+    traffic = traffic_of(request, progress)
+    if not data and traffic is None and not documents:
+        raise UsageError("nothing to profile", fix="give data files, --log FILE or --profile FILE")
+    if data or traffic is not None:
+        tables = []
+        for section in sections_of(request.tables, declaration, [found for found, _ in data], traffic, []):
+            workload = observed(section)[0]
+            logged = None if section.traffic is None else replace(workload, classes=_logged(workload))
+            covered = traffic.clock.covered_s if traffic is not None else 0.0
+            named = section.table if declaration is not None or section.traffic is not None else ""
+            tables.append(TableProfile(named, section.kind, section.data, logged, covered))
+        workloads = [t.workload for t in tables if t.workload is not None]
+        own = ProfileDocument(tuple(tables)).hidden(salt, _ordered(declaration, workloads))
+        documents.insert(0, ("the data given", own))
+    return merged_documents(documents).to_json()
+
+
+def _logged(workload: Workload) -> tuple[QueryClass, ...]:
+    from pkadvisor.observe.workload import DrawBy
+
+    return tuple(c for c in workload.classes if c.draw.by is DrawBy.LOG)
+
+
+def _ordered(declaration: Declaration | None, logged: list[Workload]) -> frozenset[str]:
+    """Properties whose order some query needs, declared or logged, so that a profile must keep their values."""
+    from pkadvisor.design.keys.conditions import conditions
+
+    tables = declaration.tables if declaration else ()
+    found = {t.arrival for t in tables if t.arrival}
+    for workload in (*(t.workload for t in tables), *logged):
+        for query in workload.classes:
+            found |= set(conditions(query.filter).ranges)
+    return frozenset(found)
