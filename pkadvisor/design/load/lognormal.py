@@ -84,10 +84,11 @@ def _cumulants(count: float, trip: LogNormal) -> tuple[float, float, float]:
 
 def _quantile_of_cumulants(p: float, mean: float, variance: float, third: float) -> float:
     """The p-quantile of the shifted log-normal with these cumulants."""
-    if variance == 0:
+    spread = variance**1.5
+    if spread == 0:  # none, or less than a number can hold
         return mean
     z = _NORMAL.inv_cdf(p)
-    skewness = third / variance**1.5
+    skewness = third / spread
     if skewness < _NEARLY_SYMMETRIC:
         return mean + z * math.sqrt(variance)
     # (w + 2)² (w - 1) = skewness², solved for w = exp(sigma²) by Cardano's formula.

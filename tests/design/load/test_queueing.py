@@ -308,6 +308,7 @@ def test_sum_of_round_trips_against_simulation(
 @given(st.floats(0.01, 1.3), st.floats(0.01, 10), st.floats(0, 100), st.floats(0, 100), st.floats(0.5, 0.999999))
 @example(sigma=0.6, page=0.5, pages=0.0, more=1.0, p=0.99999)
 @example(sigma=0.625, page=5.0, pages=0.0, more=0.0078125, p=0.5)
+@example(sigma=1.0, page=1.0, pages=5e-324, more=0.0, p=0.5)
 def test_a_longer_chain_is_never_faster(sigma: float, page: float, pages: float, more: float, p: float) -> None:
     first, next_page = LogNormal(1, sigma), LogNormal(page, sigma)
     shorter = quantile_of_sum(p, ((1.0, first), (pages, next_page)))
