@@ -7,12 +7,15 @@ same for all.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.toml_file import TomlFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pkadvisor.toml_file import TomlFile
 
 T = TypeVar("T")
 

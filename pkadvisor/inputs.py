@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.progress import Progress
     from pkadvisor.toml_file import TomlFile
 
 
@@ -128,7 +129,7 @@ def profiled_data(
 def declaration_of(request: AnalyzeRequest) -> Declaration | None:
     if request.design is None:
         return None
-    from pkadvisor.observe.design_file.declaration import load_declaration
+    from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     return load_declaration(Path(request.design))
 
@@ -237,7 +238,8 @@ def traffic_of(request: AnalyzeRequest, progress: Progress) -> Traffic | None:
         return None
     from pkadvisor.observe.data.streams import spool_stdin
     from pkadvisor.observe.logs.frame import ReadOptions
-    from pkadvisor.observe.logs.traffic import Window, read_traffic, scaled_up
+    from pkadvisor.observe.logs.read_traffic import read_traffic
+    from pkadvisor.observe.logs.traffic import Window, scaled_up
 
     progress.phase("read logs")
     table = request.tables[0] if len(request.tables) == 1 else None

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import resource
 from collections import defaultdict
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests import sample_results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SLOWEST = 30
 HEAVY_MOST = 12

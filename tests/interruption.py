@@ -4,9 +4,12 @@ goes on living, and so would the suite."""
 from __future__ import annotations
 
 import signal
-from types import FrameType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 _stopped_by: list[int] = []
 

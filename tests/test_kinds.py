@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +18,9 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.explain import explain_query
 from pkadvisor.usecases.explain_scheme import explain_scheme, explain_stored
 from tests.kinds_cases import bank, shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def write(name: str, kind: str, rate: float) -> QueryClass:

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pkadvisor.cli.console import (
     PIPE_WIDTH,
@@ -27,6 +26,9 @@ from pkadvisor.cli.output import Target, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
 from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Renderer = Callable[[dict[str, Any], Shared, bool], bytes]
 """Makes a document into the bytes of a file, or of standard output if its last argument is true."""

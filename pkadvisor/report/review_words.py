@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural
 from pkadvisor.review.views.wording import agreed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 Finding = dict[str, Any]
 Document = dict[str, Any]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
-from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.flips import Turning
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
+    from pkadvisor.design.rows.population import Population
 
 
 def sampling_of(judged: Judged) -> str:
@@ -153,7 +153,7 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
     """Times of whole seconds that tell entities apart: two in one second would collide."""
     import polars as pl
 
-    from pkadvisor.design.rows.population import atoms_of
+    from pkadvisor.design.rows.atoms import atoms_of
 
     if judged.advice is None:
         return []

@@ -5,7 +5,6 @@ Nothing here prints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,11 +13,12 @@ from pkadvisor import __version__
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
 from pkadvisor.limits import load_limits
-from pkadvisor.progress import Progress
-from pkadvisor.report.documents.result import number
 from pkadvisor.report.documents.stored import SCORE, load_stored
+from pkadvisor.report.documents.values import number
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.design_file.declaration import Declaration
+    from pkadvisor.progress import Progress
 
 SCHEMA_VERSION = "1.0"
 COMPARISON = "pkadvisor comparison"
@@ -97,7 +98,8 @@ def _card(
 
 def _scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
     from pkadvisor.design.cost.cost import score_parts
-    from pkadvisor.report.documents.result import Shown, number, scheme_result
+    from pkadvisor.report.documents.result import scheme_result
+    from pkadvisor.report.documents.values import Shown, number
 
     reach = min(1.0, found.break_factor / found.horizon_factor)
     return {
@@ -135,7 +137,7 @@ def compare_stored(old: str, new: str) -> dict[str, Any]:
 def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
     """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
     of the old one."""
-    from pkadvisor.observe.design_file.declaration import load_declaration
+    from pkadvisor.observe.design_file.read_declaration import load_declaration
 
     declared = {path: load_declaration(path) for path in (old, new)}
     works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import load_limits
-from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.aside import started
 from pkadvisor.stress.experiment.design_run import DesignFindings, design_json, run_design
 from pkadvisor.stress.experiment.designs import Table, tables_of

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -32,7 +33,9 @@ from pkadvisor.table.store import (
     Write,
 )
 from tests.azurite.engines import AzuriteSide, Both, answer, engine_side, entity
-from tests.azurite.support import Azurite
+
+if TYPE_CHECKING:
+    from tests.azurite.support import Azurite
 
 pytestmark = pytest.mark.requires("azurite")
 

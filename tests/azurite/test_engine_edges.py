@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
@@ -27,7 +26,11 @@ from pkadvisor.table.store import (
     Update,
 )
 from tests.azurite.engines import AzuriteSide, Both, answer, engine_side, entity, plain
-from tests.azurite.support import Azurite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.azurite.support import Azurite
 
 pytestmark = pytest.mark.requires("azurite")
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
 
 from pkadvisor.report.html.page import render_html
 from pkadvisor.usecases.score import compare_stored
 from tests.report.support import result
 from tests.review.documents import everything
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import BrowserContext, Page
 
 REPORTS = Path(__file__).parents[1] / "report"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")

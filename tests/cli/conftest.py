@@ -12,13 +12,17 @@ import os
 import subprocess
 import sys
 import types
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.cli.support import Ask, Run, UseCases, clean_environment, in_process
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pkadvisor.inputs import AnalyzeRequest
 
 
 @pytest.fixture
@@ -137,7 +141,6 @@ def ask(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.fixture
 def samples_analyzed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole bundled samples are not analysed again: their results are those that all tests share."""
-    from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.usecases import analyze as use_case
     from tests.report.support import SAMPLES, request, result
 

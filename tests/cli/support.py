@@ -8,10 +8,12 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Ask = Callable[..., tuple[int, str, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +15,9 @@ from pkadvisor.table.edm import EdmType
 from tests.cli.support import Ask, checked
 from tests.design.choice.test_flips import judged
 from tests.report.support import result
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMS = {
     "lines": "# mine\n'' | {event}_{distance}_{pad(bib,5)}\n\n"

@@ -6,12 +6,14 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pkadvisor.errors import ConstraintError, InputError, UsageError
-from tests.cli.support import UseCases
+
+if TYPE_CHECKING:
+    from tests.cli.support import UseCases
 
 Advise = Callable[..., tuple[int, str, str]]
 

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -15,7 +15,9 @@ from pkadvisor import __version__
 from pkadvisor.cli.commands import starters
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
-from tests.cli.support import Ask
+
+if TYPE_CHECKING:
+    from tests.cli.support import Ask
 
 EVERYTHING = ("--ci", "github", "--pre-commit")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +13,11 @@ from pkadvisor.cli.commands.rules import LIST_EPILOG
 from pkadvisor.report.text.rule_page import plainly
 from pkadvisor.review.facts import FACTS
 from pkadvisor.review.rules.rule import load_rules
-from tests.cli.support import Ask, Run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.support import Ask, Run
 
 OWN = """\
 id = "ACME001"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.cli.support import Ask
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.support import Ask
 
 SIGNATURE = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789%3D"
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +14,9 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
 from tests.observe.logs.test_storage_analytics import line
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ROWS = 500
 SHOPS = 5

@@ -14,23 +14,25 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.search import better
-from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme, parse_key
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Literal, Part
-from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Growth, Rate
 from pkadvisor.progress import SilentProgress
 from tests.tiers import sizes
+
+if TYPE_CHECKING:
+    from pkadvisor.design.choice.sections import Judged
+    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 DESIGNS = Path(__file__).parent / "designs"
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"
@@ -149,7 +151,7 @@ def test_a_coarse_key_is_bad_by_day_and_tolerable_by_night() -> None:
 
 def test_the_log_of_requests_gives_one_group_transaction() -> None:
     """Of the 14 sample lines, 3 are of a table (one group transaction with two inserts) and 11 of another service."""
-    from pkadvisor.observe.logs.traffic import read_traffic
+    from pkadvisor.observe.logs.read_traffic import read_traffic
 
     folder = SHARED / "azure-table-requests"
     traffic = read_traffic(sorted(folder.glob("storage-analytics-*.log")), max_bad_lines=1.0)

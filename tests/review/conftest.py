@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.review.gate_support import DESIGN, TEXT, Folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.review import Conducted, ReviewRequest, conduct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    import pytest
 
 DESIGN = "schema/orders.yaml"
 RULES = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.cli.main import main
 from tests.review.support import findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DESIGN = """
 schema: 1

@@ -16,7 +16,7 @@ from pkadvisor.design.choice.conflicts import Constraint, conflicts_in
 from pkadvisor.design.choice.kinds import Arranged, Arrangement, Bond, Contradiction, Relaxation, labelled
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
-from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits

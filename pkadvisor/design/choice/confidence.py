@@ -9,7 +9,6 @@ every row where that is possible.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,13 @@ from pkadvisor.design.cost.cost import Measures, measure
 from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of
 from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
-from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 

@@ -7,11 +7,10 @@ difference is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
@@ -28,6 +27,9 @@ from pkadvisor.design.choice.choice import (
     worth,
 )
 from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 NODES_MAX = 2_000
 """Branch-and-bound nodes of one solve."""

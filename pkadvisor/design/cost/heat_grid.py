@@ -7,19 +7,20 @@ at a moment falls on the partitions that take rows then, so that a key that grow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row, kept_share
 from pkadvisor.design.keys.key_bands import bands_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.insert_lives import Lives, lives_of
-from pkadvisor.design.rows.population import atoms_of
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.rows.population import Population
 
 BETWEEN = " · "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,14 +24,18 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.load.estimates import Bench
-from pkadvisor.design.rows.population import Population, atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
+
+    from pkadvisor.design.load.estimates import Bench
+    from pkadvisor.design.rows.population import Population
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""
@@ -114,7 +117,7 @@ def row_values(
     population: Population, row: int, parts: tuple[Part, ...]
 ) -> dict[str, str | int | float | bool | bytes | None]:
     """The values of one row, as Python holds Edm values."""
-    from pkadvisor.design.rows.population import python_value
+    from pkadvisor.design.rows.values import python_value
 
     values: dict[str, str | int | float | bool | bytes | None] = {}
     for part in parts:
@@ -270,7 +273,7 @@ def property_bytes(population: Population, declared: Mapping[str, int] | None = 
 def typed_values(population: Population, row: int) -> dict[str, TypedValue]:
     """Everything known of one row as typed values: properties, and the bounds of logged ranges; missing ones are
     absent."""
-    from pkadvisor.design.rows.population import python_value
+    from pkadvisor.design.rows.values import python_value
 
     out = {}
     for name, value in population.frame.row(row, named=True).items():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.keyfacts import encode_row
-from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.design.rows.atoms import Atom
     from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Atom, Population
+    from pkadvisor.design.rows.population import Population
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import time_unit
 from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
-from pkadvisor.design.rows.population import Population, period_index
+from pkadvisor.design.rows.values import period_index
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Time
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
 

@@ -7,15 +7,16 @@ rows each, so what is counted is exact for all that anybody will see.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.population import Atom, atom_properties, atoms_of
+from pkadvisor.design.rows.atoms import Atom, atom_properties, atoms_of
 from pkadvisor.design.rows.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
 from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

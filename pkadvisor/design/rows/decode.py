@@ -7,12 +7,10 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
-from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     TICKS_DIGITS,
     TIME_UNITS,
@@ -25,13 +23,16 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.keys.transforms.canonical import moment_of
-from pkadvisor.design.rows.population import Atom
+from pkadvisor.design.rows.atoms import Atom
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import polars as pl
 
+    from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.odata import Filter, Parameter
@@ -401,7 +402,7 @@ def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:
 def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping[str, EdmType]) -> pl.DataFrame:
     import polars as pl
 
-    from pkadvisor.design.rows.population import polars_type
+    from pkadvisor.design.rows.values import polars_type
 
     columns = {}
     for name in names:

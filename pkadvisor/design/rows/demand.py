@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
+from pkadvisor.design.rows.atoms import atom_properties
 from pkadvisor.design.rows.dependencies import dependencies
-from pkadvisor.design.rows.population import atom_properties
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Transaction, Workload
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.conditions import Operand, Range
+    from pkadvisor.design.rows.atoms import Atom
     from pkadvisor.design.rows.exact import GroupCounts
-    from pkadvisor.design.rows.population import Atom, Population
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.table.odata import Filter
 
     Bools = NDArray[np.bool_]

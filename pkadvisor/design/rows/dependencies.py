@@ -7,7 +7,6 @@ is for the application to know, and is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Dependency
@@ -27,6 +26,8 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
     from pkadvisor.design.rows.population import Population
@@ -50,7 +51,7 @@ def dependencies(population: Population) -> tuple[Dependency, ...]:
 
 
 def _found(population: Population) -> Iterator[Dependency]:
-    from pkadvisor.design.rows.population import polars_type
+    from pkadvisor.design.rows.values import polars_type
 
     if population.rows < ROWS_MIN:
         return

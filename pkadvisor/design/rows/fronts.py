@@ -7,19 +7,21 @@ end of the key order follow every split and stay on one server (append or prepen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks, Time, time_unit
 from pkadvisor.design.keys.transforms.periods import descends
+from pkadvisor.design.rows.atoms import atom_of, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
-from pkadvisor.design.rows.population import PERIOD_S, atom_of, atoms_of
+from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 

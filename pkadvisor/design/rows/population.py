@@ -13,35 +13,29 @@ part in grouping and are never counted as data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
     Field,
-    Hash,
-    Hashed,
-    Literal,
     Pad,
     Part,
     Reverse,
     ReversePad,
     ReverseTicks,
-    TextOf,
     Ticks,
-    Time,
-    Unary,
     bucket,
     canonical_text,
-    time_unit,
 )
-from pkadvisor.design.keys.transforms import Sequence as SequencePart
-from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+from pkadvisor.design.rows.atoms import Atom, atom_of, atom_properties, atoms_of, function_of
+from pkadvisor.design.rows.values import numeric, period_index, python_value
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -52,51 +46,6 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
-
-Atom = tuple[str, ...]
-"""('p', property) · ('t', property, unit) · ('h', property, n) · ('f', text of another function of properties) ·
-('m', number of a constant condition) · ('s',) a sequence."""
-
-
-def atom_of(part: Part) -> Atom | None:
-    """The grouping that a key part makes; None for literal text."""
-    if isinstance(part, Literal):
-        return None
-    if isinstance(part, SequencePart):
-        return ("s",)
-    if isinstance(part, Time):
-        return ("t", part.property, time_unit(part.format))
-    if isinstance(part, Hash) and isinstance(part.source, str):
-        return ("h", part.source, str(part.count))
-    if isinstance(part, Hashed | TextOf):
-        if isinstance(part, Reverse) and isinstance(part.source, str):
-            return ("p", part.source)  # equal texts have equal reverses
-        return ("f", str(part))
-    assert isinstance(part, Unary)
-    return ("p", part.property)
-
-
-def atom_properties(atom: Atom) -> tuple[str, ...]:
-    """The properties behind an atom."""
-    if atom[0] in ("p", "t", "h"):
-        return (atom[1],)
-    if atom[0] == "f":
-        return function_of(atom).properties
-    return ()
-
-
-@lru_cache(maxsize=1024)
-def function_of(atom: Atom) -> Part:
-    """The part behind the text of an atom."""
-    from pkadvisor.design.keys.template import parse_template
-
-    (part,) = parse_template(atom[1])
-    return part
-
-
-def atoms_of(parts: Iterable[Part]) -> tuple[Atom, ...]:
-    """The distinct atoms of some parts, in order."""
-    return tuple(dict.fromkeys(a for a in map(atom_of, parts) if a is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -632,64 +581,6 @@ class Population:
             assert counts.sum() == self.rows, key
 
 
-def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:
-    """A polars value as the Python value of ``table/edm.py`` (times become ticks)."""
-    from datetime import UTC, datetime
-
-    if edm is EdmType.DATETIME and isinstance(value, datetime):
-        delta = value.replace(tzinfo=value.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
-        return (delta.days * 86_400_000_000 + delta.seconds * 1_000_000 + delta.microseconds) * 10 + TICKS_UNIX_EPOCH
-    assert isinstance(value, str | int | float | bool | bytes)
-    return value
-
-
-def polars_type(edm: EdmType) -> pl.DataType:
-    """The polars type that holds a property of this type."""
-    import polars as pl
-
-    return {
-        EdmType.INT32: pl.Int32(),
-        EdmType.INT64: pl.Int64(),
-        EdmType.DOUBLE: pl.Float64(),
-        EdmType.BOOLEAN: pl.Boolean(),
-        EdmType.DATETIME: pl.Datetime("us", "UTC"),
-        EdmType.BINARY: pl.Binary(),
-    }.get(edm, pl.String())
-
-
-def numeric(values: pl.Series) -> Ints | Floats:
-    """A rising array for searching: µs for times, the numbers themselves, positions for everything else."""
-    import numpy as np
-    import polars as pl
-
-    if isinstance(values.dtype, pl.Datetime):
-        return values.dt.epoch("us").to_numpy()
-    if values.dtype.is_float():
-        return values.to_numpy()
-    if values.dtype.is_integer():
-        return values.cast(pl.Int64).to_numpy()
-    return np.arange(len(values), dtype=np.int64)
-
-
-def period_index(values: pl.Series, unit: str) -> Ints:
-    """The calendar number of each time's period: consecutive periods differ by one."""
-    import polars as pl
-
-    if not isinstance(values.dtype, pl.Datetime):
-        return values.rank("dense").cast(pl.Int64).to_numpy()
-    seconds = values.dt.epoch("s")
-    if unit == "year":
-        return values.dt.year().cast(pl.Int64).to_numpy()
-    if unit == "week":
-        return ((seconds // PERIOD_S["day"] + _MONDAY) // 7).to_numpy()
-    if unit == "month":
-        return (values.dt.year().cast(pl.Int64) * 12 + values.dt.month().cast(pl.Int64) - 1).to_numpy()
-    return (seconds // PERIOD_S[unit]).to_numpy()
-
-
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
 """Characters that a key escapes: order is lost with them."""
-_MONDAY = 3
-"""Days from a Monday to 1970-01-01, a Thursday."""
-PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}
 __all__ = ["Atom", "Coded", "Pad", "Population", "Ticks", "atom_of", "atoms_of", "numeric", "period_index"]

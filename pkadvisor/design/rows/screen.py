@@ -9,18 +9,19 @@ fullest places are told apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import MISSING, Context
 from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
-from pkadvisor.design.rows.population import Atom, atom_properties, function_of, period_index
+from pkadvisor.design.rows.atoms import Atom, atom_properties, function_of
+from pkadvisor.design.rows.values import period_index
 from pkadvisor.observe.data.hashing import GOLDEN, mixed, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Executor
 
     import numpy as np

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from pkadvisor.engine.lsm.walk import Source, Walk, live
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class TreeCursor:

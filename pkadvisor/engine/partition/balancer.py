@@ -15,12 +15,14 @@ depends on rounding. The policy knows no clock: whoever drives it, an engine or 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
-from pkadvisor.engine.options import EngineOptions
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pkadvisor.engine.options import EngineOptions
 
 PPM = 1_000_000
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pkadvisor.engine.partition.balancer import RangeLoad
+if TYPE_CHECKING:
+    from pkadvisor.engine.partition.balancer import RangeLoad
 
 SERVICE = "partitions"
 MAP_SERVICE = "map"

@@ -12,7 +12,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from random import Random
 
 SAMPLE_KEYS = 128
 UNIT = 1 << 10  # one request, so that decay by halves keeps its fractions

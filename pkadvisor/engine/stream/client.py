@@ -11,8 +11,7 @@ carry sequence numbers.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify
@@ -22,6 +21,9 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Coroutine, Sequence
 
 PIECE_BYTES = 1 << 20
 TRIES = 12

@@ -9,11 +9,12 @@ It knows nothing of blocks (SOSP 2011, 4.2).
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from pkadvisor.engine.stream.access import MultiModify
+if TYPE_CHECKING:
+    from pkadvisor.engine.stream.access import MultiModify
 
 DONE_KEPT = 20_000
 

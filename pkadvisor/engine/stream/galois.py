@@ -6,9 +6,12 @@ which coefficients. Both are answered by one elimination, :func:`combination`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 POLYNOMIAL = 0x11D  # primitive: 2 generates every element but 0
 

@@ -9,10 +9,13 @@ silent for a short time) is neither counted as whole nor replaced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from random import Random
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from random import Random
 
 
 class Condition(Enum):

@@ -7,12 +7,13 @@ message that arrives twice arrives with the same id. ``generation`` is that of t
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from pkadvisor.engine.tables.entity_codec import Body
-from pkadvisor.table.store import Entity
+if TYPE_CHECKING:
+    from pkadvisor.engine.tables.entity_codec import Body
+    from pkadvisor.table.store import Entity
 
 
 class WriteKind(IntEnum):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pkadvisor.engine.ownership_errors import NotServing
-from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     ClearRequest,
@@ -33,6 +32,11 @@ from pkadvisor.engine.tables.table_schema import (
     table_cleared,
 )
 from pkadvisor.engine.tables.table_writes import carry_out_writes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.engine.rows import RowStore
 
 __all__ = [
     "Answer",

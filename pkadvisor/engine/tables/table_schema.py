@@ -7,11 +7,10 @@ pages of :class:`ListTablesRequest`; what a late write leaves behind belongs to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.tables.entity_codec import head
 from pkadvisor.engine.tables.table_messages import (
     Answer,
@@ -24,6 +23,11 @@ from pkadvisor.engine.tables.table_messages import (
     TableRow,
 )
 from pkadvisor.engine.tables.table_rules import TableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pkadvisor.engine.rows import Change, Row, RowStore
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TableRow).decode

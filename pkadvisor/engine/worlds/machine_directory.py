@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from pkadvisor.engine.worlds.machine_disk import sync_directory, translated
 from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FORMAT_VERSION = 1
 FORMAT_FILE = "format"

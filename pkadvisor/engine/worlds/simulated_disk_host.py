@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from pkadvisor.engine.worlds.faults import Atlas, CrashPoint
+if TYPE_CHECKING:
+    from pkadvisor.engine.worlds.faults import Atlas, CrashPoint
 
 
 class DiskHost(Protocol):

@@ -9,11 +9,13 @@ A node is a name. Its services are objects whose coroutine methods other nodes m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from random import Random
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from pkadvisor.engine.worlds.tasks import Task
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Sequence
+    from random import Random
+
+    from pkadvisor.engine.worlds.tasks import Task
 
 T = TypeVar("T")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
@@ -11,6 +9,9 @@ from pkadvisor.observe.data.records import Chunk, Tally, canonical_name, escape_
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
     import polars as pl
 
 _ROWS: Final = 65_536

@@ -8,16 +8,18 @@ values say together: names, kinds, keys, filters, transactions (``declaration_bu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed, read_text
-from pkadvisor.observe.workload import Workload
+from pkadvisor.observe.design_file.declaration_yaml import Placed
 from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pkadvisor.observe.workload import Workload
 
 __all__ = [
     "ARRIVAL_FILE_ORDER",
@@ -31,8 +33,6 @@ __all__ = [
     "TableDeclaration",
     "check_properties",
     "design_schema",
-    "load_declaration",
-    "read_declaration",
     "schema_text",
     "skeleton",
 ]
@@ -40,7 +40,7 @@ __all__ = [
 ARRIVAL_TIMESTAMP = "timestamp"
 ARRIVAL_FILE_ORDER = "file_order"
 _SYSTEM_PROPERTIES = ("PartitionKey", "RowKey")
-_TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
+TABLE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]{2,62}")
 
 
 class Sampling(StrEnum):
@@ -122,44 +122,6 @@ class Declaration:
     tables: tuple[TableDeclaration, ...]
 
 
-def load_declaration(path: Path | str, text: str | None = None) -> Declaration:
-    """Read and check a design file; ``text`` takes the place of the file's content.
-
-    Raises UsageError with ``FILE:LINE:COLUMN`` for the first thing that is wrong, in file order.
-    """
-    return read_declaration(path, text)[0]
-
-
-def read_declaration(path: Path | str, text: str | None = None) -> tuple[Declaration, Document]:
-    """As ``load_declaration``, and the document, which knows the place of every value."""
-    from pydantic import ValidationError
-
-    from pkadvisor.observe.design_file.declaration_build import TableBuilder
-    from pkadvisor.observe.design_file.declaration_errors import first_error
-    from pkadvisor.observe.design_file.declaration_model import DesignModel
-
-    document = Document(str(path), read_text(Path(path)) if text is None else text)
-    if document.content is None:
-        raise UsageError("the design file is empty", where=str(path), fix="start with schema: 1 and tables:")
-    try:
-        design = DesignModel.model_validate(document.content)
-    except ValidationError as error:
-        raise first_error(document, error) from None
-    folded: dict[str, str] = {}
-    for name in design.tables:
-        at: Path_ = ("tables", name)
-        if not _TABLE_NAME.fullmatch(name) or name.lower() == "tables":
-            what = f"'{name}' is no table name"
-            fix = "3 to 63 ASCII letters and digits, a letter first; 'tables' is reserved"
-            raise document.error(at, what, fix, at_key=True)
-        if name.lower() in folded:
-            what = f"'{name}' and '{folded[name.lower()]}' are one table: names ignore case"
-            raise document.error(at, what, "merge them", at_key=True)
-        folded[name.lower()] = name
-    tables = tuple(TableBuilder(document, n, t).declaration() for n, t in design.tables.items())
-    return Declaration(str(path), tables), document
-
-
 def check_properties(table: TableDeclaration, known: Mapping[str, EdmType], *, kind: str | None = None) -> None:
     """Refuse the first property that the design names and ``known`` lacks (UsageError with its place).
 
@@ -201,7 +163,7 @@ def skeleton(dataset_columns: Sequence[tuple[str, EdmType]], table: str) -> str:
     A ``table`` that is no table name is bent into one; columns whose names a design cannot hold are left out.
     """
     name = re.sub(r"^[0-9]+", "", re.sub(r"[^A-Za-z0-9]", "", table))[:63]
-    name = name if _TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
+    name = name if TABLE_NAME.fullmatch(name) and name.lower() != "tables" else f"{name[:58]}Table"
     columns = [(c, t) for c, t in dataset_columns if c and len(c) <= 255 and c.isprintable()]
     own = [(c, t) for c, t in columns if c not in (*_SYSTEM_PROPERTIES, "Timestamp")]
     first = next(((c, t) for c, t in own if _FILTER_NAME.fullmatch(c)), None)

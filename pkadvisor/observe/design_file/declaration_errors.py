@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
-
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
-from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import ValidationError
+
+    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
 _MISSING = {
     "schema": "write schema: 1 at the top",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from pkadvisor.report.charts.svg import element
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 LEVELS = ("good", "warn", "bad", "none")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
@@ -21,6 +20,9 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
 from pkadvisor.report.charts.svg import element, joined, path
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 SIDE = 260
 TOP = 26

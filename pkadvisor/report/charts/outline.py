@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LINES_MAX = 3_000
 """Beyond these the line is drawn around blocks of cells, so that a ragged map does not swell the page."""

@@ -10,13 +10,13 @@ from pkadvisor.design.cost.forecast import basis_of, forecast_of, unit_of
 from pkadvisor.design.load.money import SPLIT, class_prices, currency, split
 from pkadvisor.design.load.skew import Skew, skew_of
 from pkadvisor.report.documents.heat import heat_json
-from pkadvisor.report.documents.result import number
+from pkadvisor.report.documents.values import number
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.observe.workload import Growth
-    from pkadvisor.report.documents.result import Shown
+    from pkadvisor.report.documents.values import Shown
 
 CURRENT, RECOMMENDED = "current", "recommended"
 NO_RATE = "no rate of any class is known"

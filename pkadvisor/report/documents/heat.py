@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
@@ -13,9 +12,11 @@ from pkadvisor.design.load.key_labels import band_label, label_text
 from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import DrawBy
-from pkadvisor.report.documents.result import Shown, number, time_text
+from pkadvisor.report.documents.values import Shown, number, time_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.cost.heat_grid import Band
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap

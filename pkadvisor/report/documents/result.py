@@ -6,11 +6,8 @@ the bytes do not depend on the last bit of a sum. No clock, no path, no order of
 
 from __future__ import annotations
 
-import hashlib
 import json
-import math
 import re
-from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -21,17 +18,19 @@ from pkadvisor.design.cost.cost import score_points
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation
-from pkadvisor.design.load.estimates import Remark, Violation
 from pkadvisor.design.plan.requests import client_work
-from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import arranged_json, conflict_json
+from pkadvisor.report.documents.values import Shown, number, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
+    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
@@ -56,44 +55,6 @@ _SERIES = re.compile(r"\[\n\s+(?:-?[0-9.eE+-]+,\n\s+){7,}-?[0-9.eE+-]+\n\s*\]")
 
 def _one_line(found: re.Match[str]) -> str:
     return re.sub(r"\n\s+", " ", found[0]).replace("[ ", "[").replace(" ]", "]")
-
-
-def number(value: float) -> float | int | None:
-    """A float at six significant digits; None for an infinite one."""
-    if not math.isfinite(value):
-        return None
-    rounded = float(f"{value:.6g}")
-    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
-
-
-class Shown:
-    """Key values as shown: as they are, or as tokens where the result is redacted."""
-
-    def __init__(self, redact: bool) -> None:
-        self.redact = redact
-
-    def key(self, text: str) -> str:
-        """A key value, or a token that is equal for equal values."""
-        if not self.redact or not text:
-            return text
-        return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
-
-    def told(self, found: Violation | Remark) -> str:
-        """What is wrong or noteworthy, without values of the data where the result is redacted."""
-        if self.redact and found.hidden:
-            return found.hidden
-        return self.message(found.message, found.keys if isinstance(found, Violation) else ())
-
-    def message(self, text: str, keys: Sequence[str] = ()) -> str:
-        """A sentence; where the result is redacted, the key values in it and whatever else it quotes are hidden.
-
-        Templates stand in braces and stay.
-        """
-        if not self.redact:
-            return text
-        for key in sorted(keys, key=len, reverse=True):
-            text = text.replace(key, self.key(key))
-        return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
 
 
 def build_result(
@@ -154,15 +115,6 @@ def build_result(
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------
-
-
-def time_text(us: int | None) -> str | None:
-    """A moment (µs since 1970) in UTC, ISO 8601; None stays None."""
-    if us is None:
-        return None
-    from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
-
-    return format_ticks(us * 10 + TICKS_UNIX_EPOCH, trim=True)
 
 
 def _log(traffic: Traffic, judged: Sequence[Judged], limits: Limits) -> dict[str, Any]:

@@ -6,8 +6,7 @@ Each path is relative to the root of the repository; lines and columns count fro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import (
@@ -19,6 +18,9 @@ from pkadvisor.report.escapes import (
     log_line,
     one_line,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 GITHUB_MAX = 10
 """Annotations of a severity that GitHub keeps of one step; the rest is dropped without a word."""

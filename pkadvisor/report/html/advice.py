@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.text.verdicts import HEADLINES, lost, sureness
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10

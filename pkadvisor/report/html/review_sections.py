@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import plural
@@ -24,6 +23,9 @@ from pkadvisor.report.html.tables import (
     together,
     words,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WORDS = {
     "passed": ("GATE PASSED", "good"),

@@ -6,8 +6,8 @@ template of that name. The function reads through ``At`` and computes no new fig
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.report.html import (
     advice,
@@ -26,7 +26,11 @@ from pkadvisor.report.html import (
     stress_proof,
     stress_sections,
 )
-from pkadvisor.report.html.place import At, Context
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.report.html.place import At, Context
 
 RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
 COMPARISON, SCORE = "pkadvisor comparison", "pkadvisor score"

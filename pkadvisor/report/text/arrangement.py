@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.numbers import amount, plural
-from pkadvisor.report.text.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pkadvisor.report.text.page import Page
 
 
 def conflicts_text(page: Page, conflicts: Sequence[dict[str, Any]]) -> None:

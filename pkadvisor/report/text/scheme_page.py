@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, rate
 from pkadvisor.report.documents.stored import quoted
-from pkadvisor.report.text.page import Page
+
+if TYPE_CHECKING:
+    from pkadvisor.report.text.page import Page
 
 PAD = 14
 ENDLESS = "within every limit at any load"

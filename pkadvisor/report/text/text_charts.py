@@ -6,13 +6,16 @@ block has an ASCII form. Labels stand beside them in full.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, ratio
-from pkadvisor.report.text.page import Page
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pkadvisor.report.text.page import Page
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Hash
@@ -12,11 +11,14 @@ from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, sure
 from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
-from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pkadvisor.design.load.estimates import Budget, ClassCost
+    from pkadvisor.review.views.views import TableView
 
 SECONDS_PER_DAY = 86_400
 
@@ -251,14 +253,14 @@ def budget_value(subject: Subject) -> Known | None:
 
 def unchecked(subject: Subject) -> tuple[str, ...]:
     """All bounds of this table that cannot be checked, with their numbers."""
-    own = [s for s in subject.design.subjects if s.scope is Scope.BUDGET and s.table is subject.table]
+    own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     items: list[Budget] = [s.item for s in own if budget_value(s) is None]
     return tuple(f"{item.key} of {item.limit:,.6g} ({item.unit})" for item in items)
 
 
 def first_unchecked(subject: Subject) -> bool:
     """Whether it is the first bound of its table that cannot be checked: it tells of the others."""
-    own = [s for s in subject.design.subjects if s.scope is Scope.BUDGET and s.table is subject.table]
+    own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.BUDGET and s.table is subject.table]
     return next((s for s in own if budget_value(s) is None), None) is subject
 
 

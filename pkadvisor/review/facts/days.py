@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pkadvisor.observe.minutes import DAY
-from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.views.views import TableView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pkadvisor.observe.workload import QueryClass
+    from pkadvisor.review.views.views import TableView
 
 DAY_S = 86_400.0
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part, Time, time_unit
@@ -18,8 +20,10 @@ from pkadvisor.review.views.key_loads import (
     rows_under,
 )
 from pkadvisor.review.views.periods import PERIOD_S
-from pkadvisor.review.views.subjects import KeyText, Subject
-from pkadvisor.review.views.views import TableView
+
+if TYPE_CHECKING:
+    from pkadvisor.review.views.subjects import KeyText, Subject
+    from pkadvisor.review.views.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:

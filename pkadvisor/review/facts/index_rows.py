@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,15 @@ from pkadvisor.review.facts.properties import erasure_query
 from pkadvisor.review.facts.writes import properties_of
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyText, Scope, Subject
-from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
+    from pkadvisor.review.views.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
@@ -73,7 +75,7 @@ def overwritten(subject: Subject) -> bool:
     key: KeyText = subject.item
     return key.row > 0 and any(
         missing_target(s) and collisions(s) != 0
-        for s in subject.design.subjects
+        for s in subjects_of_design(subject.design)
         if s.scope is Scope.INDEX_ROW
         and s.table is subject.table
         and subject.view.scheme is not None
@@ -103,7 +105,7 @@ def collisions(subject: Subject) -> float | None:
     import numpy as np
 
     from pkadvisor.design.cost.class_cost import has_row
-    from pkadvisor.design.rows.population import atoms_of
+    from pkadvisor.design.rows.atoms import atoms_of
 
     population = view.bench.population
     assert view.scheme is not None

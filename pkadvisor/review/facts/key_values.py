@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import (
@@ -22,14 +21,16 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.collisions import expected_in_data
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import KeyText, Subject
-from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.rows.population import Population
+    from pkadvisor.review.views.subjects import KeyText, Subject
+    from pkadvisor.review.views.views import TableView
 
 ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""
@@ -179,7 +180,7 @@ def duplicates(subject: Subject) -> float | None:
     if found is None:
         return None
     from pkadvisor.design.load.keyfacts import key_surplus, rows_overwritten
-    from pkadvisor.design.rows.population import atoms_of
+    from pkadvisor.design.rows.atoms import atoms_of
 
     key, population = found
     if population.hashed & {*key.properties}:
@@ -221,7 +222,7 @@ def groups_of(
     names = {n for p in others for n in p.properties} | {time.property}
     if population is None or not all(population.has(n) for n in names) or not population.rows:
         return None
-    from pkadvisor.design.rows.population import atoms_of
+    from pkadvisor.design.rows.atoms import atoms_of
 
     atoms = atoms_of(others)
     counts = population.counts(atoms)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Literal
-from pkadvisor.design.plan.plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import Property, Subject
-from pkadvisor.review.views.views import TableView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.design.plan.plan import AccessPlan
+    from pkadvisor.review.views.subjects import Property, Subject
+    from pkadvisor.review.views.views import TableView
 
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 

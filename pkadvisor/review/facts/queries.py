@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -14,10 +15,13 @@ from pkadvisor.review.views import order, served
 from pkadvisor.review.views import periods as periods_asked
 from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
-from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import comparison_count, properties
+
+if TYPE_CHECKING:
+    from pkadvisor.review.views.views import TableView
 
 
 def access(subject: Subject) -> str | None:
@@ -334,7 +338,7 @@ def maybe_empty_paged(subject: Subject) -> tuple[str, ...]:
 
 
 def _paged(subject: Subject) -> list[Subject]:
-    own = [s for s in subject.design.subjects if s.scope is Scope.QUERY and s.table is subject.table]
+    own = [s for s in subjects_of_design(subject.design) if s.scope is Scope.QUERY and s.table is subject.table]
     found = [q for q in own if dropping(q) and not analytic(q) and cause(q) != served.Cause.FILTER]
     return [q for q in found if _pages(q) >= 2 or (entities(q) is None and access(q) == Access.TABLE_SCAN)]
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.stressed import Stressed
-from pkadvisor.review.views.subjects import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.review.views.stressed import Stressed
+    from pkadvisor.review.views.subjects import Subject
 
 Value = float | bool | str | None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
@@ -11,11 +10,12 @@ from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
 from pkadvisor.review.views.expressions import FactType
-from pkadvisor.review.views.subjects import Subject
-from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Iterable
+
+    from pkadvisor.review.views.subjects import Subject
+    from pkadvisor.review.views.views import TableView
 
 
 def consistency_stated(subject: Subject) -> bool:

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.template import hole_spans
 from pkadvisor.design.keys.transforms import Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import LINE_BREAK, Document, Path_
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, KeyText, Scope
-from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pkadvisor.review.views.views import DesignView, TableView
 
 PADDING, SEPARATOR, SUPPRESSION = "PK303", "PK304", "PK902"
 FIXABLE = (PADDING, SEPARATOR, SUPPRESSION)
@@ -117,7 +121,7 @@ def _key_edits(
     view: DesignView, wanted: Wanted, in_use: Mapping[str, str]
 ) -> Iterator[tuple[Path_, int, int, str, str]]:
     """(path of the template, offset in it, characters replaced, text instead, what is done)."""
-    about = [s for s in view.subjects if s.logical == wanted.path and s.scope in (Scope.KEY, Scope.PART)]
+    about = [s for s in subjects_of_design(view) if s.logical == wanted.path and s.scope in (Scope.KEY, Scope.PART)]
     found = False
     for subject in about:
         _refuse_stored(subject.view, in_use)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pkadvisor.errors import AdvisorError
-from pkadvisor.review.gate.changes import Comparison
-from pkadvisor.review.rules.evaluate import Evaluation
-from pkadvisor.review.views.views import DesignView
+if TYPE_CHECKING:
+    from pkadvisor.errors import AdvisorError
+    from pkadvisor.review.gate.changes import Comparison
+    from pkadvisor.review.rules.evaluate import Evaluation
+    from pkadvisor.review.views.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.rules.proposals import Proposals
 from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.views.findings import Finding, Severity, Shown
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject, hole_of
-from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.review.views.wording import agreed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pkadvisor.review.views.views import DesignView, TableView
 
 UNKNOWN = "unknown"
 
@@ -47,7 +52,7 @@ def evaluate(rules: Sequence[Rule], design: DesignView, *, compared: bool = Fals
 def _severities(rules: Sequence[Rule], design: DesignView, table: TableView) -> list[Severity]:
     """What rules find in one table, without a word of it; rules that compare two designs are not asked."""
     book = FactBook(design.limits)
-    about = [s for s in design.subjects if s.table is table]
+    about = [s for s in subjects_of_design(design) if s.table is table]
     asked = ((rule, s) for rule in rules if Need.DIFF not in rule.needs for s in about if s.scope is rule.scope)
     levels = (_level(rule, subject, book) for rule, subject in asked)
     return [level.severity for level in levels if isinstance(level, Level)]
@@ -56,7 +61,7 @@ def _severities(rules: Sequence[Rule], design: DesignView, table: TableView) -> 
 def _asked(rule: Rule, design: DesignView, book: FactBook, compared: bool, proposals: Proposals) -> Evaluation:
     if Need.DIFF in rule.needs and not compared:
         return Evaluation(rule, 0, (), 0, (), "needs a design to compare with (--against, --against-ref)")
-    subjects = [s for s in design.subjects if s.scope is rule.scope]
+    subjects = [s for s in subjects_of_design(design) if s.scope is rule.scope]
     if Need.DATA in rule.needs:
         able = [s for s in subjects if s.table is None or s.table.has_data]
         if subjects and not able:

@@ -7,12 +7,11 @@ A rule is a TOML file (``rules/PKnnn-name.toml``, or a team's own with ``--rules
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
@@ -21,7 +20,11 @@ from pkadvisor.review.views.expressions import Expression, ExpressionError, Fact
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.toml_file import TomlFile
-from pkadvisor.toml_places import TomlPath
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pkadvisor.toml_places import TomlPath
 
 
 class Need(StrEnum):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-from pkadvisor.review.rules.rule import Rule
-from pkadvisor.review.views.findings import Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pkadvisor.review.rules.rule import Rule
+    from pkadvisor.review.views.findings import Severity
 
 
 def words_of(given: Sequence[str]) -> tuple[str, ...]:

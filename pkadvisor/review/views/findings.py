@@ -6,8 +6,10 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from pkadvisor.observe.workload import Basis
+if TYPE_CHECKING:
+    from pkadvisor.observe.workload import Basis
 
 
 class Severity(StrEnum):

@@ -8,7 +8,6 @@ day that the declared peaks allow.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -38,6 +37,8 @@ from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pkadvisor.review.views.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.design.keys.transforms import Literal
-from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.review.views.subjects import KeyPart, KeyText, Property, Scope, Subject
 
 if TYPE_CHECKING:
-    from pkadvisor.review.views.views import TableView
+    from collections.abc import Iterator
+
+    from pkadvisor.design.keys.scheme import IndexRow
+    from pkadvisor.observe.design_file.declaration_yaml import Path_
+    from pkadvisor.review.views.views import DesignView, TableView
+
+
+@lru_cache(maxsize=64)
+def subjects_of_design(design: DesignView) -> tuple[Subject, ...]:
+    """Everything that rules can be asked about, in file order, each thing once."""
+    top = Subject(Scope.DESIGN, design.name, ("tables",), "tables", None, design)
+    return (top, *(s for view in design.tables for s in subjects_of(view, top)))
 
 
 def subjects_of(view: TableView, top: Subject) -> Iterator[Subject]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import wraps
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from weakref import WeakKeyDictionary
 
-from pkadvisor.observe.workload import QueryClass
-from pkadvisor.review.views.views import TableView
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pkadvisor.observe.workload import QueryClass
+    from pkadvisor.review.views.views import TableView
 
 T = TypeVar("T")
 

@@ -14,17 +14,17 @@ A rule names one of these scopes; it sees the facts of its subject and of everyt
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import Literal, Part
-from pkadvisor.observe.design_file.declaration_yaml import Path_
-from pkadvisor.table.edm import EdmType
+from pkadvisor.review.views.holes import HOLES
 
 if TYPE_CHECKING:
+    from pkadvisor.observe.design_file.declaration_yaml import Path_
     from pkadvisor.review.views.views import DesignView, TableView
+    from pkadvisor.table.edm import EdmType
 
 
 class Scope(StrEnum):
@@ -125,11 +125,3 @@ def hole_of(place: KeyPart) -> tuple[int, int] | None:
     before = sum(not isinstance(part, Literal) for part in place.key.parts[: place.position])
     holes = [m for m in HOLES.finditer(place.key.text) if m[0] not in ("{{", "}}")]
     return (holes[before].start(), len(holes[before][0])) if before < len(holes) else None
-
-
-HOLES = re.compile(r"\{\{|\}\}|\{[^{}]*\}")
-
-
-def texts_outside(template: str) -> str:
-    """The literal text of a template, without its holes."""
-    return HOLES.sub(lambda m: m[0][0] if m[0] in ("{{", "}}") else "", template)

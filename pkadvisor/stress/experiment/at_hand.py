@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import kept_share, touched
-from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.numbers import percent
 from pkadvisor.observe.workload import Operation
 from pkadvisor.stress.experiment.notes import Note, OwnNote

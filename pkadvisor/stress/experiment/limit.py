@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.goals import USUAL, all_met, met
 from pkadvisor.stress.experiment.runs import run_on_own_map
 from pkadvisor.stress.experiment.stress_result import run_json

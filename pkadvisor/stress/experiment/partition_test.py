@@ -8,7 +8,6 @@ the throughput, and compare that with the target of a single partition.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.numbers import amount, percent, ratio
-from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.values import Shown, number
 from pkadvisor.stress.experiment.bars import QUIET_SHARE
 from pkadvisor.stress.experiment.stress_result import NS_PER_S
 from pkadvisor.stress.load.load import Batch
@@ -24,6 +23,8 @@ from pkadvisor.stress.requests.scripts import SEVERAL, Script
 from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.population import atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.numbers import amount
-from pkadvisor.report.documents.result import number
+from pkadvisor.report.documents.values import number
 from pkadvisor.stress.requests.expected import Means, means_of
 
 if TYPE_CHECKING:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError
-from pkadvisor.report.documents.result import Shown, number
+from pkadvisor.report.documents.values import Shown, number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +13,12 @@ from pkadvisor.design.load.heat_pattern import pattern_of
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.report.documents.heat import pattern_json
-from pkadvisor.report.documents.result import Shown, number
 from pkadvisor.report.documents.stored import STRESS
+from pkadvisor.report.documents.values import Shown, number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from pkadvisor.limits import Limits
     from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
     from pkadvisor.stress.requests.scripts import KeySpace

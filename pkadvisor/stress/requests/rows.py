@@ -16,7 +16,7 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Each, Part, Value
 from pkadvisor.design.keys.transforms import Sequence as SequencePart
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
-from pkadvisor.design.rows.population import python_value
+from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Key, Property

@@ -10,7 +10,6 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,8 @@ from pkadvisor.stress.simulate.course import Course, Flight, Traced
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult

@@ -14,7 +14,6 @@ A *flight* is a request between windows: its stage, the attempts that are still 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
@@ -24,6 +23,8 @@ from pkadvisor.stress.simulate.fluid_table import Table
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
     from pkadvisor.stress.requests.scripts import Scripts
     from pkadvisor.stress.simulate.fluid_arrivals import Requests
     from pkadvisor.stress.simulate.fluid_flights import Plan
-    from pkadvisor.stress.simulate.fluid_numpy import Window
     from pkadvisor.stress.simulate.fluid_state import State
+    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
     Judge = Callable[[Window, Table, State], tuple[Ints, Ints]]
@@ -247,7 +248,7 @@ class _Run:
         """Codes and latencies of the attempts of a plan, in its order; and the order of the store's tickets."""
         import numpy as np
 
-        from pkadvisor.stress.simulate.fluid_numpy import Window
+        from pkadvisor.stress.simulate.fluid_window import Window
 
         count = len(plan.at)
         if not count:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS
-from pkadvisor.stress.simulate.fluid_lists import Bucket
+from pkadvisor.stress.simulate.fluid_state import Bucket
 from pkadvisor.stress.simulate.fluid_table import ACCOUNT_COST, ACCOUNT_MORE, COST, MORE, MOVED
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.simulate.fluid_numpy import Family, Window
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_window import Family, Window
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

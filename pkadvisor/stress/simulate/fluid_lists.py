@@ -27,6 +27,7 @@ from pkadvisor.stress.simulate.fluid_pass import (
     TIME_OUT,
     TIMED_OUT,
 )
+from pkadvisor.stress.simulate.fluid_state import Buckets
 from pkadvisor.stress.simulate.fluid_table import (
     ACCOUNT_COST,
     ACCOUNT_MORE,
@@ -45,85 +46,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pkadvisor.stress.simulate.fluid_numpy import Window
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
-
-ONE = MILLI * UNITS
-"""What an attempt needs of a bucket, but for writes of several entities."""
-
-
-class Bucket:
-    """A level at a moment. Before ``ready`` it lacks what most attempts need of it."""
-
-    __slots__ = ("at", "burst", "level", "need", "rate", "ready")
-
-    def __init__(self, levels: Sequence[int], rate: int, burst: int, need: int) -> None:
-        self.level, self.at = levels
-        self.rate, self.burst, self.need = rate, burst, min(need, burst)
-        self.ready = 0
-        self.charge(self.at, 0)
-
-    def charge(self, now: int, amount: int) -> None:
-        """Comes to a moment, and gives."""
-        level, burst = self.level, self.burst
-        if now > self.at:
-            level += self.rate * (now - self.at)
-        self.level = level = (burst if level > burst else level) - amount  # min() would take as long as all the rest
-        self.at = now
-        self.ready = now - (level - self.need) // self.rate if level < self.need else 0
-
-    def lacks(self, now: int, need: int) -> bool:
-        """Whether it holds less than is needed."""
-        level = self.level + self.rate * max(0, now - self.at)
-        return min(level, self.burst) < min(need, self.burst)
-
-
-class Buckets:
-    """The buckets that windows meet, one after the other: of ranges (entities, bytes), servers, the account, and of
-    partitions that something is let through to in one window. ``State.listed`` keeps them until something else changes
-    a level."""
-
-    def __init__(self, state: State) -> None:
-        self._state, self._figures = state, state.figures
-        self.account = self._made(state.accounts, 0, 12, ONE)
-        self.partitions: dict[int, Bucket] = {}
-        self.ranges: dict[int, tuple[Bucket, Bucket, int, Bucket]] = {}
-        self._servers: dict[int, Bucket] = {}
-
-    def _made(self, levels: Ints, place: int, figure: int, need: int) -> Bucket:
-        return Bucket(levels[place].tolist(), self._figures[figure], self._figures[figure + 1], need)
-
-    def of_partition(self, rank: int) -> Bucket:
-        """The bucket of a partition that something is let through to."""
-        found = self.partitions[rank] = self._made(self._state.partitions, rank, 0, ONE)
-        return found
-
-    def of_range(self, place: int) -> tuple[Bucket, Bucket, int, Bucket]:
-        """The buckets of a range that something comes to: (entities, bytes, the server, entities of it)."""
-        state, server = self._state, int(self._state.server_of[place])
-        shared = self._servers.get(server)
-        if shared is None:
-            shared = self._servers[server] = self._made(state.servers, server, 9, ONE)
-        own, bandwidth = self._made(state.ranges, place, 3, ONE), self._made(state.bandwidths, place, 6, 0)
-        found = self.ranges[place] = (own, bandwidth, server, shared)
-        return found
-
-    def give(self) -> None:
-        """Writes all of them back; partitions are forgotten."""
-        state = self._state
-        for levels, those in (
-            (state.ranges, {place: found[0] for place, found in self.ranges.items()}),
-            (state.bandwidths, {place: found[1] for place, found in self.ranges.items()}),
-            (state.servers, self._servers),
-            (state.accounts, {0: self.account}),
-            (state.partitions, self.partitions),
-        ):
-            if those:
-                levels[list(those)] = [(each.level, each.at) for each in those.values()]
-        self.partitions.clear()
 
 
 def by_lists(window: Window, table: Table, state: State, draws: Ints) -> tuple[Ints, Ints]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pkadvisor.engine.capacity.service_times import DRAWS
 from pkadvisor.stress.simulate.fluid_doubts import NEVER
-from pkadvisor.stress.simulate.fluid_numpy import Window, draw_indices
+from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.fluid_pass import sequential
 from pkadvisor.stress.simulate.fluid_table import JUDGED
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
+    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
 

@@ -3,22 +3,23 @@ the comparison because its file got another name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.observe.design_file.revision import Revision
-from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.limits import Limits
+    from pkadvisor.observe.design_file.revision import Revision
     from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.review.gate.reviewed import DesignReview
 
 ENDINGS = (".yaml", ".yml", ".json")
 FILES_MAX = 500
@@ -121,7 +122,7 @@ def _tables_of_today(path: str, wanted: bool) -> set[str]:
     """The tables that a file declares now, in small letters; empty where it is gone or cannot be read."""
     if not wanted or not Path(path).exists():
         return set()
-    from pkadvisor.observe.design_file.declaration import read_declaration
+    from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     try:
         return {t.name.lower() for t in read_declaration(path, None)[0].tables}
@@ -131,7 +132,7 @@ def _tables_of_today(path: str, wanted: bool) -> set[str]:
 
 def removed_designs(reviews: Sequence[DesignReview], beside: Beside) -> tuple[Removed, ...]:
     """The designs of the commit that are gone, with the tables that went with them."""
-    from pkadvisor.observe.design_file.declaration import read_declaration
+    from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     known = {t.section.table.lower() for r in reviews if r.view is not None for t in r.view.tables}
     found = []

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
-from pkadvisor.limits import Limits
 from pkadvisor.review.views.views import DesignView
-from pkadvisor.usecases.review.request import ReviewRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pkadvisor.design.load.estimates import Budget
+    from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.usecases.review.request import ReviewRequest
 
 
 def open_design(
@@ -34,7 +35,7 @@ def open_design(
     so that a profile that names no table can only mean this one. ``elsewhere``: tables of other designs of the project,
     in lower case."""
     from pkadvisor.design.choice.sections import sections_of
-    from pkadvisor.observe.design_file.declaration import read_declaration
+    from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     declaration, document = read_declaration(path, text)
     given, unmatched = _documents_for(declaration, profile, alone, elsewhere)
@@ -67,7 +68,7 @@ def tables_elsewhere(request: ReviewRequest, profile: ProfileDocument | None) ->
 
     A design that cannot be read declares nothing: whoever reviews it is told.
     """
-    from pkadvisor.observe.design_file.declaration import read_declaration
+    from pkadvisor.observe.design_file.read_declaration import read_declaration
 
     sought = set() if profile is None else {t.table.lower() for t in profile.tables if t.table}
     reviewed = {Path(path).absolute() for path in request.designs}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -12,12 +13,15 @@ from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss,
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts
-from pkadvisor.design.rows.population import Population, atoms_of
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
+
+if TYPE_CHECKING:
+    from pkadvisor.design.rows.population import Population
 
 INSIDE = IndexRow(parse_key("{a}", "B:{b}"))
 AWAY = IndexRow(parse_key("{b}", "{a}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -14,12 +14,16 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import Key, key_expression, parse_key
 from pkadvisor.design.rows import census as census_module
 from pkadvisor.design.rows import screen as screen_module
+from pkadvisor.design.rows.atoms import Atom, atoms_of
 from pkadvisor.design.rows.census import census, counted_sets
-from pkadvisor.design.rows.population import Atom, Population, atoms_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.screen import PartitionFacts, Screen, atom_hashes, needed
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TYPES = {
     "tenant": EdmType.STRING,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +14,9 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SMALL = EngineOptions(extent_bytes_target=2_000, journal_segment_bytes=3_000, streams_max=5, block_bytes_max=900)
 Script = Callable[[StreamLayer, StreamClient], Coroutine[Any, Any, None]]

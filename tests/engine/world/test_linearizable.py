@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import permutations
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -26,6 +25,9 @@ from tests.engine.linearizable import (
 )
 from tests.engine.worlds import simulated
 from tests.tiers import examples
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def history(*lines: tuple[str, Any, int, int | None, Any]) -> list[Operation]:

@@ -9,9 +9,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,6 +28,10 @@ from pkadvisor.engine.worlds.world import (
     Unreachable,
 )
 from tests.engine.worlds import machine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 class Echo:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.kinds import OTHER, KindBy, detect_kinds, split_kinds
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def dataset_of(folder: Path, entities: list[dict[str, Any]]) -> Dataset:

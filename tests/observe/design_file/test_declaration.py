@@ -19,10 +19,10 @@ from pkadvisor.observe.design_file.declaration import (
     TableDeclaration,
     check_properties,
     design_schema,
-    load_declaration,
     schema_text,
     skeleton,
 )
+from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, GrowthOf, Operation
 from pkadvisor.resources import resource

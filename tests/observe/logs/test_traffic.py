@@ -19,7 +19,8 @@ from pkadvisor.errors import InputError
 from pkadvisor.observe import minutes
 from pkadvisor.observe.logs import FORMATS, open_log, sniff, traffic_fold, traffic_parts
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
-from pkadvisor.observe.logs.traffic import TableTraffic, Traffic, Window, read_traffic
+from pkadvisor.observe.logs.read_traffic import read_traffic
+from pkadvisor.observe.logs.traffic import TableTraffic, Traffic, Window
 from pkadvisor.observe.logs.traffic_parts import (
     LATENCY_ERROR,
     BottomK,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -23,6 +21,10 @@ from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
 from tests import kinds_cases
 from tests.report.support import SAMPLES, profile_text, registry, request, result, schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def complaints(document: Any, name: str) -> list[str]:

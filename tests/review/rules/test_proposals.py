@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.review.rules.rule import load_rule, load_rules
 from tests.review.support import findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DESIGN = """
 schema: 1

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,6 +15,9 @@ from pkadvisor.resources import resource
 from pkadvisor.review.rules.rule import load_rule, load_rules, without_cases
 from pkadvisor.review.rules.rule_schema import rule_schema_text
 from tests.review.support import findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 GOOD = '''\
 id = "ACME001"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +18,10 @@ from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
 from tests.report.support import schema
 from tests.stress.stressed import document, request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 def runs_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.limits import default_limits
-from pkadvisor.report.documents.result import Shown
+from pkadvisor.report.documents.values import Shown
 from pkadvisor.stress.experiment.stress_result import (
     POINTS_MAX,
     counts_json,

@@ -26,7 +26,7 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
@@ -60,6 +60,9 @@ from pkadvisor.design.keys.transforms.texts import (
 )
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
 from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Part = (
     Literal

@@ -1,0 +1,78 @@
+"""Values of columns as numbers and as Python values: what searching, periods and look-ups work on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+
+def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:
+    """A polars value as the Python value of ``table/edm.py`` (times become ticks)."""
+    from datetime import UTC, datetime
+
+    if edm is EdmType.DATETIME and isinstance(value, datetime):
+        delta = value.replace(tzinfo=value.tzinfo or UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+        return (delta.days * 86_400_000_000 + delta.seconds * 1_000_000 + delta.microseconds) * 10 + TICKS_UNIX_EPOCH
+    assert isinstance(value, str | int | float | bool | bytes)
+    return value
+
+
+def polars_type(edm: EdmType) -> pl.DataType:
+    """The polars type that holds a property of this type."""
+    import polars as pl
+
+    return {
+        EdmType.INT32: pl.Int32(),
+        EdmType.INT64: pl.Int64(),
+        EdmType.DOUBLE: pl.Float64(),
+        EdmType.BOOLEAN: pl.Boolean(),
+        EdmType.DATETIME: pl.Datetime("us", "UTC"),
+        EdmType.BINARY: pl.Binary(),
+    }.get(edm, pl.String())
+
+
+def numeric(values: pl.Series) -> Ints | Floats:
+    """A rising array for searching: µs for times, the numbers themselves, positions for everything else."""
+    import numpy as np
+    import polars as pl
+
+    if isinstance(values.dtype, pl.Datetime):
+        return values.dt.epoch("us").to_numpy()
+    if values.dtype.is_float():
+        return values.to_numpy()
+    if values.dtype.is_integer():
+        return values.cast(pl.Int64).to_numpy()
+    return np.arange(len(values), dtype=np.int64)
+
+
+def period_index(values: pl.Series, unit: str) -> Ints:
+    """The calendar number of each time's period: consecutive periods differ by one."""
+    import polars as pl
+
+    if not isinstance(values.dtype, pl.Datetime):
+        return values.rank("dense").cast(pl.Int64).to_numpy()
+    seconds = values.dt.epoch("s")
+    if unit == "year":
+        return values.dt.year().cast(pl.Int64).to_numpy()
+    if unit == "week":
+        return ((seconds // PERIOD_S["day"] + _MONDAY) // 7).to_numpy()
+    if unit == "month":
+        return (values.dt.year().cast(pl.Int64) * 12 + values.dt.month().cast(pl.Int64) - 1).to_numpy()
+    return (seconds // PERIOD_S[unit]).to_numpy()
+
+
+_MONDAY = 3
+"""Days from a Monday to 1970-01-01, a Thursday."""
+
+
+PERIOD_S = {"day": 86_400, "hour": 3_600, "minute": 60, "second": 1}

@@ -1,0 +1,60 @@
+"""Numbers, times and keys as documents hold them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.load.estimates import Remark, Violation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def number(value: float) -> float | int | None:
+    """A float at six significant digits; None for an infinite one."""
+    if not math.isfinite(value):
+        return None
+    rounded = float(f"{value:.6g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
+
+
+class Shown:
+    """Key values as shown: as they are, or as tokens where the result is redacted."""
+
+    def __init__(self, redact: bool) -> None:
+        self.redact = redact
+
+    def key(self, text: str) -> str:
+        """A key value, or a token that is equal for equal values."""
+        if not self.redact or not text:
+            return text
+        return "[key " + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8] + "]"
+
+    def told(self, found: Violation | Remark) -> str:
+        """What is wrong or noteworthy, without values of the data where the result is redacted."""
+        if self.redact and found.hidden:
+            return found.hidden
+        return self.message(found.message, found.keys if isinstance(found, Violation) else ())
+
+    def message(self, text: str, keys: Sequence[str] = ()) -> str:
+        """A sentence; where the result is redacted, the key values in it and whatever else it quotes are hidden.
+
+        Templates stand in braces and stay.
+        """
+        if not self.redact:
+            return text
+        for key in sorted(keys, key=len, reverse=True):
+            text = text.replace(key, self.key(key))
+        return re.sub(r"'(?!\[key )[^'{}]*'", "'[key]'", text)
+
+
+def time_text(us: int | None) -> str | None:
+    """A moment (µs since 1970) in UTC, ISO 8601; None stays None."""
+    if us is None:
+        return None
+    from pkadvisor.table.edm import TICKS_UNIX_EPOCH, format_ticks
+
+    return format_ticks(us * 10 + TICKS_UNIX_EPOCH, trim=True)
