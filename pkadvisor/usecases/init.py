@@ -1,8 +1,23 @@
-"""The files that ``advisor init`` writes, as texts."""
+"""``advisor init``: the files that a repository needs to be reviewed from now on, as texts."""
 
 from __future__ import annotations
 
+import re
+from enum import StrEnum
+from pathlib import Path
+
 from pkadvisor import __version__
+
+PRE_COMMIT_FILE = ".pre-commit-config.yaml"
+EXAMPLE = "schema/devices.yaml"
+SAMPLE_ROWS = 10_000
+
+
+class Ci(StrEnum):
+    github = "github"
+    azure = "azure"
+    none = "none"
+
 
 SETTINGS = """\
 # Settings of pkadvisor for this repository; 'advisor config show' tells which hold.
@@ -132,6 +147,38 @@ steps:
 """
 
 CI_FILES = {"github": (".github/workflows/schema.yml", GITHUB), "azure": ("azure-pipelines.yml", AZURE)}
+
+
+def planned(root: Path, source: str | None, ci: Ci, *, pre_commit: bool) -> dict[str, str]:
+    """The files, by their paths below the root, with their texts."""
+    others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
+    files = dict[str, str]()
+    if source is not None:
+        name, text = _from_data(source)
+        files[f"schema/{name}.yaml"] = text
+    elif not others or others == [root / EXAMPLE]:  # an example beside real designs would only be in the way
+        files[EXAMPLE] = DESIGN
+    if ci is not Ci.none:
+        name, text = CI_FILES[ci]
+        files[name] = text
+    if pre_commit:
+        files[PRE_COMMIT_FILE] = PRE_COMMIT
+    return files
+
+
+def _from_data(source: str) -> tuple[str, str]:
+    """(name, design) for a data file."""
+    from pkadvisor.inputs import profiled_data
+    from pkadvisor.observe.data.dataset import split_kind
+    from pkadvisor.observe.design_file.declaration import skeleton
+
+    profiled, _ = profiled_data((source,), None, sample_rows=SAMPLE_ROWS)[0]
+    stem = Path(split_kind(source)[1]).name.split(".")[0]
+    columns = [(p.column.name, p.column.edm) for p in profiled.properties]
+    name = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "table"
+    words = re.findall(r"[A-Za-z0-9]+", stem)
+    table = "".join(word[:1].upper() + word[1:] for word in words) or "Table"
+    return name, started(skeleton(columns, table))
 
 
 def started(skeleton: str) -> str:

@@ -1,7 +1,4 @@
-"""The use cases behind ``advisor score`` and ``advisor compare``: what given keys are worth, without a search.
-
-Nothing here prints.
-"""
+"""``advisor score``: what given keys are worth, without a search."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
-from pkadvisor.errors import InputError, UsageError, did_you_mean
-from pkadvisor.inputs import AnalyzeRequest, files_read, read_sections
+from pkadvisor.errors import UsageError
+from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
-from pkadvisor.report.documents.stored import SCORE, load_stored
-from pkadvisor.report.documents.values import number
+from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,12 +20,9 @@ if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.observe.data.digests import FileDigest
-    from pkadvisor.observe.design_file.declaration import Declaration
     from pkadvisor.progress import Progress
 
 SCHEMA_VERSION = "1.0"
-COMPARISON = "pkadvisor comparison"
 
 
 def score(request: AnalyzeRequest, schemes: Sequence[str], progress: Progress) -> dict[str, Any]:
@@ -92,11 +85,12 @@ def _card(
     assert section.data is not None
     if readable(section.data, dataset):  # a sample cannot tell whether a key is unique
         learn([scheme.main for _, scheme in schemes], bench, dataset, {})
-    cards = [_scored(label, estimate(scheme, bench), bench, request) for label, scheme in schemes]
+    cards = [scored(label, estimate(scheme, bench), bench, request) for label, scheme in schemes]
     return {"table": section.table, "kind": section.kind, "schemes": cards}
 
 
-def _scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
+def scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeRequest) -> dict[str, Any]:
+    """The card of one priced scheme: its figures, and what its score is made of."""
     from pkadvisor.design.cost.cost import score_parts
     from pkadvisor.report.documents.result import scheme_result
     from pkadvisor.report.documents.values import Shown, number
@@ -114,276 +108,3 @@ def _scored(label: str, found: CostEstimate, bench: Bench, request: AnalyzeReque
             ],
         },
     }
-
-
-# -- compare ----------------------------------------------------------------------------------------------------------
-
-
-def is_stored(path: str) -> bool:
-    """Whether a file is JSON rather than a design file: by its first character that is not blank."""
-    try:
-        with Path(path).open("rb") as stream:
-            return stream.read(4096).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
-    except OSError:
-        return False
-
-
-def compare_stored(old: str, new: str) -> dict[str, Any]:
-    """Two results or score cards side by side: of a result what it recommends."""
-    before, after = ((Path(path).name, _sides(load_stored(path, ""), path)) for path in (old, new))
-    return _comparison(before, after, files=_digests([("old", old), ("new", new)]))
-
-
-def compare_designs(request: AnalyzeRequest, old: str, new: str, progress: Progress) -> dict[str, Any]:
-    """The keys of two designs under the same data and the same workload: that of the log, else of the new design, else
-    of the old one."""
-    from pkadvisor.observe.design_file.read_declaration import load_declaration
-
-    declared = {path: load_declaration(path) for path in (old, new)}
-    works = next((p for p in (new, old) if any(t.workload.classes for t in declared[p].tables)), new)
-    sections = read_sections(replace(request, design=works), progress)
-    logged = any(s.traffic is not None or s.workload is not None for s, _ in sections)
-    before, after = ((Path(path).name, _schemes_of(request, sections, declared[path], path)) for path in (old, new))
-    workload = {
-        "of": "log" if logged else "new" if works == new else "old",
-        "differs": _other_rates(declared[old], declared[new]),
-    }
-    files = [*_digests([("old", old), ("new", new)]), *_digests_json(files_read(request))]
-    return _comparison(before, after, workload, files=files)
-
-
-def _digests(files: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-    """What was compared, by its content."""
-    from pkadvisor.observe.data.digests import digest_of
-
-    return _digests_json([digest_of(role, path) for role, path in files])
-
-
-def _digests_json(files: Sequence[FileDigest]) -> list[dict[str, Any]]:
-    return [{"role": f.role, "name": f.name, "bytes": f.bytes, "xxh3": f.xxh3} for f in files]
-
-
-def _other_rates(old: Declaration, new: Declaration) -> list[dict[str, Any]]:
-    """The queries and writes that two designs declare otherwise; nothing where one of them declares none."""
-    sides = [{(t.name.lower(), c.name): c for t in d.tables for c in t.workload.classes} for d in (old, new)]
-    before, after = sides
-    if not before or not after:
-        return []
-    rates = [{key: c.rate.mean_per_s for key, c in side.items()} for side in sides]
-    return [
-        {"name": key[1], "old_per_s": rates[0].get(key), "new_per_s": rates[1].get(key)}
-        for key in dict.fromkeys([*after, *before])
-        if before.get(key) != after.get(key)
-    ]
-
-
-def _schemes_of(
-    request: AnalyzeRequest, sections: Sequence[tuple[Section, Dataset | None]], declaration: Declaration, path: str
-) -> dict[Any, dict[str, Any]]:
-    """The priced keys of one design, by table and kind, on the data and workload of the sections."""
-    from pkadvisor.design.choice.judge import prepared
-    from pkadvisor.design.choice.sections import declared_keys
-    from pkadvisor.design.cost.cost import estimate
-
-    limits = load_limits(*request.limits)
-    out: dict[Any, dict[str, Any]] = {}
-    tables = {t.name.lower(): t for t in declaration.tables}
-    for section, dataset in sections:
-        table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
-        if table is None or section.data is None:
-            continue
-        scheme = declared_keys(table, section.data.types, path)
-        if scheme is None:
-            raise UsageError("names no keys to compare", where=path, fix="add partition_key and row_key")
-        weighed = [
-            r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
-        ]
-        scheme = replace(scheme, index_rows=tuple(weighed))
-        bench, _ = prepared(section, limits, dataset)
-        found = _scored("in the design", estimate(scheme, bench), bench, request)
-        out[section.table, section.kind] = found["scheme"]
-    if not out:
-        raise UsageError("nothing of the data belongs to a table of this design", where=path, fix="give its data files")
-    return out
-
-
-def _sides(document: dict[str, Any], path: str) -> dict[Any, dict[str, Any]]:
-    out: dict[Any, dict[str, Any]] = {}
-    for table in document["tables"]:
-        cards = [card["scheme"] for card in table["schemes"]] if document["document"] == SCORE else []
-        schemes = cards or [table.get("recommended")]
-        if schemes and schemes[0] is not None:
-            out[table["table"], table["kind"]] = schemes[0]
-    if not out:
-        raise InputError("holds no scheme to compare", where=path, fix="analyse with data and a workload")
-    return out
-
-
-def _comparison(
-    old: tuple[str, dict[Any, dict[str, Any]]],
-    new: tuple[str, dict[Any, dict[str, Any]]],
-    workload: dict[str, Any] | None = None,
-    *,
-    files: list[dict[str, Any]],
-) -> dict[str, Any]:
-    from pkadvisor.report.documents.stored import scheme_text
-
-    (old_name, before), (new_name, after) = old, new
-    tables = []
-    for key in list(dict.fromkeys([*before, *after])):
-        mine, theirs = before.get(key), after.get(key)
-        tables.append(
-            {
-                "table": key[0],
-                "kind": key[1],
-                "old": None if mine is None else scheme_text(mine),
-                "new": None if theirs is None else scheme_text(theirs),
-                "measures": _measures(mine, theirs),
-                "break_cause": {"old": _cause(mine), "new": _cause(theirs)},
-                "classes": _class_changes(mine, theirs),
-                "violations": {
-                    "gone": _only(mine, theirs, "violations"),
-                    "added": _only(theirs, mine, "violations"),
-                },
-            }
-        )
-    same = all(
-        t["old"] == t["new"]
-        and not t["classes"]
-        and not any(t["violations"].values())
-        and all(m["old"] == m["new"] for m in t["measures"])
-        for t in tables
-    )
-    return {
-        "document": COMPARISON,
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "pkadvisor", "version": __version__},
-        "old": old_name,
-        "new": new_name,
-        "files": files,
-        "workload": workload,
-        "same": same,
-        "tables": tables,
-    }
-
-
-def _cause(scheme: dict[str, Any] | None) -> str | None:
-    """The limit that keys reach first as the load grows."""
-    return None if scheme is None else scheme["break_cause"]
-
-
-def _only(mine: dict[str, Any] | None, theirs: dict[str, Any] | None, what: str) -> list[str]:
-    there = {entry["message"] for entry in theirs[what]} if theirs else set()
-    return [entry["message"] for entry in mine[what] if entry["message"] not in there] if mine else []
-
-
-MORE_IS_BETTER = ("score", "break factor", "partitions", "horizon", "rate that the skew allows")
-"""Measures that are worse when they fall, or that are no cost: all others are worse when they rise."""
-NO_COST = ("horizon", "partitions")
-
-
-def _measures(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The score and every term of either side, in the order of the new one."""
-    sides = []
-    for scheme in (mine, theirs):
-        found = {} if scheme is None else {"score": (scheme["score"], "of 100", None)}
-        for term in scheme["terms"] if scheme else ():
-            found[term["name"]] = (term["value"], term["unit"], term["basis"])
-        sides.append(found)
-    old, new = sides
-    out = []
-    for name in dict.fromkeys([*new, *old]):
-        unit = (new.get(name) or old[name])[1]
-        before, after = (side[name][0] if name in side else None for side in (old, new))
-        held = name in old and name in new
-        out.append(
-            {
-                "name": name,
-                "unit": unit,
-                "old": before,
-                "new": after,
-                "change": number((after - before) / abs(before)) if before and after is not None else None,
-                "worse": held and _worse(name, before, after),
-            }
-        )
-    return out
-
-
-def _worse(name: str, before: float | None, after: float | None) -> bool:
-    """Whether a measure got worse at all; no limit (None) is the best break factor there is."""
-    if name in NO_COST or before == after:
-        return False
-    if name in MORE_IS_BETTER:
-        return after is not None and (before is None or after < before)
-    return after is None or (before is not None and after > before)
-
-
-def _class_changes(mine: dict[str, Any] | None, theirs: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Queries and writes that are served otherwise, or are on one side only; those that got worse first."""
-    old = {c["name"]: _served(c) for c in mine["classes"]} if mine else {}
-    new = {c["name"]: _served(c) for c in theirs["classes"]} if theirs else {}
-    out = []
-    for name in dict.fromkeys([*new, *old]):
-        before, after = old.get(name), new.get(name)
-        if before == after:
-            continue
-        worse = (
-            before is not None
-            and after is not None
-            and (after["requests"] > before["requests"] or after["entities"] > before["entities"])
-        )
-        out.append({"name": name, "old": before, "new": after, "worse": worse})
-    return sorted(out, key=lambda entry: (not entry["worse"], entry["name"]))
-
-
-def _served(cost: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "access": cost["access"],
-        "via": cost["via"],
-        "rate_per_s": cost["rate_per_s"],
-        "requests": cost["requests"],
-        "entities": float(f"{cost['entities_read'] + cost['entities_written']:.6g}"),
-        "returned": cost["entities_returned"],
-        "latency_ms_p99": cost.get("latency_ms_p99"),
-    }
-
-
-ALIASES = {
-    "requests_per_s": "requests",
-    "requests_per_s_peak": "requests at peak",
-    "entities_per_s": "entities counted",
-    "peak_partition_load": "hottest partition at peak",
-    "bytes_per_entity": "stored",
-}
-"""Names that budgets have for measures."""
-
-
-def worsened(comparison: dict[str, Any], bounds: Sequence[tuple[str, float]]) -> list[str]:
-    """Sentences about measures that got worse by more than their share: what goes with exit code 1.
-
-    UsageError for a measure that no table has.
-    """
-    known = dict.fromkeys(m["name"].replace(" ", "_") for t in comparison["tables"] for m in t["measures"])
-    for key, _ in bounds:
-        if ALIASES.get(key, key).replace(" ", "_") not in known:
-            names = (*known, *ALIASES)
-            fix = did_you_mean(key, names) or f"there are {', '.join(names)}"
-            raise UsageError(f"there is no measure '{key}'", where="--fail-if-worse", fix=fix)
-    out = []
-    for table in comparison["tables"]:
-        by_name = {measure["name"]: measure for measure in table["measures"]}
-        for key, share in bounds:
-            name = ALIASES.get(key, key)
-            measure = by_name.get(name) or by_name.get(name.replace("_", " "))
-            if measure is None or not measure["worse"]:
-                continue
-            before, after = measure["old"], measure["new"]
-            change = float("inf") if not before or after is None else abs(after - before) / abs(before)
-            if before is None or change > share:
-                values = f"{_shown(before)} to {_shown(after)}"
-                out.append(f"{table['table']}: {key} from {values}, worse by more than {100 * share:.3g} %")
-    return out
-
-
-def _shown(value: float | None) -> str:
-    return "no limit" if value is None else f"{value:,.6g}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pkadvisor.report.html.page import render_html
-from pkadvisor.usecases.score import compare_stored
+from pkadvisor.usecases.compare import compare_stored
 from tests.report.support import result
 from tests.review.documents import everything
 

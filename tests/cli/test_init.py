@@ -12,9 +12,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from pkadvisor import __version__
-from pkadvisor.cli.commands import starters
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
+from pkadvisor.usecases.init import DESIGN
 
 if TYPE_CHECKING:
     from tests.cli.support import Ask
@@ -119,7 +119,7 @@ def test_every_kind_of_column_makes_a_design_that_can_be_reviewed(name: str, ask
 
 def test_no_example_beside_designs_of_the_user(ask: Ask, tmp_path: Path) -> None:
     (tmp_path / "schema").mkdir()
-    (tmp_path / "schema" / "mine.yml").write_text(starters.DESIGN)
+    (tmp_path / "schema" / "mine.yml").write_text(DESIGN)
     assert ask("init")[0] == 0
     assert not (tmp_path / "schema" / "devices.yaml").exists()
 

@@ -59,7 +59,7 @@ def compare(
     page = on_stdout(targets, shared.format, ResultFormat.text)
     options = paging.options()
     document = _comparison(old, new, list(data or ()), reading, shared)
-    from pkadvisor.usecases.score import worsened
+    from pkadvisor.usecases.compare import worsened
 
     worse = worsened(document, bounds)
     deliver(document, targets, page, RENDERERS, options, shared)
@@ -68,15 +68,15 @@ def compare(
 
 
 def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: Shared) -> dict[str, Any]:
-    from pkadvisor.usecases import score as scorecard
+    from pkadvisor.usecases.compare import compare_designs, compare_stored, is_stored
 
-    stored = [scorecard.is_stored(path) for path in (old, new)]
+    stored = [is_stored(path) for path in (old, new)]
     given = bool(data or reading.sample or reading.log or reading.profile)
     if all(stored):
         if given or reading.design:
             fix = "leave out the data, or give two design files"
             raise UsageError("two results are compared from themselves alone", where="DATA", fix=fix)
-        return scorecard.compare_stored(old, new)
+        return compare_stored(old, new)
     if any(stored):
         result, design = (old, new) if stored[0] else (new, old)
         fix = "give two results (or score cards), or two design files and their data"
@@ -91,4 +91,4 @@ def _comparison(old: str, new: str, data: list[str], reading: Reading, shared: S
     settings = replace(settings_for(shared, new), budget=())
     request = build_request(replace(inputs, design=None), reading, settings=settings)
     with listen(shared) as progress:
-        return scorecard.compare_designs(request, old, new, progress)
+        return compare_designs(request, old, new, progress)

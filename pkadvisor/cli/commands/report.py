@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -46,10 +46,9 @@ def report(
     piped = not targets or any(target.path is None for target in targets)
     if piped and is_terminal(sys.stdout):
         raise UsageError("a page is not for a terminal", where="--out", fix="for example: --out html=report.html")
-    from pkadvisor.report.documents.stored import load_document
-    from pkadvisor.report.html.sections import DOCUMENTS
+    from pkadvisor.usecases.report import SLIPS, document_of, mistake_of_document
 
-    found = load_document(document, "", kinds=DOCUMENTS)
+    found = document_of(document)
     try:
         for target in targets:
             if target.path is not None:
@@ -59,24 +58,7 @@ def report(
         if piped:
             write_bytes(page_of(found, options))
     except (InputError, *SLIPS) as error:
-        meant = _of_document(error, found, document)
+        meant = mistake_of_document(error, found, document)
         if meant is error:
             raise
         raise meant from error
-
-
-SLIPS = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
-"""What drawing ends with where a document has not the shape that it should have, or where the drawing is wrong."""
-
-
-def _of_document(error: Exception, found: dict[str, Any], name: str) -> Exception:
-    """The mistake of the document that is behind an error, with its file; the error itself where it is a bug of ours:
-    a document that keeps to its schema can be drawn."""
-    slip = error.__cause__ if isinstance(error, InputError) else error
-    if not isinstance(slip, SLIPS):  # the drawing itself found what is missing
-        assert isinstance(error, InputError)
-        return InputError(error.what, where=name, fix=error.fix)
-    from pkadvisor.report.documents.departure import departure
-
-    wrong, fix = departure(found), "made by another version? run it again"
-    return InputError(f"is not whole: {wrong}", where=name, fix=fix) if wrong else slip

@@ -67,10 +67,10 @@ def score(
     options = paging.options()
     request = build_request(inputs, reading, budgets=judging.budget, settings=settings_for(shared, reading.design))
 
-    from pkadvisor.usecases import score as scorecard
+    from pkadvisor.usecases.score import score as score_card
 
     with listen(shared) as progress:
-        document = scorecard.score(request, tuple(scheme or ()), progress)
+        document = score_card(request, tuple(scheme or ()), progress)
     deliver(document, targets, page, RENDERERS, options, shared)
     if document["outcome"] == "constraint-unsatisfied":
         raise broken(document)

@@ -169,11 +169,11 @@ def open_datasets(
     """
     if not specs:
         raise UsageError("no data file is given", fix="name one or more files, globs or kind=PATH")
-    if sum(1 for spec in specs if _split_kind(spec)[1] == "-") > 1:
+    if sum(1 for spec in specs if split_kind(spec)[1] == "-") > 1:
         raise UsageError("standard input (-) is named twice", fix="it can be read only once")
     groups: dict[str | None, list[tuple[Path, str]]] = {}
     for spec in specs:
-        kind, pattern = _split_kind(spec)
+        kind, pattern = split_kind(spec)
         files = groups.setdefault(kind, [])
         found = [(spool_stdin(), stdin_name)] if pattern == "-" else [(locate(p), str(p)) for p in _expand(pattern)]
         files.extend(file for file in found if file not in files)
@@ -182,11 +182,11 @@ def open_datasets(
 
 def files_of(specs: Sequence[str]) -> tuple[Path, ...]:
     """The files that specs name, standard input left out; UsageError as ``open_datasets`` raises it."""
-    patterns = (_split_kind(spec)[1] for spec in specs)
+    patterns = (split_kind(spec)[1] for spec in specs)
     return tuple(locate(path) for pattern in patterns if pattern != "-" for path in _expand(pattern))
 
 
-def _split_kind(spec: str) -> tuple[str | None, str]:
+def split_kind(spec: str) -> tuple[str | None, str]:
     """``kind=PATH`` apart, unless the whole is a file (folders named ``year=2024`` are common)."""
     match = _KIND_SPEC.fullmatch(spec)
     if match is None:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
+from pkadvisor.report.documents.stored import REVIEW
 from pkadvisor.report.escapes import json_text
 from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.review.views.findings import Finding, Shown
 
-REVIEW = "pkadvisor review"
 SCHEMA_VERSION = "1.0"
 HIDDEN = "(hidden)"
 

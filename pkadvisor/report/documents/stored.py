@@ -13,6 +13,9 @@ from typing import Any
 from pkadvisor.errors import InputError, UsageError
 
 RESULT, SCORE, STRESS = "pkadvisor result", "pkadvisor score", "pkadvisor stress"
+REVIEW, COMPARISON = "pkadvisor review", "pkadvisor comparison"
+DOCUMENTS = (RESULT, STRESS, REVIEW, COMPARISON, SCORE)
+"""What there can be a page of."""
 BYTES_MAX = 200_000_000
 
 _NUMBER = (int, float)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
     advice,
     comparison_sections,
@@ -31,11 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pkadvisor.report.html.place import At, Context
-
-RESULT, STRESS, REVIEW = "pkadvisor result", "pkadvisor stress", "pkadvisor review"
-COMPARISON, SCORE = "pkadvisor comparison", "pkadvisor score"
-DOCUMENTS = (RESULT, STRESS, REVIEW, COMPARISON, SCORE)
-"""What there can be a page of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pkadvisor.report.html.comparison_sections import changed, measures, method,
 from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.resources import resource
-from pkadvisor.usecases.score import compare_designs
+from pkadvisor.usecases.compare import compare_designs
 from tests.report.documents.test_schemas import complaints
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request
