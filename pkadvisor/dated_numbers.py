@@ -7,15 +7,12 @@ same for all.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pkadvisor.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from pkadvisor.toml_file import TomlFile
+from pkadvisor.toml_file import TomlFile
 
 T = TypeVar("T")
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
+from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.observe.data.dataset import Dataset
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.progress import Progress
     from pkadvisor.toml_file import TomlFile
 
 

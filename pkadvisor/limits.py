@@ -6,17 +6,15 @@ else in the package writes a limit down as a literal.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.dated_numbers import Limit, Numbers
 from pkadvisor.resources import resource
 from pkadvisor.toml_file import TomlFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

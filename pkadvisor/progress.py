@@ -9,11 +9,10 @@ Progress            what a use case calls
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import rich.console
     import rich.progress
 

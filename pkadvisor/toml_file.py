@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pkadvisor.errors import UsageError, caret
 from pkadvisor.toml_places import TomlPath, TomlPlace, inside, places
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 FILE_BYTES_MAX = 1 << 20
 

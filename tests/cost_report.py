@@ -9,14 +9,11 @@ from __future__ import annotations
 import os
 import resource
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from tests import sample_results
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SLOWEST = 30
 HEAVY_MOST = 12

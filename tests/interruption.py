@@ -4,12 +4,9 @@ goes on living, and so would the suite."""
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import pytest
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 _stopped_by: list[int] = []
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _analyzed(folder: Path, files: dict[str, str], design: str) -> dict[str, Any]:

@@ -20,11 +20,9 @@ import resource
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / ".pytest_cache" / "sample_results"

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from pkadvisor.resources import resource
 from tests.cli.support import clean_environment
 from tests.report.support import result
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PLAIN = {
     "PYTHONHASHSEED": "0",

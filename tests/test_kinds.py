@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.explain import explain_query
 from pkadvisor.usecases.explain_scheme import explain_scheme, explain_stored
 from tests.kinds_cases import bank, shop
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(name: str, kind: str, rate: float) -> QueryClass:

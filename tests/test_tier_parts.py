@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.tiers import PARTS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pkadvisor.resources import resource
 from pkadvisor.toml_places import TomlPath, inside, places
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TEXT = (
     """\

@@ -6,10 +6,11 @@ import hashlib
 import json
 import re
 import struct
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,9 +20,6 @@ from pkadvisor.design.keys.template import format_template, parse_template
 from pkadvisor.design.keys.transforms import TRANSFORMS, Each, Value
 from pkadvisor.table.edm import EdmType, parse_datetime_ticks
 from tests.design.support import frame_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 VECTORS_FILE = Path(__file__).parent / "vectors" / "keys.json"
 FILE: dict[str, Any] = json.loads(VECTORS_FILE.read_text(encoding="ascii"))

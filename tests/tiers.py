@@ -11,12 +11,10 @@ three ways, and all of them run in both tiers or say where they run::
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 T = TypeVar("T")
 

@@ -7,6 +7,7 @@ file, default. Paths in the file are relative to it. Without a file nothing is i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from pkadvisor.cli.settings import PYPROJECT, Settings, exists, shown_path
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.cli.shared import Shared
 
 NAME = "pkadvisor.toml"

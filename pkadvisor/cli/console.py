@@ -7,14 +7,13 @@ import os
 import re
 import sys
 import unicodedata
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 from pkadvisor.errors import AdvisorError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from rich.console import Console
 
 PIPE_WIDTH = 80  # columns of a page that no terminal measures

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pkadvisor.cli.console import is_terminal
+from pkadvisor.cli.shared import Reading
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.cli.shared import Reading
 
 STDIN = "-"
 # Options without a value.

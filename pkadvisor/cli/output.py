@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from pkadvisor.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 STDOUT = "-"
 FOLDER = "html-dir"

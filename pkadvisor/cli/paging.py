@@ -7,7 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pkadvisor.cli.console import (
     PIPE_WIDTH,
@@ -26,9 +27,6 @@ from pkadvisor.cli.output import Target, size_text, write_whole
 from pkadvisor.cli.shared import ResultFormat, Shared, option
 from pkadvisor.errors import UsageError
 from pkadvisor.report.html.options import MIN_BYTES, HtmlOptions
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Renderer = Callable[[dict[str, Any], Shared, bool], bytes]
 """Makes a document into the bytes of a file, or of standard output if its last argument is true."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from pkadvisor.errors import UsageError
 
-    from pkadvisor.errors import UsageError
+if TYPE_CHECKING:
     from pkadvisor.review.gate.suppressions import ConfiguredSuppression
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.toml_file import TomlFile

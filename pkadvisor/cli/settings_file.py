@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.cli.settings import PYPROJECT, SECTION, Settings, shown_path
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.toml_file import TomlFile
+from pkadvisor.toml_places import TomlPath
 
 if TYPE_CHECKING:
     from pkadvisor.review.gate.suppressions import ConfiguredSuppression
-    from pkadvisor.toml_places import TomlPath
 
 SEVERITIES = ("error", "warning", "info")
 FAIL_ON = (*SEVERITIES, "never")

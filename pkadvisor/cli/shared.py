@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from pkadvisor.cli.completions import sample_words
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 
 class Format(StrEnum):

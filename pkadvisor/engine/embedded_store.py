@@ -37,20 +37,17 @@ On files those that are under way together share appends and syncs (*group commi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from collections.abc import Coroutine, Iterable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec.structs import force_setattr
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterable
-
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.engine.stamp import Stamp
-    from pkadvisor.engine.worlds.tasks import Task
-    from pkadvisor.table.store import Operation, Outcome
+from pkadvisor.engine.worlds.tasks import Task
+from pkadvisor.table.store import Operation, Outcome
 
 T = TypeVar("T")
 MS = 1_000_000

@@ -6,9 +6,10 @@ are, and a later process that asks for another number is refused rather than ser
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,15 +20,11 @@ from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError, FormatError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from pkadvisor.engine.worlds.faults import NetworkFaults
-    from pkadvisor.limits import Limits
+from pkadvisor.limits import Limits
 
 ACCOUNT = "devstoreaccount1"
 START_NS = 60 * SECOND

@@ -5,18 +5,15 @@ Options that are numbers, that is; a choice such as ``erasure_code`` has no unit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pkadvisor.dated_numbers import Limit, Numbers
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.resources import resource
 from pkadvisor.toml_file import TomlFile
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 NAMES: tuple[str, ...] = tuple(f.name for f in fields(EngineOptions) if f.type in ("int", "float"))
 WHOLE = frozenset(f.name for f in fields(EngineOptions) if f.type == "int")

@@ -10,23 +10,19 @@ The same stamp stands in a ``Simulator`` and in a ``Machine``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.partition.balancer import Balancer, Policy
 from pkadvisor.engine.partition.front_end import FrontEnd
 from pkadvisor.engine.partition.lock_service import LockService
 from pkadvisor.engine.partition.partition_manager import PartitionManager
+from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.stream.topology import lay_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.engine.partition.partition_map import PartitionMap
-    from pkadvisor.engine.worlds.world import World
+from pkadvisor.engine.worlds.world import World
 
 LOCKS = "locks"
 

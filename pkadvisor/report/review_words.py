@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pkadvisor.numbers import TIMED_OUT_MS, amount, milliseconds, percent, plural
 from pkadvisor.review.views.wording import agreed
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 Finding = dict[str, Any]
 Document = dict[str, Any]

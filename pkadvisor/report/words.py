@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.choice.flips import Turning
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.population import Population
 
 
 def sampling_of(judged: Judged) -> str:

@@ -15,16 +15,13 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pkadvisor.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CONNECTION_STRING, SAS = "PKADVISOR_CONNECTION_STRING", "PKADVISOR_SAS"
 DEVELOPMENT_ACCOUNT = "devstoreaccount1"

@@ -6,15 +6,13 @@ ticks. ``azure-data-tables`` is imported by whoever calls, never with this modul
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, unquote
 from uuid import UUID
 
 from pkadvisor.table.edm import EdmType, format_ticks, parse_datetime_ticks
 from pkadvisor.table.store import Entity, Key, Property
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _PLAIN: dict[type, EdmType] = {
     str: EdmType.STRING,

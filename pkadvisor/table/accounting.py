@@ -7,13 +7,12 @@ UTF-16 code units of texts and bytes of binaries. Every figure that is not a for
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
 
 from pkadvisor.table.edm import STORED_BYTES, EdmType, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pkadvisor.limits import Limits
     from pkadvisor.table.store import Entity
 

@@ -6,10 +6,10 @@ shapes of log lines). ``odata`` is the door to all of this: import from there.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.table.edm import (
@@ -28,9 +28,6 @@ from pkadvisor.table.edm import (
     order_key,
     parse_datetime_ticks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 MAX_COMPARISONS = 15
 """Comparisons the service accepts in one filter (Querying Tables and Entities)."""

@@ -5,16 +5,14 @@ The embedded engine, a client of a real endpoint, a server in front of either an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from msgspec.structs import astuple
 
 from pkadvisor.table.edm import EdmType, Literal, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 class Key(NamedTuple):

@@ -20,10 +20,10 @@ from pkadvisor.inputs import (
 )
 from pkadvisor.limits import load_limits
 from pkadvisor.observe.workload import Basis
+from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.design.choice.sections import Judged, Section
-    from pkadvisor.progress import Progress
 
 
 def analyze(request: AnalyzeRequest, progress: Progress) -> dict[str, Any]:

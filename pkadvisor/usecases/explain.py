@@ -6,17 +6,17 @@ Each returns a document; ``report.explanation`` writes it as text. Nothing here 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.progress import Progress
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.cost.explain import Explained
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.workload import Workload
-    from pkadvisor.progress import Progress
 
 DOCUMENT = "pkadvisor explanation"
 SCHEMA_VERSION = 1

@@ -6,24 +6,23 @@ hangs on what is assumed. Nothing here prints.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, named_schemes, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import RESULT, load_stored, scheme_text
 from pkadvisor.usecases.explain import CURRENT, DOCUMENT, RECOMMENDED, SCHEMA_VERSION, judged_among
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged, Section
     from pkadvisor.design.choice.sensitivity import Sensitivity
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import CostEstimate
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.progress import Progress
 
 RETRIED = 5
 """Schemes of the ranking that are priced again for each assumed number."""

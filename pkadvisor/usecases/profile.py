@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, data_of, declaration_of, documents_of, merged_documents, traffic_of
+from pkadvisor.observe.workload import QueryClass, Workload
+from pkadvisor.progress import Progress
 
 if TYPE_CHECKING:
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.observe.workload import QueryClass, Workload
-    from pkadvisor.progress import Progress
 
 
 def profile(request: AnalyzeRequest, progress: Progress, *, salt: bytes) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,17 +11,15 @@ from pkadvisor import __version__
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import load_limits
+from pkadvisor.progress import Progress
 from pkadvisor.report.documents.stored import SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
-    from pkadvisor.progress import Progress
 
 SCHEMA_VERSION = "1.0"
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.azurite.process import free_port, stop, wait_until_it_answers
 from tests.azurite.support import Azurite
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="session")

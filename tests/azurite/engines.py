@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.partition.balancer import Merge as MergeRanges
 from pkadvisor.engine.partition.balancer import Move, Split
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.engine.tables.table_service import TableService
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.rest.endpoint import Endpoint
 from pkadvisor.table.store import (
@@ -29,15 +31,9 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
+from tests.azurite.support import Azurite
 from tests.engine.stamp.stamps import built
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.engine.stamp import Stamp
-    from pkadvisor.engine.worlds.simulator import Simulator
-    from tests.azurite.support import Azurite
 
 ACCOUNT = "acc"
 NO_WAIT = TableLimits(table_delete_ns=0)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -33,9 +32,7 @@ from pkadvisor.table.store import (
     Write,
 )
 from tests.azurite.engines import AzuriteSide, Both, answer, engine_side, entity
-
-if TYPE_CHECKING:
-    from tests.azurite.support import Azurite
+from tests.azurite.support import Azurite
 
 pytestmark = pytest.mark.requires("azurite")
 

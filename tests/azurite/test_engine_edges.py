@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 
@@ -26,11 +27,7 @@ from pkadvisor.table.store import (
     Update,
 )
 from tests.azurite.engines import AzuriteSide, Both, answer, engine_side, entity, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.azurite.support import Azurite
+from tests.azurite.support import Azurite
 
 pytestmark = pytest.mark.requires("azurite")
 

@@ -7,18 +7,14 @@ samples have whole milliseconds.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
+from tests.azurite.support import Azurite, Entity
 from tests.proof.support import Case, Layout, asks_more, layout, pairs_of, prove, sample_cases
 from tests.tiers import LONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.azurite.support import Azurite, Entity
 
 pytestmark = pytest.mark.requires("azurite")
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -35,12 +36,8 @@ from pkadvisor.table.store import (
     Write,
 )
 from tests.azurite.engines import answer, plain
+from tests.azurite.support import Azurite
 from tests.stress.support import Design, cut, designs
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from tests.azurite.support import Azurite
 
 pytestmark = pytest.mark.requires("azurite")
 

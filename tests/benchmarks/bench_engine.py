@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -31,8 +32,6 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from pkadvisor.engine.embedded_store import EmbeddedStore
     from pkadvisor.engine.options import EngineOptions
     from pkadvisor.engine.partition.range_partition import RangePartition

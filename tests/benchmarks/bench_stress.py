@@ -26,9 +26,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +38,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.limits import default_limits
 from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, StampMap
 from pkadvisor.stress.requests.flat_scripts import FlatScripts
 from pkadvisor.stress.requests.retry import current
@@ -56,11 +58,6 @@ from pkadvisor.table.store import (
     Property,
     Query,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from pkadvisor.stress.placement.run_result import RunResult
 
 PARTS = ("peer", "growth", "compile", "audit", "hour")
 SECOND = 1_000_000_000

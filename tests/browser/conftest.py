@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from playwright.sync_api import BrowserContext, Page
 
 from pkadvisor.report.html.page import render_html
 from pkadvisor.usecases.compare import compare_stored
 from tests.report.support import result
 from tests.review.documents import everything
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from playwright.sync_api import BrowserContext, Page
 
 REPORTS = Path(__file__).parents[1] / "report"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")

@@ -12,6 +12,8 @@ import os
 import subprocess
 import sys
 import types
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,9 +21,6 @@ import pytest
 from tests.cli.support import Ask, Run, UseCases, clean_environment, in_process
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
     from pkadvisor.inputs import AnalyzeRequest
 
 

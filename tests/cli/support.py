@@ -8,12 +8,10 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
+import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
 Ask = Callable[..., tuple[int, str, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -15,9 +15,6 @@ from pkadvisor.table.edm import EdmType
 from tests.cli.support import Ask, checked
 from tests.design.choice.test_flips import judged
 from tests.report.support import result
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMS = {
     "lines": "# mine\n'' | {event}_{distance}_{pad(bib,5)}\n\n"

@@ -6,14 +6,12 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pkadvisor.errors import ConstraintError, InputError, UsageError
-
-if TYPE_CHECKING:
-    from tests.cli.support import UseCases
+from tests.cli.support import UseCases
 
 Advise = Callable[..., tuple[int, str, str]]
 

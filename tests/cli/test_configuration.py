@@ -7,7 +7,7 @@ import os
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -18,9 +18,7 @@ from pkadvisor.cli.settings_schema import config_schema_text
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import load_limits
 from pkadvisor.resources import resource
-
-if TYPE_CHECKING:
-    from tests.cli.support import Ask
+from tests.cli.support import Ask
 
 DESIGN = """\
 schema: 1

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.cli.support import Run
 from tests.report.support import result
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.support import Run
 
 DAILY = "{station}_{time(ts,'yyyyMMdd')} | {ticks(ts)}"
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]

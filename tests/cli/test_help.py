@@ -6,14 +6,11 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.resources import resource
-
-if TYPE_CHECKING:
-    from tests.cli.support import Run
+from tests.cli.support import Run
 
 COMMANDS = ["analyze", "explain", "score", "compare", "stress", "review", "report", "profile", "init"]
 COMMANDS += ["completion", "samples list", "samples write", "config show", "config schema"]

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -15,9 +15,7 @@ from pkadvisor import __version__
 from pkadvisor.cli.main import main
 from pkadvisor.resources import resource
 from pkadvisor.usecases.init import DESIGN
-
-if TYPE_CHECKING:
-    from tests.cli.support import Ask
+from tests.cli.support import Ask
 
 EVERYTHING = ("--ci", "github", "--pre-commit")
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.cli.main import main
+from tests.cli.support import Ask
 from tests.review.gate_support import DESIGN, RULES, TEXT
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.support import Ask
 
 FILE = ".pkadvisor-baseline.json"
 SUPPRESSED = TEXT.rstrip("\n") + '  # pkadvisor: ignore[ACME002] reason="weekly" until=2026-11-21\n'

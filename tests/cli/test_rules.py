@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,11 +13,7 @@ from pkadvisor.cli.commands.rules import LIST_EPILOG
 from pkadvisor.report.text.rule_page import plainly
 from pkadvisor.review.facts import FACTS
 from pkadvisor.review.rules.rule import load_rules
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.support import Ask, Run
+from tests.cli.support import Ask, Run
 
 OWN = """\
 id = "ACME001"

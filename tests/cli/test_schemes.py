@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,6 @@ from pkadvisor.report.text.scheme_page import goal_name
 from tests.cli.support import Ask, checked, stored
 from tests.report.support import SAMPLES, result
 from tests.tiers import LONG
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOSTILE = ["</script>", "\x1b[31mred", "=cmd()", "a\u202eb", "x" * 1000]
 KEYS = ("partition_key", "row_key", "index_rows")

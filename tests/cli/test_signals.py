@@ -7,17 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.support import clean_environment
 from tests.stress.stressed import write_case
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sends signals")
 

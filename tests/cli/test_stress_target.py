@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import socket
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.support import Ask
+from tests.cli.support import Ask
 
 SIGNATURE = "AbCdEfGhIjKlMnOpQrStUvWxYz0123456789%3D"
 

@@ -6,16 +6,13 @@ python -m tests.design.coverage [TRIALS]     coverage per kind and population
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pkadvisor.design.rows.intervals import Interval, Units, partition_size, selectivity, top_share
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Ints = NDArray[np.int64]
 KINDS = ("top share", "partition size", "selectivity")

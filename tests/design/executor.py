@@ -10,17 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import product
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import parse_template, separators
 from pkadvisor.design.keys.transforms import Context, Time, Value
+from pkadvisor.design.plan.plan import AccessPlan, Conditions
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import Filter, Parameter, bind, evaluate, parse_filter
 from tests.design.support import python_value
-
-if TYPE_CHECKING:
-    from pkadvisor.design.plan.plan import AccessPlan, Conditions
 
 Row = Mapping[str, object]
 

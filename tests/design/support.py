@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import polars as pl
 from hypothesis import strategies as st
@@ -17,9 +17,6 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import INT64_MAX, INT64_MIN, TICKS_UNIX_EPOCH, EdmType
 from pkadvisor.table.odata import parse_filter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HOSTILE = "".join(sorted(FORBIDDEN)) + "~_;|!-%'\"{}éß \ue000\uffff😀𝄞0Aaz"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
 from tests.observe.logs.test_storage_analytics import line
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = 500
 SHOPS = 5

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Sequence
 
 from sortedcontainers import SortedDict
 
+from pkadvisor.engine.rows import Decide, Row
 from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.stream.errors import Fenced, NotThere, StreamExists, StreamMissing
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from pkadvisor.engine.rows import Decide, Row
 
 
 class MemoryStreams:

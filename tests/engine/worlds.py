@@ -7,21 +7,18 @@ for state in crash_states(build): ...          # every durable write, every tear
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pkadvisor.engine.worlds.faults import TEARS, Atlas
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.swarm import SwarmOptions
 from pkadvisor.engine.worlds.tasks import Killed
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
-
-    from pkadvisor.engine.worlds.swarm import SwarmOptions
 
 
 @contextmanager

@@ -7,10 +7,11 @@ another. Nothing here knows how a plan was made: what is sent are the texts that
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import polars as pl
 
@@ -18,10 +19,15 @@ from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.design.choice.judge import bench_for
 from pkadvisor.design.choice.search import advise
 from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Each
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.design.plan.requests import Row, admits, arranged, holds, requests
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
+from pkadvisor.observe.workload import OrderBy, QueryClass
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.requests.rows import Layout as Layout
 from pkadvisor.stress.requests.rows import Properties as Properties
@@ -31,15 +37,6 @@ from pkadvisor.table.edm import EdmType, Literal, order_key, utf16_key
 from pkadvisor.table.odata import Comparison, Filter, bind, conjuncts, evaluate, parameters, parse_filter
 from tests.design.support import python_value
 from tests.sample_results import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Each
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.observe.workload import OrderBy, QueryClass
 
 KEYS = ("PartitionKey", "RowKey")
 

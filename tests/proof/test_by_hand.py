@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,15 +13,11 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import Pad, texts
 from pkadvisor.design.plan.plan import Access, plan
 from pkadvisor.design.plan.requests import client_work, multi_valued
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import bind
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import Case, PlainTable, answer, constants, difference, expected, layout, prove
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.observe.workload import QueryClass
 
 TYPES = {
     "event": EdmType.STRING,

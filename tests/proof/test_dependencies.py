@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,12 +10,10 @@ from pkadvisor.design.choice.search import advise
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.plan.plan import Access, plan
 from pkadvisor.design.rows.dependencies import dependencies, sentences
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import Case, PlainTable, constants, layout, prove
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import QueryClass
 
 TYPES = {
     "id": EdmType.INT64,

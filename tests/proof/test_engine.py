@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout as Nodes
 from pkadvisor.engine.tables import row_keys
@@ -21,9 +21,6 @@ from pkadvisor.table.edm import utf16_key
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query
 from tests.proof.support import Layout, Stored, pairs_of, placed, prove
 from tests.tiers import LONG
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.embedded_store import EmbeddedStore
 
 ROWS = 80
 CLOSE_ROWS = 40

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import TRANSFORMS
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import VALUES, bench_of, hostile_texts, population_of, query
 from tests.proof.support import Case, PlainTable, constants, layout, prove
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.observe.workload import QueryClass
 
 TYPES = {
     "n": EdmType.INT32,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
 from tests.proof.support import Case, Layout, PlainTable, layout, pairs_of, placed, prove, sample_cases
 from tests.tiers import LONG
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WIDE = LONG == "proofs"
 ROWS, CLOSE_ROWS = 400 if WIDE else 150, 60

@@ -10,8 +10,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -29,9 +30,6 @@ from pkadvisor.stress.experiment.stand import load_at, stand_of
 from pkadvisor.stress.experiment.stored_schemes import distinct
 from pkadvisor.usecases.stress import stress
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SAMPLES = ("bank", "documents", "footrace", "microblog", "orders", "sensors")
 HOT = {"bank": 60.0, "footrace": 120.0, "microblog": 60.0, "orders": 60.0}

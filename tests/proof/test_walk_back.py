@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.plan.plan import AccessPlan, plan
 from pkadvisor.design.plan.requests import requests
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.table.edm import EdmType, Literal
 from tests.design.support import bench_of, population_of, query
 from tests.proof.support import PlainTable, Properties, answer, constants, difference, ends_of, expected, layout
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
 
 TYPES = {"device": EdmType.STRING, "at": EdmType.DATETIME, "n": EdmType.INT32}
 START = datetime(2025, 11, 3, 5, tzinfo=UTC)

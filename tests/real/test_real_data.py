@@ -14,25 +14,23 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pkadvisor.design.choice.judge import judge
 from pkadvisor.design.choice.search import better
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import Key, KeyScheme, parse_key
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Growth, Rate
 from pkadvisor.progress import SilentProgress
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 DESIGNS = Path(__file__).parent / "designs"
 SHARED = Path(os.environ.get("PKADVISOR_SHARED", Path(__file__).parents[3] / "shared")) / "data"

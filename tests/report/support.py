@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from referencing import Registry, Resource
 
 from pkadvisor.cli.inputs import load_sample, sample_names
 from pkadvisor.inputs import AnalyzeRequest
+from pkadvisor.observe.profile.profile_file import ProfileDocument
 from pkadvisor.progress import SilentProgress
 from pkadvisor.resources import resource
 from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
 from tests.sample_results import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.observe.profile.profile_file import ProfileDocument
 
 SAMPLES = sample_names()
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.errors import AdvisorError, InputError, UsageError
 from pkadvisor.rest.target import CONNECTION_STRING, DEVELOPMENT_KEY, SAS, Target, target_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KEY = "c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
 SIGNATURE = "sv=2024-11-04&ss=t&srt=sco&sp=rwdlacu&sig=AbCdEfGhIjKlMnOpQrStUvWxYz0123456789%3D"

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.review import Conducted, ReviewRequest, conduct
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    import pytest
 
 DESIGN = "schema/orders.yaml"
 RULES = {

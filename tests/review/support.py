@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from pkadvisor.design.cost.budgets import parse_budgets
 from pkadvisor.limits import default_limits
@@ -11,14 +12,10 @@ from pkadvisor.review.gate.gate import Gate
 from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.evaluate import evaluate
 from pkadvisor.review.rules.rule import Case, Rule, load_rules
+from pkadvisor.review.views.findings import Finding
 from pkadvisor.review.views.stressed import Stressed, keys_of
+from pkadvisor.review.views.views import TableView
 from pkadvisor.usecases.review import open_design, review_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.review.views.findings import Finding
-    from pkadvisor.review.views.views import TableView
 
 NAME = "schema/design.yaml"
 

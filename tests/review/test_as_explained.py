@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.cli.main import main
 from tests.review.support import findings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DESIGN = """
 schema: 1

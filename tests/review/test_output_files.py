@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from junitparser import JUnitXml
@@ -18,9 +18,6 @@ from pkadvisor.report.documents.review_result import hidden_message
 from pkadvisor.review.views.findings import Finding, Place, Severity, Shown
 from tests.review.documents import complaints
 from tests.review.test_outputs import SMALL, standard
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Ask = Callable[..., tuple[int, str, str]]
 PRINTED = [name for name in ReviewFormat if name is not ReviewFormat.html_dir]

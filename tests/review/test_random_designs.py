@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -11,12 +11,10 @@ from hypothesis import strategies as st
 from pkadvisor.limits import default_limits
 from pkadvisor.report.documents.review_result import build_review, dump
 from pkadvisor.review.gate.gate import Gate
+from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.usecases.review import review_text
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.review.gate.reviewed import DesignReview
 
 TYPES = {
     "tenant": "string",

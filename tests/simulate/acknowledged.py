@@ -6,17 +6,14 @@ owner sends after it was taken over (P2).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.client import StreamClient
+from pkadvisor.engine.stream.topology import StreamLayer
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pkadvisor.engine.stream.access import Location
-    from pkadvisor.engine.stream.topology import StreamLayer
 
 LATE_MAX = 20
 READ_MAX = 400

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.stream.coding import Coding
+from pkadvisor.engine.stream.directory import ExtentInfo
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stamp import Stamp
-    from pkadvisor.engine.stream.directory import ExtentInfo
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 WHOLE_NS = 120 * SECOND
 """By when all copies must be good: two scrub periods of the slowest swarm, and as many turns as repair may need."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
 
 from pkadvisor.engine.lsm import combine as combine_module
 from pkadvisor.engine.lsm import tree as tree_module
 from pkadvisor.engine.lsm.bloom import Filter, digest
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
+from pkadvisor.engine.lsm.memory_table import Version
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, LogRecord, Replay
 from pkadvisor.engine.partition.front_end import FrontEnd
@@ -16,18 +20,11 @@ from pkadvisor.engine.partition.latches import KeyLatches
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.partition_server import PartitionServer
 from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.rows import Change, Row
 from pkadvisor.engine.stream.directory import ModifyStreams
 from pkadvisor.engine.stream.manager import StreamManager
+from pkadvisor.engine.tables.table_messages import Request
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pytest
-
-    from pkadvisor.engine.lsm.memory_table import Version
-    from pkadvisor.engine.rows import Change, Row
-    from pkadvisor.engine.tables.table_messages import Request
 
 # ------------------------------------------------------------------------------------------------ ownership
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from pkadvisor.engine.stream import blocks
 from pkadvisor.engine.stream.caretaker import Caretaker
@@ -16,11 +19,6 @@ from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream import planted_stream_bugs as earlier
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import pytest
 
 
 def load_what_is_open(patch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
+import pytest
 
 from pkadvisor.engine.tables import table_pages, table_requests, table_service, table_writes
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, WriteRequest
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.store import Key, Outcome, Query
-
-if TYPE_CHECKING:
-    import pytest
 
 T = TypeVar("T", Answer, Outcome)
 

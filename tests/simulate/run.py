@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import traceback
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Stamp
+from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NodesAtlas
 from pkadvisor.engine.worlds.nemesis import Nemesis
@@ -29,11 +31,6 @@ from tests.simulate.copies import until_copies_are_good
 from tests.simulate.judge import judge, maybe_written
 from tests.simulate.terrain import Terrain, terrain_of
 from tests.simulate.workload import TABLES, Clients, Walked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pkadvisor.engine.tables.table_messages import Answer, Request
 
 SAFETY_NS = 30 * SECOND
 """How long clients may work under trouble before everything is healed."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,9 +18,6 @@ from tests.simulate import run as run_module
 from tests.simulate.judge import judge
 from tests.simulate.run import simulate
 from tests.simulate.workload import Call, Clients, Mix
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SAME = (1, 8, 23)
 

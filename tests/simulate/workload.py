@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from random import Random
 
 from pkadvisor.engine.worlds.world import EngineError, World
 from pkadvisor.table.edm import EdmType
@@ -28,9 +28,6 @@ from pkadvisor.table.store import (
     Query,
     Update,
 )
-
-if TYPE_CHECKING:
-    from random import Random
 
 TABLES = ("sim", "other")
 PAGES_MAX = 60

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from random import Random
 
 import numpy as np
 
 from pkadvisor.engine.capacity.capacity import Capacity, Enforcement
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
+from pkadvisor.stress.simulate.course import Traced
 from pkadvisor.stress.simulate.fluid import run_fluid
 from pkadvisor.stress.simulate.loop import run_loop
 from tests.stress.small import MS, SECOND, Listed, Waits, fixed, limits, options
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.placement.stamp_map import StampMap
-    from pkadvisor.stress.simulate.course import Traced
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +14,6 @@ from pkadvisor.limits import Limits, default_limits
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SECOND = 1_000_000_000
 MS = 1_000_000

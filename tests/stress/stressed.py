@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import random
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.request import Goal, StressRequest
 from pkadvisor.usecases.stress import stress
 from tests.sample_results import stored
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 DESIGN = """\
 schema: 1

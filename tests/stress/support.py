@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.population import Population
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.requests.programs import Programs, entities_of
+from pkadvisor.stress.requests.scripts import Script, Step
 from pkadvisor.stress.requests.table_scale import at_hand
 from tests.proof.support import sample_cases
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.stress.requests.scripts import Script, Step
 
 TABLE = "stress"
 HOUR_NS = 3_600_000_000_000

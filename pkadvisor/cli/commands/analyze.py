@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,8 +28,6 @@ from pkadvisor.errors import ConstraintError, UsageError
 from pkadvisor.progress import BarProgress, NoteProgress, Progress, SilentProgress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.inputs import AnalyzeRequest
 
 EPILOG = examples(

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import escape, redact_result, write_bytes, write_text
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.resources import resource
-
-if TYPE_CHECKING:
-    from pkadvisor.cli.settings import Settings
 
 EPILOG = examples("advisor config schema --of design", "advisor config schema --of config")
 SHOW_EPILOG = examples("advisor config show", "advisor config show --isolated --format json")

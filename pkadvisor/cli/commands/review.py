@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,12 +19,10 @@ from pkadvisor.cli.configuration import settings_for
 from pkadvisor.cli.console import say, say_error
 from pkadvisor.cli.inputs import STDIN, check_files, check_folders, design_files, nearby, path_text
 from pkadvisor.cli.output import size_text, write_whole
+from pkadvisor.cli.paging import Paging
 from pkadvisor.cli.settings import exists
 from pkadvisor.cli.shared import Redact, ReviewFormat, ReviewShared, examples, option, unfold
 from pkadvisor.errors import AdvisorError, UsageError
-
-if TYPE_CHECKING:
-    from pkadvisor.cli.paging import Paging
 
 EPILOG = examples(
     "advisor samples write footrace race",

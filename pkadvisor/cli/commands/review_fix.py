@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +14,6 @@ from pkadvisor.cli.output import write_whole
 from pkadvisor.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pkadvisor.review.gate.fixes import Fixed
     from pkadvisor.usecases.review import ReviewRequest
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.cli.commands.analyze import parse_share
 from pkadvisor.cli.console import (
@@ -19,9 +20,6 @@ from pkadvisor.cli.output import Target, on_stdout, parse_targets, size_text, wr
 from pkadvisor.cli.paging import PAGES, page_of, text_page, write_page
 from pkadvisor.cli.shared import ReviewFormat, ReviewShared
 from pkadvisor.report.html.options import HtmlOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 
 @dataclass(frozen=True, slots=True)

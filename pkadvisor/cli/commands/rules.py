@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,13 +21,11 @@ from pkadvisor.cli.console import (
     write_bytes,
     write_text,
 )
+from pkadvisor.cli.settings import Settings
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.cli.settings import Settings
     from pkadvisor.review.rules.rule import Rule
 
 LIST_EPILOG = examples("advisor rules list", "advisor rules list --select PK3 --format json")

@@ -8,9 +8,9 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
@@ -26,17 +26,13 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
 SEPARATORS = ("_", ";", "|", "!")
 """Tried in this order: the first that occurs in no value needs no escapes."""

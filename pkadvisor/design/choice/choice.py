@@ -9,13 +9,10 @@ with tolerances, each fixed before the next, stand in place of one weighted sum.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, fsum, inf
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 EXACT = 1e-9
 """Relative slack of a comparison between sums that should be equal."""

@@ -9,6 +9,7 @@ every row where that is possible.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,6 @@ from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

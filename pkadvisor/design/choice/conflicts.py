@@ -7,14 +7,14 @@ what the others allow.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from pkadvisor.design.load.estimates import CostEstimate
 
-    from pkadvisor.design.load.estimates import CostEstimate
+if TYPE_CHECKING:
     from pkadvisor.limits import Limits
 
 EXHAUSTIVE = 3

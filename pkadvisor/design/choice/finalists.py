@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Context
 from pkadvisor.design.load.estimates import CostEstimate, Term
 from pkadvisor.design.rows.atoms import Atom, atom_of, atoms_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
 
@@ -15,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pkadvisor.design.choice.search import Advice
-    from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.population import Population
     from pkadvisor.design.rows.screen import PartitionFacts
     from pkadvisor.observe.data.dataset import Dataset
 

@@ -8,19 +8,15 @@ comes and goes between two factors of the grid is missed.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.choice import BYTES_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss, severity
 from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.observe.workload import Operation, Rate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 
 LEVELS = (2.0, 10.0, 100.0, 1000.0)
 """Factors between which a turn is looked for, and their inverses; 1000 is the most that is tried."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,6 @@ from pkadvisor.observe.workload import DrawBy, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget

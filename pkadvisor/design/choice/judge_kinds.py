@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.arrange import KindPool, arrange
 from pkadvisor.design.choice.kinds import Arranged, Bond, bonds_of, bound
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
 from pkadvisor.design.rows.atoms import atoms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset

@@ -7,19 +7,15 @@ prefix of the RowKey. ``arrange`` weighs which transactions are worth that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.conflicts import Constraint
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.load.estimates import CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.load.estimates import CostEstimate, Violation
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,12 @@ plan needs its structures (x ≤ y), an index row needs its main scheme, each ki
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.choice.choice import SEVERITY_TOLERANCE, Chosen, Cost, Instance, MismatchError, Structure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 Row = dict[int, float]
 """A linear form: coefficients by variable."""

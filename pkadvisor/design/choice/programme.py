@@ -7,10 +7,11 @@ difference is an error.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
@@ -27,9 +28,6 @@ from pkadvisor.design.choice.choice import (
     worth,
 )
 from pkadvisor.design.choice.milp import Model, Row, Solved, hold, least_severity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 NODES_MAX = 2_000
 """Branch-and-bound nodes of one solve."""

@@ -6,22 +6,18 @@ spreads. The variants compete with all other schemes: buckets multiply the reque
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.candidates import Ground, bucket_properties, buckets_by
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Hash, Literal, Part
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.schedule import schedule_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 HOT, APPENDS = "hot-partition", "append-only"
 

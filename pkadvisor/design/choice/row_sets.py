@@ -7,8 +7,8 @@ each class's hottest partition stand for the hottest partition; the estimate of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.candidates import Ground, index_rows, poorly_served, with_index_rows
 from pkadvisor.design.choice.choice import (
@@ -28,18 +28,14 @@ from pkadvisor.design.choice.programme import Solution, best_of_programme
 from pkadvisor.design.cost.class_cost import ENTITIES_PER_REQUEST, class_cost
 from pkadvisor.design.cost.class_latency import with_latency
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.keys.transforms import Part
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import stored_bytes
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
-    from pkadvisor.design.rows.demand import Demand
 
 FEW_ROWS = 3
 """Index rows up to which every set is looked at; more only where few leave a constraint or many requests open."""

@@ -11,8 +11,8 @@ A scheme that loses is told at which goal, by how much. The limits of the search
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.candidates import (
     Ground,
@@ -34,13 +34,9 @@ from pkadvisor.design.choice.choice import (
 from pkadvisor.design.choice.row_buckets import refine_rows
 from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
 from pkadvisor.observe.workload import Operation
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench, Confidence, CostEstimate
 
 MAINS_EXTENDED = 12
 """Main keys that get index rows: the best so far. A count, so that the answer does not depend on the machine."""

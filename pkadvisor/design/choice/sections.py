@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.workload import Workload
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from pkadvisor.design.choice.conflicts import Conflict
     from pkadvisor.design.choice.flips import Turning
     from pkadvisor.design.choice.search import Advice
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.table.edm import EdmType
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,13 @@ found here either.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.flips import again
 from pkadvisor.design.choice.search import good_enough, ranked
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Growth, GrowthOf
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 FACTORS = (0.5, 2.0)
 VARIED = ("assumed", "derived")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,6 @@ from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.census import census
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.scheme import Key

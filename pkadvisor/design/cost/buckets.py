@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_cost import has_row, read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
 from pkadvisor.design.keys.transforms import MISSING, Hash, Part, canonical_text
+from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, rows_of_constants
 from pkadvisor.design.rows.fronts import write_fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.observe.workload import DrawBy, Operation
 from pkadvisor.table.edm import EdmType
@@ -24,9 +26,6 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.design.load.estimates import Bench, ClassCost
-    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,8 +12,6 @@ from pkadvisor.design.plan.plan import Access
 from pkadvisor.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pkadvisor.design.load.estimates import Bench, Budget, CostEstimate
 
 SECONDS_PER_DAY = 86_400

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Literal,
     Pad,
@@ -20,6 +21,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import row_bytes
 from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
@@ -27,6 +29,7 @@ from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_block
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
 
 if TYPE_CHECKING:
@@ -34,9 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.conditions import Conditions
-    from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
-    from pkadvisor.design.load.heat import LoadMap
-    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
 

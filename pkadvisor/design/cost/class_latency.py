@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.latency import Latency, Step, operation_latency
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
@@ -13,8 +14,6 @@ from pkadvisor.observe.workload import Operation, QueryClass
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.design.load.estimates import Bench, ClassCost
 
     Floats = NDArray[np.float64]
 

@@ -7,7 +7,6 @@ capacity formula. What a request costs its owner is counted; capacities are the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.budgets import within_budgets
 from pkadvisor.design.cost.class_cost import class_cost, has_row, touched
@@ -17,6 +16,8 @@ from pkadvisor.design.cost.findings import remarks_of, violations_of
 from pkadvisor.design.cost.heat_findings import heat_remarks, hot_partition
 from pkadvisor.design.cost.terms import terms_of
 from pkadvisor.design.cost.upkeep import erasure, nearly_oversize, oversize, retention
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, pressure_of
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
@@ -26,15 +27,9 @@ from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, group_sizes, rows_of_constants
 from pkadvisor.design.rows.fronts import Fronts, write_fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Operation, Transaction
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import (
-        Part,
-    )
-    from pkadvisor.design.rows.population import Population
 
 BINS_PER_E = 400.0
 """Quantiles of a partition's load are exact to 1 ÷ this, 0.25 %: near its target a queue grows without bound."""

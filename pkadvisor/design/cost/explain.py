@@ -6,6 +6,7 @@ that part and what stands in its way.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.load.estimates import Bench, Read

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.cost.buckets import bucket_words
 from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import (
     Field,
@@ -14,16 +13,13 @@ from pkadvisor.design.keys.transforms import (
     Part,
 )
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
+from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import collision, key_surplus, longest, rows_overwritten
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts, reaction_s, write_fronts
 from pkadvisor.observe.workload import Basis, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.heat import LoadMap
 
 FEW_PARTITIONS = 50
 

@@ -7,6 +7,7 @@ A load is ``fixed + factor x (measured - fixed)``, as in ``breaks``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from pkadvisor.design.load.money import MONTH_S
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.load.estimates import Bench, Break, CostEstimate
 
 POINTS_MAX = 25

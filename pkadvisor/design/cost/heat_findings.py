@@ -6,6 +6,7 @@ helps; *hot partition*, no split helps; *hot range*, a split helps after the min
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template
@@ -15,8 +16,6 @@ from pkadvisor.design.load.keyfacts import encode_row
 from pkadvisor.observe.workload import GrowthOf
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.load.heat import LoadMap, PartitionLoad

@@ -7,6 +7,7 @@ at a moment falls on the partitions that take rows then, so that a key that grow
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -19,8 +20,6 @@ from pkadvisor.design.rows.insert_lives import Lives, lives_of
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

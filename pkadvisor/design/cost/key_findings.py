@@ -5,8 +5,10 @@ Each remark has an example from the data. Hidden values of a profile give no exa
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
 from pkadvisor.design.keys.transforms import (
     Field,
@@ -24,9 +26,6 @@ from pkadvisor.design.load.keyfacts import longest
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.rows.population import Population
 
 SHOWN_MAX = 40

@@ -12,10 +12,10 @@ from pkadvisor.design.load.queueing import chained_equilibrium, waiting_mean
 from pkadvisor.design.load.scaling import rate_max
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    from pkadvisor.design.rows.demand import Demand
     from pkadvisor.limits import Limits
 
 

@@ -7,23 +7,22 @@ for the sample itself (Shao and Wu 1989; the spread over half-samples is that of
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.rows.atoms import Atom
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.design.rows.population import Coded, Population
 from pkadvisor.observe.workload import DrawBy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
 
     from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.atoms import Atom
     from pkadvisor.design.rows.exact import GroupCounts
 
     Ints = NDArray[np.int64]

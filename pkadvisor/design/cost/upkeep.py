@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import plans_of, preference, read
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import ReverseTicks, Ticks, Time
 from pkadvisor.design.load.counting import set_entities_most
@@ -13,6 +14,7 @@ from pkadvisor.design.load.keyfacts import row_bytes
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Rate, Workload
 from pkadvisor.table.accounting import UNIT_BYTES, property_bytes
 from pkadvisor.table.edm import EdmType
@@ -20,9 +22,6 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
 

@@ -11,19 +11,16 @@ as in a design file. Any other file has one scheme a line, written as the page o
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, check_types
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.errors import UsageError, caret, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType
 
 CANDIDATES_MAX = 1_000
 _COPY = re.compile(r"\s*\((full|pointer)\)\s*$")

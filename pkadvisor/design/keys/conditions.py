@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from pkadvisor.design.keys.transforms import Each, Part
     from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant

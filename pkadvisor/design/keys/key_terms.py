@@ -12,6 +12,7 @@ below ``~``, where missing values begin.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,8 +37,6 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.table.odata import Literal as Constant
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import decoder, separators
 from pkadvisor.design.keys.transforms import Context, Literal, Part, Time, time_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType
 
 
 def decode_part(part: Part, text: str, types: Mapping[str, EdmType]) -> object:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
 from pkadvisor.design.keys.transforms import Context, Literal, Part, Value
 from pkadvisor.errors import UsageError
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     import polars as pl
-
-    from pkadvisor.table.edm import EdmType
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ the canonical form: no blanks around arguments, backticks only where a name need
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,6 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.errors import UsageError, caret, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from lark import Lark
 
 

@@ -11,20 +11,19 @@ What a kind of growth raises:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Hash, Part, ReverseTicks, Ticks, Time
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
+from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.observe.workload import Basis, GrowthOf
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.load.heat import LoadMap, PartitionLoad
     from pkadvisor.design.rows.population import Population
     from pkadvisor.design.rows.schedule import Schedule
     from pkadvisor.limits import Limits

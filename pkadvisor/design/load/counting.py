@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Hashed, Literal, Part
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table.accounting import ANSWER_BYTES, counted_by_bytes, group_most
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
 

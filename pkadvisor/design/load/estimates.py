@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.rows.demand import Demand
+from pkadvisor.design.rows.fronts import Fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Growth, GrowthOf, Operation, Workload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.design.plan.plan import Access, AccessPlan
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.fronts import Fronts
-    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
 
     Floats = NDArray[np.float64]

@@ -7,20 +7,19 @@ be split, but only between keys, and only after the service has watched it for m
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.schedule import Schedule, all_at_once
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms import Part
     from pkadvisor.design.rows.atoms import Atom
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Basis

@@ -6,6 +6,7 @@ its declared peak, and only the order in which entities arrived gives the map a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,6 @@ from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.rows.population import Population
 
 BETWEEN = " · "

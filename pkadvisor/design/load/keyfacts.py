@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -24,18 +25,16 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as TypedValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import polars as pl
 
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.design.rows.population import Population
 
 POINTER_BYTES = 80.0
 """Stored bytes of the two properties that a pointer row carries, besides its key: assumed."""

@@ -9,12 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _NORMAL = NormalDist()
 _Z99 = _NORMAL.inv_cdf(0.99)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 from pkadvisor.design.plan.plan import Access
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate
 
 MONTH_S = 365.25 / 12 * 86_400.0
 """A mean Gregorian month, as in a declaration."""

@@ -7,11 +7,8 @@ measured are in the tests.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def rejected_share(offered: float, capacity: float) -> float:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.limits import Limits
 
     Ordered = TypeVar("Ordered", str, float)

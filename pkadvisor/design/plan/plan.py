@@ -18,6 +18,7 @@ does not fit, what a pointer row does not carry, and what no server evaluates is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -55,8 +56,6 @@ from pkadvisor.design.rows.atoms import Atom, atom_of
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.workload import OrderBy, QueryClass

@@ -8,6 +8,7 @@ requests into the wanted order and cuts them off. ``client_work`` says the same 
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -21,7 +22,6 @@ from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from pkadvisor.design.keys.conditions import Conditions

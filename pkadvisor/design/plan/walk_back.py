@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import time_unit
 from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Time
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.design.rows.population import Population
 
     Floats = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ rows each, so what is counted is exact for all that anybody will see.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from pkadvisor.design.rows.screen import THREADS, PartitionFacts, atom_hashes, n
 from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

@@ -7,10 +7,12 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
+from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     TICKS_DIGITS,
     TIME_UNITS,
@@ -28,11 +30,8 @@ from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, 
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import polars as pl
 
-    from pkadvisor.design.keys.scheme import Key, KeyScheme
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
     from pkadvisor.table.odata import Filter, Parameter

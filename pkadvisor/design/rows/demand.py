@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,6 @@ from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClas
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

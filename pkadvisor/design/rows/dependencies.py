@@ -7,6 +7,7 @@ is for the application to know, and is said.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Dependency
@@ -26,8 +27,6 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import polars as pl
 
     from pkadvisor.design.rows.population import Population

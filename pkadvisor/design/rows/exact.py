@@ -6,12 +6,11 @@ cannot be read off it. Counting the groups of a few property sets over every row
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

@@ -7,6 +7,7 @@ end of the key order follow every split and stay on one server (append or prepen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,6 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

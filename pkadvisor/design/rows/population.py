@@ -13,6 +13,7 @@ part in grouping and are never counted as data.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,6 @@ from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

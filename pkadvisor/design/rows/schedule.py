@@ -7,6 +7,7 @@ one) is taken to be at its peak in every minute.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,6 @@ from pkadvisor.observe.minutes import DAY, MinuteSeries, bounded
 from pkadvisor.observe.workload import Basis
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

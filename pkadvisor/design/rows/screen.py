@@ -9,6 +9,7 @@ fullest places are told apart.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from pkadvisor.observe.data.hashing import GOLDEN, mixed, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from concurrent.futures import Executor
 
     import numpy as np

@@ -12,10 +12,7 @@ at most burst + rate · Δ, and the debt of one such operation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 MILLI = 1000
 """Thousandths of an entity."""

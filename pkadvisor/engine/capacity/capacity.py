@@ -35,18 +35,15 @@ integers in ns, so the same requests give the same answers wherever the arithmet
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, SECOND_NS, FairBucket, Queue, TokenBucket, milli
 from pkadvisor.engine.capacity.service_times import Kind, ServiceTimes
 from pkadvisor.engine.options import EngineOptions
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from pkadvisor.limits import Limits
+from pkadvisor.limits import Limits
 
 __all__ = ["Bound", "Capacity", "Enforcement", "Kind", "Place", "Served", "Tally", "Ticket", "Work"]
 

@@ -12,14 +12,11 @@ import math
 from enum import IntEnum
 from functools import lru_cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, SECOND_NS, milli
 from pkadvisor.engine.options import MS, EngineOptions
+from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import group_cost
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 DRAWS = 4096
 """Equally likely values that stand for a log-normal distribution."""

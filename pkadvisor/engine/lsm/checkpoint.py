@@ -12,20 +12,16 @@ stream holds it (SOSP 2011, 5.3.1 and 5.3.2; format, fan-out and sizes are assum
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 import msgspec
 
 from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter, NoFilter, digest
+from pkadvisor.engine.lsm.cache import PageCache, Place
+from pkadvisor.engine.lsm.memory_table import Version
+from pkadvisor.engine.lsm.page import IndexNode, Page
 from pkadvisor.engine.stream.access import Location, Streams
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pkadvisor.engine.lsm.cache import PageCache, Place
-    from pkadvisor.engine.lsm.memory_table import Version
-    from pkadvisor.engine.lsm.page import IndexNode, Page
 
 
 class Checkpoint(msgspec.Struct, frozen=True, array_like=True):

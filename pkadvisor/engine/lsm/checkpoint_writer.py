@@ -6,16 +6,14 @@ from bisect import bisect_left
 from collections.abc import Awaitable, Callable
 from itertools import accumulate
 from operator import add
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from pkadvisor.engine.lsm import page as blocks
 from pkadvisor.engine.lsm.bloom import SCHEME, Filter
+from pkadvisor.engine.lsm.cache import PageCache, Place
 from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader, Root
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import Location, Streams
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.lsm.cache import PageCache, Place
-    from pkadvisor.engine.options import EngineOptions
 
 PassTurn: TypeAlias = Callable[[], Awaitable[None]]
 """Lets others run, then goes on (``World.pass_turn``)."""

@@ -8,16 +8,12 @@ of each tier.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
+from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
 from pkadvisor.engine.lsm.walk import CheckpointSource, Walk, columns
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.lsm.checkpoint import Checkpoint, CheckpointReader
-    from pkadvisor.engine.lsm.checkpoint_writer import CheckpointWriter
 
 FOREIGN_PERCENT = 25
 """A checkpoint that holds so many percent of foreign bytes (the other half of a split) is written anew [A]."""

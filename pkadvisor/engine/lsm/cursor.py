@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from pkadvisor.engine.lsm.walk import Source, Walk, live
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 class TreeCursor:

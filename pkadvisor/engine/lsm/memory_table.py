@@ -6,15 +6,13 @@ in-memory version of the commit log" and does not say how, SOSP 2011, 5.3.1.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from sortedcontainers import SortedList
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pkadvisor.engine.rows import Change
+from pkadvisor.engine.rows import Change
 
 Version: TypeAlias = tuple[int, bytes | None]
 """Sequence number of a change, and the value; None is a tombstone."""

@@ -7,18 +7,15 @@ zstandard. The stream layer holds the checksum; here it is checked that a block 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 import zstandard
 
+from pkadvisor.engine.lsm.cache import Place
 from pkadvisor.engine.worlds.world import DataCorrupt, FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.lsm.cache import Place
 
 PAGE = b"P2"
 NODE = b"I1"

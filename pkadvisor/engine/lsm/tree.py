@@ -14,8 +14,8 @@ page goes on with what it began with.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain, compress
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.lsm.bloom import digest
 from pkadvisor.engine.lsm.cache import PageCache
@@ -25,14 +25,10 @@ from pkadvisor.engine.lsm.combine import CombineTask, choose, combine
 from pkadvisor.engine.lsm.cursor import TreeCursor
 from pkadvisor.engine.lsm.memory_table import MemoryTable, Version
 from pkadvisor.engine.lsm.walk import CheckpointSource, MemorySource, Source
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.rows import Change, Row
+from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.stream.errors import NotThere
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.rows import Change, Row
-    from pkadvisor.engine.stream.access import Location, Streams
 
 CHECKPOINT_ROWS = 512
 """Rows handed to the writer at once."""

@@ -8,15 +8,13 @@ are cut out of a page only when their round comes: those of rows that nobody rea
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.lsm.checkpoint import CheckpointReader
-    from pkadvisor.engine.lsm.memory_table import MemoryTable
-    from pkadvisor.engine.lsm.page import IndexNode, Page
+from pkadvisor.engine.lsm.checkpoint import CheckpointReader
+from pkadvisor.engine.lsm.memory_table import MemoryTable
+from pkadvisor.engine.lsm.page import IndexNode, Page
 
 _KEY = itemgetter(0)
 MEMORY_ROWS = 32

@@ -15,14 +15,12 @@ depends on rounding. The policy knows no clock: whoever drives it, an engine or 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.options import EngineOptions
 
 PPM = 1_000_000
 

@@ -24,18 +24,16 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from itertools import islice
 from struct import Struct as Layout
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
 from pkadvisor.engine.rows import Change
+from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, World
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.access import Location, Streams
 
 WRITE, OWNER = 0, 1  # kinds: changes of rows; "from here on only this epoch or later ones write"
 

@@ -11,19 +11,16 @@ reached the earlier one. So the first write of a front end after a server began 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine
+from typing import Any
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.partition.partition_map import PartitionMap, RangeEntry, Routes
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE, SERVICE
+from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import is_write
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.tables.table_messages import Answer, Request
 
 
 class FrontEnd:

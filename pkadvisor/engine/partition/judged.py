@@ -8,20 +8,16 @@ arrives ──admit──► carried out on the rows ──finish──► the a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from pkadvisor.engine.capacity.capacity import Capacity, Kind, Place, Work
+from pkadvisor.engine.partition.hosted_range import HostedRange
 from pkadvisor.engine.tables.row_keys import decode_part, partition_boundary, prefix_end
 from pkadvisor.engine.tables.table_messages import Answer, PageRequest, ReadRequest, Request, WriteRequest
 from pkadvisor.engine.tables.table_requests import carry_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.partition.hosted_range import HostedRange
-    from pkadvisor.engine.worlds.world import World
+from pkadvisor.engine.worlds.world import World
 
 _READ = Work(Kind.READ)
 

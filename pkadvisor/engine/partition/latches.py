@@ -10,12 +10,9 @@ A latch is free, or held with a queue of those who wait. It passes from hand to 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.worlds.tasks import Future
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class KeyLatches:

@@ -5,26 +5,23 @@ The manager that leads is described in ``partition_manager``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Policy, RangeLoad, Split
 from pkadvisor.engine.partition.lock_service import SERVICE as LOCKS_SERVICE
 from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.map_store import MapStore
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Pending, RangeEntry
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, ServerReport
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
-
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.partition.map_store import MapStore
 
 _UNHEARD = (-1, None)
 

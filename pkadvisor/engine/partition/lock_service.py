@@ -15,16 +15,13 @@ granted* + lease + eps. A service that stood still, or started again, lengthens 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
 
 SERVICE = "locks"
 _FILE = "leases"

@@ -10,22 +10,19 @@ layer fences a deposed leader: it can append nothing any more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.partition_map import Change, PartitionMap, Routes, apply, first_map
+from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.stream.errors import StreamExists
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.access import Streams
 
 STREAM: Final = "partitions/map"
 MADE: Final = "partitions/made"

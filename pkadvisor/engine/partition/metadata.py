@@ -15,20 +15,17 @@ Hardening: the paper names the "status of outstanding split and merge" only.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
+from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.partition.latches import KeyLatches
 from pkadvisor.engine.partition.range_errors import RangeMissing
+from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.worlds.world import DataCorrupt, EngineError, FormatError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pkadvisor.engine.lsm.checkpoint import Checkpoint
-    from pkadvisor.engine.stream.access import Location, Streams
 
 FORMAT: Final = 1
 

@@ -19,23 +19,19 @@ A split or merge is made known in the map before it is begun (``pending``) and e
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import NotLeader
 from pkadvisor.engine.partition.balancer import Action, Balancer, Policy
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease, LockService
 from pkadvisor.engine.partition.map_store import MapStore
+from pkadvisor.engine.partition.partition_map import PartitionMap
 from pkadvisor.engine.partition.server_messages import MAP_SERVICE
+from pkadvisor.engine.stream.access import Streams
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.partition.partition_map import PartitionMap
-    from pkadvisor.engine.stream.access import Streams
 
 LEADER = "manager"
 

@@ -13,9 +13,12 @@ deposed manager is refused). The last three are hardening; the paper is silent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Coroutine
+from typing import Any, Literal
 
+from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.ownership_errors import LeaseLost, NotServing, NotSplittable, StaleLeader
 from pkadvisor.engine.partition.hosted_range import Answers, HostedRange
 from pkadvisor.engine.partition.judged import Judge
@@ -24,17 +27,11 @@ from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, R
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition
 from pkadvisor.engine.partition.server_messages import SERVICE, Command, Placed, Served, ServerReport
 from pkadvisor.engine.partition.split_merge import merge, split
+from pkadvisor.engine.stream.access import Streams
+from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
 from pkadvisor.engine.worlds.locks import Locks
 from pkadvisor.engine.worlds.world import EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.access import Streams
-    from pkadvisor.engine.tables.table_messages import Answer, Request
 
 _NOT_HERE = (RangeStopped, RangeReadOnly, KeyOutside)  # nothing was carried out
 

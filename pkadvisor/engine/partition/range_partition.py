@@ -10,12 +10,14 @@ into the row-data stream, then the root into the metadata stream, then the cover
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.lsm.checkpoint import Checkpoint
 from pkadvisor.engine.lsm.tree import Tree
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.commit_log import OWNER, CommitLog, blocks_of, encode_record, replay
 from pkadvisor.engine.partition.metadata import MetadataStream, Root, read_roots, root_for
 from pkadvisor.engine.partition.range_errors import RangeMissing
@@ -24,12 +26,6 @@ from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.stream.errors import StreamExists, StreamMissing
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.lsm.checkpoint import Checkpoint
-    from pkadvisor.engine.options import EngineOptions
 
 __all__ = ["READ_ONLY", "SERVING", "STOPPED", "RangePartition", "open_range", "stream_names"]
 

@@ -12,24 +12,21 @@ serve at all (its lease) is the partition server's to know.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final
 
+from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.lsm.tree import Tree
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.partition.commit_log import CommitLog
 from pkadvisor.engine.partition.latches import KeyLatches
+from pkadvisor.engine.partition.metadata import MetadataStream
 from pkadvisor.engine.partition.range_errors import KeyOutside, RangeReadOnly, RangeStopped
+from pkadvisor.engine.rows import Cursor, Decide, Row
+from pkadvisor.engine.stream.access import Location, Streams
 from pkadvisor.engine.stream.errors import Fenced, StreamMissing
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Sequence
-
-    from pkadvisor.engine.lsm.cache import PageCache
-    from pkadvisor.engine.lsm.tree import Tree
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.partition.commit_log import CommitLog
-    from pkadvisor.engine.partition.metadata import MetadataStream
-    from pkadvisor.engine.rows import Cursor, Decide, Row
-    from pkadvisor.engine.stream.access import Location, Streams
 
 SERVING: Final = "serving"
 READ_ONLY: Final = "read only"

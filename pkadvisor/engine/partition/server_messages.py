@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.engine.partition.balancer import RangeLoad
+from pkadvisor.engine.partition.balancer import RangeLoad
 
 SERVICE = "partitions"
 MAP_SERVICE = "map"

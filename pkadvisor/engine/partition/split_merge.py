@@ -17,11 +17,13 @@ refused where either of them has a new owner.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from pkadvisor.engine.lsm.cache import PageCache
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.metadata import MergeIntent, SplitIntent
 from pkadvisor.engine.partition.range_errors import RangeMissing
 from pkadvisor.engine.partition.range_partition import SERVING, RangePartition, open_range, stream_names
@@ -29,12 +31,6 @@ from pkadvisor.engine.stream.access import MultiModify, NewStream, Streams
 from pkadvisor.engine.stream.errors import LimitReached, StreamExists
 from pkadvisor.engine.tables.row_keys import partition_boundary
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.lsm.cache import PageCache
-    from pkadvisor.engine.options import EngineOptions
 
 
 async def split(

@@ -12,10 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from random import Random
+from random import Random
 
 SAMPLE_KEYS = 128
 UNIT = 1 << 10  # one request, so that decay by halves keeps its fractions

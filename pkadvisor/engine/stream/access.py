@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+from typing import NamedTuple, Protocol
 
 
 class Location(NamedTuple):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.coding import Coordinator
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.stream.nodes.fragments import FragmentKey, FragmentStore
 from pkadvisor.engine.stream.nodes.scrub import Scrubber
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-    from pkadvisor.engine.worlds.world import World
+from pkadvisor.engine.worlds.world import World
 
 DEVICE = "data"
 

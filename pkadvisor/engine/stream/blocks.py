@@ -9,16 +9,13 @@ All replicas of an extent hold the same bytes at the same offsets (SOSP 2011, 4.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from google_crc32c import extend, implementation, value
 from numpy import frombuffer, uint8
 
 from pkadvisor.engine.worlds.world import DataCorrupt
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
 
 HEADER_BYTES = 8
 _HEADER = Struct("<II")

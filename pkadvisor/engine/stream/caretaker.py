@@ -11,23 +11,20 @@ extent whole [H].
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import Any
 
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.background import Report
 from pkadvisor.engine.stream.coding import Coding
 from pkadvisor.engine.stream.directory import CollectExtent, ExtentInfo, PlaceExtent, PlanCoding, Planned
 from pkadvisor.engine.stream.erasure import code_named
 from pkadvisor.engine.stream.errors import CodingFailed
 from pkadvisor.engine.stream.garbage import Graces
+from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.fragments import FragmentKey
 from pkadvisor.engine.stream.repair import Condition, Place, Repair, choose_node, repairs
 from pkadvisor.engine.worlds.world import EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.background import Report
-    from pkadvisor.engine.stream.manager import StreamManager
 
 CODING_TURNS_MAX = 8  # so many turns in vain, and another attempt chooses other nodes [H]
 

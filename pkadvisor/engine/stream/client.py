@@ -11,7 +11,8 @@ carry sequence numbers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify
@@ -21,9 +22,6 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.hedge import first_good
 from pkadvisor.engine.stream.manager import EXTENTS, SERVICE, ExtentView
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Coroutine, Sequence
 
 PIECE_BYTES = 1 << 20
 TRIES = 12

@@ -9,12 +9,11 @@ It knows nothing of blocks (SOSP 2011, 4.2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.access import MultiModify
+from pkadvisor.engine.stream.access import MultiModify
 
 DONE_KEPT = 20_000
 

@@ -9,15 +9,13 @@ work byte by byte: to rebuild a range of a fragment only that range of the other
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from pkadvisor.engine.stream.errors import CodeMissing, Undecodable
 from pkadvisor.engine.stream.galois import combination, multiply, weighted_sum
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 GROUP_MAX = 15  # coefficients of the two groups have no common bits: four bits for each
 

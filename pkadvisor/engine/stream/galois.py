@@ -6,12 +6,9 @@ which coefficients. Both are answered by one elimination, :func:`combination`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 POLYNOMIAL = 0x11D  # primitive: 2 generates every element but 0
 

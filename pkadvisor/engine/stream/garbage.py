@@ -10,10 +10,7 @@ grace is [H]: who was told a location a moment ago may still read it. A new mana
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable
 
 
 class Graces:

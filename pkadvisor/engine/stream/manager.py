@@ -13,10 +13,13 @@ The paper's manager is a group of nodes that agree through Paxos. Here their com
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
+from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import MultiModify
 from pkadvisor.engine.stream.directory import (
     AddExtent,
     AddSources,
@@ -36,12 +39,6 @@ from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.stream.placement import NodeInfo, place
 from pkadvisor.engine.worlds.locks import Lock, Locks
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, EngineError, Unreachable, World
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.access import MultiModify
 
 SERVICE = "streams"
 EXTENTS = "extents"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import NamedTuple
 
 
 class NodeInfo(NamedTuple):

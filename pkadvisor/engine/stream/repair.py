@@ -9,13 +9,10 @@ silent for a short time) is neither counted as whole nor replaced.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from random import Random
+from random import Random
 
 
 class Condition(Enum):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.stream.background import Background
@@ -13,9 +14,6 @@ from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.stream.placement import NodeInfo
 from pkadvisor.engine.worlds.world import DiskError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
 
 T = TypeVar("T")
 STARTS = 5

@@ -12,18 +12,16 @@ the table was deleted can leave a row behind, and nobody must ever see it. [H]
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from struct import Struct
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from pkadvisor.engine.worlds.world import FormatError
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, format_ticks
 from pkadvisor.table.store import Entity, Key, Property
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 PLAIN, SURROGATES = 1, 2
 

@@ -21,20 +21,16 @@ which does not say what a worker that wakes up late may do.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.tables.message_queue import FOR_EVER_NS, Message, MessageMissing, MessageQueue, ReceiptMismatch
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
-
-    from pkadvisor.engine.rows import Change, Row, RowStore
 
 
 class Done(StrEnum):

@@ -7,18 +7,15 @@ types, keys and sizes are looked at together. What is not plainly right here is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.tables.entity_codec import PLAIN, Body, encode_plain
 from pkadvisor.engine.tables.table_messages import RowWrite, WriteKind
 from pkadvisor.engine.tables.table_rules import GUID, PUBLISHED, Plan, plan_of
 from pkadvisor.table.accounting import UNIT_BYTES
 from pkadvisor.table.store import Insert, InsertOrMerge, InsertOrReplace, Property, Write
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 _KINDS: dict[type, WriteKind] = {
     Insert: WriteKind.INSERT,

@@ -6,7 +6,8 @@ which tables it saw alive; it forgets a name for good when it does not know what
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 from pkadvisor.engine.options import SECOND
 from pkadvisor.engine.tables import row_keys
@@ -24,9 +25,6 @@ from pkadvisor.engine.tables.table_messages import (
 from pkadvisor.engine.tables.table_rules import TableError, TableLimits, check_table_name
 from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.table.edm import TICKS_PER_SECOND
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Router(Protocol):

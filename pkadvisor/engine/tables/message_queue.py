@@ -15,18 +15,14 @@ queue knows no clock: whoever calls says what time it is by his.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.rows import Change, Row, RowStore
 
 FOR_EVER_NS = 1 << 62
 """For items that must be worked on however long nobody does."""

@@ -7,13 +7,12 @@ message that arrives twice arrives with the same id. ``generation`` is that of t
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
-if TYPE_CHECKING:
-    from pkadvisor.engine.tables.entity_codec import Body
-    from pkadvisor.table.store import Entity
+from pkadvisor.engine.tables.entity_codec import Body
+from pkadvisor.table.store import Entity
 
 
 class WriteKind(IntEnum):

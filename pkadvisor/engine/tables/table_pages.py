@@ -9,8 +9,9 @@ inserted between the last one returned and ``next_key`` is not seen.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import Matches, compiled
 from pkadvisor.engine.tables.entity_codec import entity_of, etag, head, properties_of, unpack_head
@@ -18,11 +19,6 @@ from pkadvisor.engine.tables.table_messages import Answer, PageRequest, ReadRequ
 from pkadvisor.engine.tables.table_rules import TableError
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes
 from pkadvisor.table.store import Entity, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.rows import RowStore
 
 
 async def read_entity(rows: RowStore, request: ReadRequest) -> Answer:

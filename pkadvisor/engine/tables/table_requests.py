@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.engine.ownership_errors import NotServing
+from pkadvisor.engine.rows import RowStore
 from pkadvisor.engine.tables.table_messages import (
     Answer,
     ClearRequest,
@@ -32,11 +33,6 @@ from pkadvisor.engine.tables.table_schema import (
     table_cleared,
 )
 from pkadvisor.engine.tables.table_writes import carry_out_writes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.rows import RowStore
 
 __all__ = [
     "Answer",

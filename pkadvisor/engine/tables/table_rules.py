@@ -8,20 +8,17 @@ docstring says which was taken and why.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import SCHEMA_TABLE
 from pkadvisor.table.accounting import ENTITY_BYTES, PROPERTY_BYTES, UNIT_BYTES, utf16_units
 from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, STORED_BYTES, TICKS_MAX, EdmType
 from pkadvisor.table.property_names import is_property_name
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.table.store import Entity, Key, Property
+from pkadvisor.table.store import Entity, Key, Property
 
 
 @dataclass(frozen=True, slots=True)

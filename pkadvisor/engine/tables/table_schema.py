@@ -7,10 +7,11 @@ pages of :class:`ListTablesRequest`; what a late write leaves behind belongs to 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import msgspec
 
+from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.tables.entity_codec import head
 from pkadvisor.engine.tables.table_messages import (
     Answer,
@@ -23,11 +24,6 @@ from pkadvisor.engine.tables.table_messages import (
     TableRow,
 )
 from pkadvisor.engine.tables.table_rules import TableError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from pkadvisor.engine.rows import Change, Row, RowStore
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(TableRow).decode

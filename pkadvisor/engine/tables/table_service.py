@@ -9,13 +9,14 @@ clear. So several front ends may serve one account (invariant T8).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.ownership_errors import OwnershipError
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import compiled, key_range
 from pkadvisor.engine.tables.continuation import decode_token, encode_token
+from pkadvisor.engine.tables.entity_codec import Body
 from pkadvisor.engine.tables.group_checks import plain_group
 from pkadvisor.engine.tables.known_tables import Router, Tables
 from pkadvisor.engine.tables.table_messages import (
@@ -57,11 +58,6 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from pkadvisor.engine.tables.entity_codec import Body
 
 __all__ = ["Router", "TableService"]
 

@@ -7,8 +7,9 @@ updates with the same ETag one wins (T4).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from pkadvisor.engine.rows import Change, Row, RowStore
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.entity_codec import (
     Body,
@@ -24,11 +25,6 @@ from pkadvisor.engine.tables.table_messages import Answer, RowWrite, WriteKind, 
 from pkadvisor.engine.tables.table_rules import PUBLISHED, SYSTEM_PROPERTIES, TableError
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import Entity, Key
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.rows import Change, Row, RowStore
 
 _NEEDS_ENTITY = (WriteKind.UPDATE, WriteKind.MERGE, WriteKind.DELETE)
 _MAKES = (WriteKind.INSERT, WriteKind.INSERT_OR_REPLACE, WriteKind.INSERT_OR_MERGE)

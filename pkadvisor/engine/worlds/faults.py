@@ -6,12 +6,10 @@ platform. All is zero by default: a plain ``Simulator`` is a quiet world.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-    from random import Random
+from random import Random
+from typing import Protocol
 
 MILLION = 1_000_000
 CALM_NS = 1_000_000  # the longest mean time of a message or a disk when all is healed

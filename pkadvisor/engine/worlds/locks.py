@@ -6,12 +6,10 @@ Latches on keys, which a write takes by the hundred, are in ``partition/latches.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Generic, TypeVar
 
 from pkadvisor.engine.worlds.tasks import Future
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 N = TypeVar("N", str, int)
 

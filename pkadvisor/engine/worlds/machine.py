@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future as Work
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from random import Random, SystemRandom
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pkadvisor.engine.worlds.machine_directory import MachineDirectory
 from pkadvisor.engine.worlds.machine_disk import Descriptors, MachineDisk
 from pkadvisor.engine.worlds.tasks import Future, Scheduler, Task
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
 
 T = TypeVar("T")
 TICKS_UNIX_EPOCH = 621_355_968_000_000_000

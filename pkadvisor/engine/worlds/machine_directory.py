@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from pkadvisor.engine.worlds.machine_disk import sync_directory, translated
 from pkadvisor.engine.worlds.world import DirectoryInUse, FormatError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMAT_VERSION = 1
 FORMAT_FILE = "format"

@@ -10,13 +10,11 @@ import errno
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from pathlib import Path
+from typing import NoReturn, TypeAlias
 
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NEW = ".new"

@@ -10,14 +10,11 @@ at once. Every durable write is numbered by the world (``CrashPoint``).
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from random import Random
 
 from pkadvisor.engine.worlds.faults import CrashPoint, DiskFaults, draw_ns, happens
 from pkadvisor.engine.worlds.simulated_disk_host import DiskHost, QuietHost
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
-
-if TYPE_CHECKING:
-    from random import Random
 
 SECTOR = 512
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.faults import Atlas, CrashPoint
+from pkadvisor.engine.worlds.faults import Atlas, CrashPoint
 
 
 class DiskHost(Protocol):

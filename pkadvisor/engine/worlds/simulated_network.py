@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from random import Random
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from pkadvisor.engine.worlds.faults import NetworkFaults, draw_ns, happens
 from pkadvisor.engine.worlds.tasks import Future, Task, Timer
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
-
-if TYPE_CHECKING:
-    from random import Random
 
 SECOND = 1_000_000_000
 TIMEOUT_NS = 5 * SECOND

@@ -11,18 +11,16 @@ give the same ``event_hash``.
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from hashlib import blake2b
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pkadvisor.engine.worlds.faults import Atlas, ClockFaults, CrashPoint, DiskFaults, NetworkFaults
 from pkadvisor.engine.worlds.simulated_disk import SimulatedDisk
 from pkadvisor.engine.worlds.simulated_network import SimulatedNetwork
 from pkadvisor.engine.worlds.tasks import Future, Killed, Scheduler, Task
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
 
 T = TypeVar("T")
 TICKS_AT_START = 638_000_000_000_000_000  # some day in 2022: simulated days look like real ones

@@ -14,13 +14,11 @@ a simulation under ``simulator.Simulator`` and a store under ``machine.Machine``
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Coroutine, Generator
 from functools import partial
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator
-    from random import Random
+from random import Random
+from typing import Any, Generic, NoReturn, TypeVar
 
 T = TypeVar("T")
 

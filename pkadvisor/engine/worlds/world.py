@@ -9,13 +9,11 @@ A node is a name. Its services are objects whose coroutine methods other nodes m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from random import Random
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Sequence
-    from random import Random
-
-    from pkadvisor.engine.worlds.tasks import Task
+from pkadvisor.engine.worlds.tasks import Task
 
 T = TypeVar("T")
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
@@ -19,9 +21,6 @@ from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     import polars as pl
 
 _CSV_BLOCK_BYTES: Final = 8 << 20

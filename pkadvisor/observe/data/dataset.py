@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import glob
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,8 +32,6 @@ from pkadvisor.observe.data.streams import EmptyFileError, locate, spool_stdin
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import polars as pl
 
 BATCH_ROWS: Final = 131_072

@@ -13,14 +13,13 @@ The counts are exact over all values, not a guess from the first rows. What coun
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import polars as pl
 
 MISSING_MARKERS: Final = ("", "NA", "N/A", "null", "NULL", "NaN", "–")

@@ -9,11 +9,10 @@ bit of the output). Texts of more than ``WORDS_MAX`` words are hashed by xxHash 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

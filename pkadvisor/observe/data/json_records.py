@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from operator import itemgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from pkadvisor.errors import InputError
@@ -15,9 +17,6 @@ from pkadvisor.observe.data.streams import LongLine, lines_of, open_text
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     import polars as pl
 
 _JSON_BLOCK_BYTES: Final = 2 << 20

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,6 @@ from pkadvisor.observe.data.dataset import KEY_COLUMNS, Column, Dataset, Part
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
 KIND_COLUMNS: Final = ("entitytype", "entity_type", "kind", "type", "_type", "recordtype", "record_type", "doctype")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
@@ -9,9 +11,6 @@ from pkadvisor.observe.data.records import Chunk, Tally, canonical_name, escape_
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import polars as pl
 
 _ROWS: Final = 65_536

@@ -7,18 +7,17 @@ Rows that cannot be read are skipped and counted in a ``Tally``, with the first 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from pkadvisor.observe.data.streams import check_utf8
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import polars as pl
 
-    from pkadvisor.table.edm import EdmType
 
 MAX_RECORD_BYTES: Final = 8 << 20
 

@@ -10,12 +10,11 @@ Hashes are polars' own, seeded and vectorised: some 10 ns a value, where a sketc
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray

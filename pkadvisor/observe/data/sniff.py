@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from pkadvisor.errors import InputError, UsageError, did_you_mean
 from pkadvisor.observe.data.csv_records import CsvSource, field_count, parse_header, split_records
@@ -14,9 +15,6 @@ from pkadvisor.observe.data.parquet import ParquetSource
 from pkadvisor.observe.data.records import Source, Tally, canonical_name, escape_name
 from pkadvisor.observe.data.streams import check_utf8, open_bytes, open_text
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMATS: Final = ("csv", "typed-csv", "jsonl", "json", "parquet")
 _HEAD_BYTES: Final = 256 << 10

@@ -15,14 +15,12 @@ from __future__ import annotations
 
 import codecs
 import io
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final, Protocol
+from typing import BinaryIO, Final, Protocol
 
 from pkadvisor.errors import InputError, UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 BLOCK_BYTES: Final = 16 << 20
 MAX_LINE_BYTES: Final = 8 << 20

@@ -8,18 +8,15 @@ values say together: names, kinds, keys, filters, transactions (``declaration_bu
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file.declaration_yaml import Placed
+from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.observe.workload import Workload
 
 __all__ = [
     "ARRIVAL_FILE_ORDER",

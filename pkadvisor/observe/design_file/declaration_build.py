@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file import declaration_model as model
@@ -15,6 +16,7 @@ from pkadvisor.observe.design_file.declaration import (
     Sampling,
     TableDeclaration,
 )
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,
@@ -29,12 +31,7 @@ from pkadvisor.observe.workload import (
     Workload,
 )
 from pkadvisor.table import odata
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed
-    from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType
 
 _GROWTH_MAX = 1e9
 _NAME_MAX = 64

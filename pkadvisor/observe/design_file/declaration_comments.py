@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
+if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node, ScalarNode
 
-    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
 _DASHES = re.compile(r"\s*(?:-\s*)+")
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
 
 from pkadvisor.errors import UsageError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import ValidationError
-
-    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 
 _MISSING = {
     "schema": "write schema: 1 at the top",

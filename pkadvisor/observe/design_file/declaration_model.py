@@ -5,7 +5,8 @@ What concerns several values at once (names, kinds, keys that go together) is ch
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -16,15 +17,11 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import CoreSchema
 
 from pkadvisor.errors import did_you_mean
 from pkadvisor.observe.design_file import units
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pydantic_core import CoreSchema
 
 
 class UnknownKeyError(ValueError):

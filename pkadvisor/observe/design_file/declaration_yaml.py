@@ -8,17 +8,16 @@ expanded. Keys are unique text.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, caret, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from ruamel.yaml.nodes import Node
 
 FILE_BYTES_MAX = 2_000_000

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import InputError
@@ -10,10 +13,6 @@ from pkadvisor.observe.logs import azure_monitor, recorded, storage_analytics, t
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-    from types import ModuleType
-
     import polars as pl
 
 FORMATS: Final[tuple[ModuleType, ...]] = (storage_analytics, azure_monitor, trace, recorded)

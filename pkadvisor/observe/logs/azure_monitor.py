@@ -12,6 +12,8 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, ReadOptions, Routes, Skips
@@ -19,9 +21,6 @@ from pkadvisor.observe.logs.pipeline import Parsed, Skip, line_ends, occurs, rea
 from pkadvisor.observe.logs.storage_analytics import parsed, route_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     import polars as pl
 
 NAME: Final = "Azure Monitor"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.observe.data.streams import LongLine, line_blocks, locate, open_bytes
@@ -14,9 +16,6 @@ from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, ReadOptions, R
 from pkadvisor.observe.logs.urls import coarse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     import polars as pl
 
 

@@ -7,6 +7,8 @@ entity; ``x_ms_date`` is an HTTP date. Read line by line: for thousands of lines
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TABLE_OPERATION, Op, ReadOptions, Route, Routes, Skips
@@ -14,9 +16,6 @@ from pkadvisor.observe.logs.storage_analytics import read_route
 from pkadvisor.observe.logs.urls import UrlShape, address_keys, blank_text, pk_of_text, raw_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import polars as pl
 
 NAME: Final = "recorded exchanges"

@@ -8,6 +8,8 @@ requested object key. The operation name decides only which write a write is.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.observe.data.streams import MAX_LINE_BYTES
@@ -40,9 +42,6 @@ from pkadvisor.observe.logs.urls import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     import polars as pl
 
 NAME: Final = "Storage Analytics"

@@ -20,7 +20,9 @@ All but one of ``op``, ``filter``, ``pk`` and ``params`` may be absent; fields o
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pkadvisor.observe.logs.frame import NOT_PARSEABLE, TOO_LONG, Op, ReadOptions, Route, Routes, Skips, columns
@@ -28,9 +30,6 @@ from pkadvisor.observe.logs.pipeline import text_of
 from pkadvisor.observe.logs.urls import filter_shape, pins_partition, pk_of_plain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     import polars as pl
 
 NAME: Final = "trace"

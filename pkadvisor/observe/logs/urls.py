@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, unquote_plus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
 _HEAD = re.compile(r"^(?:[A-Za-z][A-Za-z0-9+.-]*://\s*(?P<host>[^/?#]*))?(?P<path>/?[^?]*)(?:\?(?P<query>.*))?$", re.S)

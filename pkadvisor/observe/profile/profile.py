@@ -13,6 +13,7 @@ those of it with the smallest hashes.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from pkadvisor.observe.data.hashing import combined, presence, value_hashes
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
     from concurrent.futures import Future
 
     import numpy as np

@@ -13,6 +13,7 @@ import base64
 import hashlib
 import json
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,8 +33,6 @@ from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, 
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import polars as pl
 
 DOCUMENT = "pkadvisor profile"

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
+from pkadvisor.report.charts.scales import Axis, Scale
 from pkadvisor.report.charts.style import BAD, FONT_PX, GOOD, WARN, look_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
 from pkadvisor.report.escapes import clean, fold
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from markupsafe import Markup
-
-    from pkadvisor.report.charts.scales import Axis, Scale
 
 WIDTH = 720
 """Of a chart that fills the page, in its own units."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.report.charts.svg import element
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 LEVELS = ("good", "warn", "bad", "none")
 

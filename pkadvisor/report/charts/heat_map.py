@@ -8,8 +8,8 @@ the totals of rows and columns, and a line goes around what is over the target.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
@@ -20,9 +20,6 @@ from pkadvisor.report.charts.outline import outline
 from pkadvisor.report.charts.scales import Axis, Kind, epoch_s, scale_of
 from pkadvisor.report.charts.style import CIVIDIS, NOTHING
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 STEPS_PER_MILLE = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 """From which share of the target a step of the scale begins; below the first there is next to nothing."""

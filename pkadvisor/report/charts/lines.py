@@ -6,9 +6,11 @@ is a chart too. Where a value is not known the line has a gap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
@@ -32,11 +34,6 @@ from pkadvisor.report.charts.frame import (
 )  # fmt: skip
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, moment_label, scale_of
 from pkadvisor.report.charts.svg import Value, coordinate, element, joined, path
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from markupsafe import Markup
 
 POINTS_SHOWN = 30
 """Up to so many points are drawn as points."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
@@ -20,9 +21,6 @@ from pkadvisor.report.charts.frame import (
 )
 from pkadvisor.report.charts.scales import Axis, scale_of
 from pkadvisor.report.charts.svg import element, joined, path
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 SIDE = 260
 TOP = 26

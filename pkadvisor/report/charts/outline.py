@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 LINES_MAX = 3_000
 """Beyond these the line is drawn around blocks of cells, so that a ragged map does not swell the page."""

@@ -9,10 +9,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 COLOURS_MAX = 16

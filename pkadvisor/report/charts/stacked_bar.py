@@ -6,16 +6,14 @@ A part is told by its letter, which stands in the bar where it has room, and by 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import LINE, WIDTH, Box, figure, fill, folded, legend, text, text_width, x_axis
 from pkadvisor.report.charts.scales import Axis, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import element, joined
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 LETTERS = "ABCDEFGHIJ"
 BAR = 22

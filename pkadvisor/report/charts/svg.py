@@ -6,14 +6,11 @@ such a policy would report.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from markupsafe import Markup, escape
 
 from pkadvisor.report.escapes import clean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Value = str | float | int | None
 VOID = frozenset({"circle", "image", "line", "path", "polygon", "polyline", "rect"})

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.report.charts.frame import WIDTH, Box, figure, left_room, legend, swatch, text, x_axis, y_axis
 from pkadvisor.report.charts.lines import (
@@ -17,12 +18,8 @@ from pkadvisor.report.charts.lines import (
     x_scale,
     y_scale,
 )  # fmt: skip
+from pkadvisor.report.charts.scales import Axis
 from pkadvisor.report.charts.svg import joined
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
-
-    from pkadvisor.report.charts.scales import Axis
 
 GAP = 34
 """Between panels: the room of the next one's title."""

@@ -7,7 +7,8 @@ limit that must not be passed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount
 from pkadvisor.report.charts.frame import (
@@ -25,9 +26,6 @@ from pkadvisor.report.charts.frame import (
 from pkadvisor.report.charts.scales import Axis, Kind, Scale, scale_of
 from pkadvisor.report.charts.style import look_of
 from pkadvisor.report.charts.svg import coordinate, element, joined
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 BAR = 18
 GAP = 10

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 
 def settings_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.cost.heat_grid import HeatGrid, grid_of, moves
@@ -15,8 +16,6 @@ from pkadvisor.observe.workload import DrawBy
 from pkadvisor.report.documents.values import Shown, number, time_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.cost.heat_grid import Band
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.load.heat import LoadMap

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +20,16 @@ from pkadvisor.design.keys.scheme import Key, encode
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation
 from pkadvisor.design.plan.requests import client_work
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import arranged_json, conflict_json
 from pkadvisor.report.documents.values import Shown, number, time_text
 from pkadvisor.report.words import gives_up, sampling_of, turning_of, unknowns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.kinds import Arranged
     from pkadvisor.design.choice.sections import Judged
     from pkadvisor.design.load.estimates import Break, ClassCost, Confidence, CostEstimate, HotPartition, Term
-    from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.digests import FileDigest
     from pkadvisor.observe.logs.traffic import TableTraffic, Traffic

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor import __version__
@@ -12,8 +13,6 @@ from pkadvisor.review.gate.changes import counts
 from pkadvisor.review.gate.gate import Gate, ordered, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.errors import AdvisorError
     from pkadvisor.review.gate.changes import Comparison, Metric, QueryChange
     from pkadvisor.review.gate.reviewed import DesignReview

@@ -6,7 +6,8 @@ Each path is relative to the root of the repository; lines and columns count fro
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import (
@@ -18,9 +19,6 @@ from pkadvisor.report.escapes import (
     log_line,
     one_line,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 GITHUB_MAX = 10
 """Annotations of a severity that GitHub keeps of one step; the rest is dropped without a word."""

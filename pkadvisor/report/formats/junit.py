@@ -7,14 +7,12 @@ output of a case that passed. Suppressed findings and rules without data are ski
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import one_line
 from pkadvisor.report.formats.annotations import text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def render_junit(document: dict[str, Any], paths: Mapping[str, str]) -> bytes:

@@ -7,14 +7,12 @@ what is missing.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from pkadvisor.numbers import percent, plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, html, markdown, one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 CHARACTERS_MAX = 60_000
 _RESERVED = 400

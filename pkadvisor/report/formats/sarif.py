@@ -7,16 +7,14 @@ Standard: https://docs.oasis-open.org/sarif/sarif/v2.1.0/ (errata 01). The bound
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.numbers import plural
 from pkadvisor.report import review_words as words
 from pkadvisor.report.escapes import code, json_text, markdown, one_line, uri
 from pkadvisor.report.formats.annotations import error_text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 RESULTS_MAX = 25_000

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import plural
 from pkadvisor.report.charts.stacked_bar import Bar, StackedBars, draw
 from pkadvisor.report.documents.stored import quoted
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.text.verdicts import HEADLINES, lost, sureness
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 FACTS_SHOWN = 4
 PARTS_MOST = 10

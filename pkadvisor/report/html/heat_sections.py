@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import lasting, ratio
 from pkadvisor.report.charts import heat_map
 from pkadvisor.report.html.place import At, Context, Missing
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
 PER_MILLE = 1000

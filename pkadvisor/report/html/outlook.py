@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount, percent, ratio
 from pkadvisor.report.charts import grid, lines, tornado
 from pkadvisor.report.charts.scales import Axis, Kind
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.spread import head_of, look_of
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 GROWTHS = {"new_keys": "new keys", "rate": "requests", "rows_per_key": "rows per key"}
 LEVELS = {"keeps": "good", "over head-room": "warn", "over target": "bad"}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from pkadvisor.errors import InputError
 from pkadvisor.numbers import plural
@@ -23,9 +24,6 @@ from pkadvisor.report.html.tables import (
     together,
     words,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WORDS = {
     "passed": ("GATE PASSED", "good"),

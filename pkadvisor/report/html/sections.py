@@ -6,8 +6,8 @@ template of that name. The function reads through ``At`` and computes no new fig
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.report.documents.stored import COMPARISON, RESULT, REVIEW, SCORE, STRESS
 from pkadvisor.report.html import (
@@ -27,11 +27,7 @@ from pkadvisor.report.html import (
     stress_proof,
     stress_sections,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.report.html.place import At, Context
+from pkadvisor.report.html.place import At, Context
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import amount, percent, plural
 from pkadvisor.report.charts import lorenz, stacked_bar
 from pkadvisor.report.html.place import At, Context, Missing
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 HEADS = {"current": "The keys in place", "recommended": "The recommended keys"}
 LOOKS = {"recommended": 0, "current": 1}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pkadvisor.report.html.place import At, Context
 from pkadvisor.report.html.tables import Table, code, figure, table, words
-
-if TYPE_CHECKING:
-    from pkadvisor.report.html.place import At, Context
 
 OPTIONS: dict[str, tuple[str, Any]] = {
     "load": ("--load", "x1"),

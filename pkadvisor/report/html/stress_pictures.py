@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from markupsafe import Markup
 
 from pkadvisor.numbers import percent, plural, ratio
 from pkadvisor.report.charts import heat_map, timeline
@@ -12,9 +14,6 @@ from pkadvisor.report.html.advice import limit_of
 from pkadvisor.report.html.place import At, Context, Missing
 from pkadvisor.report.html.stress_sections import columns
 from pkadvisor.report.html.tables import Cell, Row, code, figure, short, table, together, words
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 PER_MILLE = 1000
 LATENCY_SERIES = 6

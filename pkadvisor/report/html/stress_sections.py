@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from pkadvisor.numbers import plural
 from pkadvisor.report.html.advice import keys_of, limit_of, term_of
 from pkadvisor.report.html.place import At, Context, Figure, Missing
 from pkadvisor.report.html.tables import Cell, below, code, figure, mark, short, table, together, words
 from pkadvisor.report.stress_words import REQUESTS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEVELS = {
     "bears": ("BEARS THE LOAD", "good"),

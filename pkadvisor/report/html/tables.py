@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pkadvisor.report.html.place import Figure
+from pkadvisor.report.html.place import Figure
 
 
 @dataclass(frozen=True, slots=True)

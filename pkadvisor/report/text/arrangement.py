@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from pkadvisor.numbers import amount, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page
 
 
 def conflicts_text(page: Page, conflicts: Sequence[dict[str, Any]]) -> None:

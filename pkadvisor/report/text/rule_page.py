@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.numbers import amount
@@ -11,9 +12,6 @@ from pkadvisor.report.text.page import Page
 from pkadvisor.review.facts import BY_NAME, FACTS, KNOWN, LIMIT
 from pkadvisor.review.rules.evaluate import filled
 from pkadvisor.review.rules.rule import OWN_WORDS, Rule, placeholders
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SCHEMA_VERSION = "1.0"
 _STYLES = {"error": "bad", "warning": "warn", "info": "dim"}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.numbers import amount, breaks, milliseconds, rate
 from pkadvisor.report.documents.stored import quoted
-
-if TYPE_CHECKING:
-    from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page
 
 PAD = 14
 ENDLESS = "within every limit at any load"

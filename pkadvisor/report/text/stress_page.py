@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, rate, ratio
 from pkadvisor.report.stress_words import REQUESTS, STATES, counted
@@ -10,9 +11,6 @@ from pkadvisor.report.text.page import Page
 from pkadvisor.report.text.scheme_page import write_keys
 from pkadvisor.report.text.stress_measured import write_measured
 from pkadvisor.report.text.text_charts import sparkline
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 TIMELINE = 60
 HEAT_ROWS = 8

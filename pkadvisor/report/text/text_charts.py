@@ -6,16 +6,13 @@ block has an ASCII form. Labels stand beside them in full.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.numbers import amount, lasting, percent, plural, ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.report.text.page import Page
+from pkadvisor.report.text.page import Page
 
 BLOCKS, ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SHADES, ASCII_SHADES = " ░▒▓█", " .+#@"

@@ -6,9 +6,9 @@ every fact ``x.y`` that may be unknown there is the fact ``x.y_known``. Every li
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from pkadvisor.limits import NAMES, Limits
 from pkadvisor.observe.workload import Basis
@@ -34,9 +34,6 @@ from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.views.expressions import FactType, Language, Value
 from pkadvisor.review.views.findings import Shown
 from pkadvisor.review.views.subjects import Scope, Subject, visible
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 FACTS: tuple[Fact, ...] = (
     *tables.FACTS,

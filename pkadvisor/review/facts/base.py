@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.views.expressions import FactType, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.subjects import Subject
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.reads import direction, read_before, read_of
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 NONE = "none"
 ADDITIVE = "additive"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Hash
@@ -13,12 +14,10 @@ from pkadvisor.review.facts.ranges import unsure_requests_per_s
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from pkadvisor.design.load.estimates import Budget, ClassCost
-    from pkadvisor.review.views.views import TableView
 
 SECONDS_PER_DAY = 86_400
 

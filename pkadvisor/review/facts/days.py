@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from pkadvisor.observe.minutes import DAY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pkadvisor.observe.workload import QueryClass
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.observe.workload import QueryClass
+from pkadvisor.review.views.views import TableView
 
 DAY_S = 86_400.0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import Part, Time, time_unit
@@ -20,10 +18,8 @@ from pkadvisor.review.views.key_loads import (
     rows_under,
 )
 from pkadvisor.review.views.periods import PERIOD_S
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import KeyText, Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
 
 
 def _parts(subject: Subject) -> tuple[Part, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -25,11 +24,9 @@ from pkadvisor.review.views.key_loads import (
     reads_all,
     values_most,
 )
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Subject
-    from pkadvisor.review.views.views import TableView
 
 YEAR_S = 12 * MONTH_S
 YOUNG_S = 30 * DAY_S

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,13 +17,11 @@ from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyText, Scope, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operator, Parameter, comparisons
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.design.keys.scheme import IndexRow, KeyScheme
-    from pkadvisor.review.views.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import (
@@ -21,16 +22,14 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views.collisions import expected_in_data
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
     from pkadvisor.design.keys.scheme import Key
     from pkadvisor.design.rows.population import Population
-    from pkadvisor.review.views.subjects import KeyText, Subject
-    from pkadvisor.review.views.views import TableView
 
 ROWS_PER_GROUP_LEAST = 2.0
 """Entities per group from which a sample tells groups from single entities."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
@@ -37,13 +38,8 @@ from pkadvisor.review.views.collisions import SLOT_S, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
 from pkadvisor.review.views.names import moment_of_arrival, year
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.review.views.subjects import KeyText, Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
 
 
 def is_partition(subject: Subject) -> bool:

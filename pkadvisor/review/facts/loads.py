@@ -18,11 +18,11 @@ from pkadvisor.review.views.key_loads import (
     rated,
     values_most,
 )
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.review.views.subjects import Subject
 
 
 def insert_entities_per_s(subject: Subject) -> float | None:

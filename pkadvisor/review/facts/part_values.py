@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import Each, EdmType, Pad, ReversePad
@@ -11,13 +12,11 @@ from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
-    from pkadvisor.review.views.subjects import KeyPart, Subject
 
 LOOKED_AT_MAX = 2_000
 """Distinct values of which the look is judged."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import (
@@ -29,12 +29,8 @@ from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.facts.properties import sensitivity
 from pkadvisor.review.views import names, order
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyPart, Subject
 from pkadvisor.table.odata import Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.review.views.subjects import KeyPart, Subject
 
 PREFIX_TELLS_FROM = 4
 """Characters from which the beginning of a text still points at its owner: assumed."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.design.keys.transforms import Literal
+from pkadvisor.design.plan.plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.views import names
 from pkadvisor.review.views.expressions import FactType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.design.plan.plan import AccessPlan
-    from pkadvisor.review.views.subjects import Property, Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import Property, Subject
+from pkadvisor.review.views.views import TableView
 
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -17,11 +16,9 @@ from pkadvisor.review.views.as_sent import SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, Scope, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.review.views.wording import often_text
 from pkadvisor.table.odata import comparison_count, properties
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.views import TableView
 
 
 def access(subject: Subject) -> str | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, DrawBy, Operation, QueryClass, Rate
@@ -20,10 +18,8 @@ from pkadvisor.review.views.key_loads import (
     rated,
     together,
 )
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 def range_entities_per_s(subject: Subject) -> Known | None:

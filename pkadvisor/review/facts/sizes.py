@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import Property, Subject
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table import accounting
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Property, Subject
-    from pkadvisor.review.views.views import TableView
 
 LISTS = (Access.ROW_RANGE, Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
 SYSTEM = ("PartitionKey", "RowKey", "Timestamp")

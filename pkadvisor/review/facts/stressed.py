@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.review.views.stressed import Stressed
-    from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.stressed import Stressed
+from pkadvisor.review.views.subjects import Subject
 
 Value = float | bool | str | None
 

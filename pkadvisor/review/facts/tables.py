@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact
 from pkadvisor.review.views.expressions import FactType
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 def tables(subject: Subject) -> float:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts import queries
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.views.expressions import FactType
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.subjects import Subject
 
 FINDS = (Operation.UPDATE, Operation.DELETE)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.transforms import Literal, Part, Sequence
@@ -10,12 +10,8 @@ from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
 from pkadvisor.review.views.expressions import FactType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pkadvisor.review.views.subjects import Subject
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.review.views.subjects import Subject
+from pkadvisor.review.views.views import TableView
 
 
 def consistency_stated(subject: Subject) -> bool:

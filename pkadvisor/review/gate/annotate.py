@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_comments import lines_without_comment
 from pkadvisor.observe.design_file.declaration_yaml import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _BREAKS = re.compile("(\r\n|[\n\r\x85\u2028\u2029])")
 

@@ -35,6 +35,7 @@ are null where they cannot be known; ``change`` is after - before. All metrics o
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,6 @@ from pkadvisor.review.views.findings import Finding, Status
 from pkadvisor.review.views.reads import Read, direction, queries_of, read_before, read_of, read_under
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.review.rules.evaluate import Evaluation

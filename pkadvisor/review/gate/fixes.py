@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.design.keys.template import hole_spans
 from pkadvisor.design.keys.transforms import Literal
@@ -19,12 +20,8 @@ from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import LINE_BREAK, Document, Path_
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import KeyPart, KeyText, Scope
+from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from pkadvisor.review.views.views import DesignView, TableView
 
 PADDING, SEPARATOR, SUPPRESSION = "PK303", "PK304", "PK902"
 FIXABLE = (PADDING, SEPARATOR, SUPPRESSION)

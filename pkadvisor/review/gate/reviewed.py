@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.errors import AdvisorError
-    from pkadvisor.review.gate.changes import Comparison
-    from pkadvisor.review.rules.evaluate import Evaluation
-    from pkadvisor.review.views.views import DesignView
+from pkadvisor.errors import AdvisorError
+from pkadvisor.review.gate.changes import Comparison
+from pkadvisor.review.rules.evaluate import Evaluation
+from pkadvisor.review.views.views import DesignView
 
 
 @dataclass(frozen=True, slots=True)

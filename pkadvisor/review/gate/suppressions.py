@@ -9,6 +9,7 @@ line, about the entry below. Rules are named, and a reason is given: there is no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fnmatch import fnmatchcase
@@ -21,8 +22,6 @@ from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.findings import Finding, Place, Suppression
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.review.views.views import DesignView

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import did_you_mean
@@ -11,8 +12,6 @@ from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from pkadvisor.observe.design_file.declaration_yaml import Path_
     from pkadvisor.review.rules.rule import Rule
     from pkadvisor.review.views.findings import Place

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.rules.proposals import Proposals
@@ -13,12 +13,8 @@ from pkadvisor.review.rules.rule import Level, Need, Rule, placeholders
 from pkadvisor.review.views.findings import Finding, Severity, Shown
 from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject, hole_of
+from pkadvisor.review.views.views import DesignView, TableView
 from pkadvisor.review.views.wording import agreed
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.review.views.views import DesignView, TableView
 
 UNKNOWN = "unknown"
 

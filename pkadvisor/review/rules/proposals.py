@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,14 +11,12 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.observe.design_file.declaration import IndexRowDeclaration
 from pkadvisor.observe.design_file.declaration_yaml import Placed
 from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.views.subjects import Subject
 from pkadvisor.review.views.views import DesignView, TableView
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.keys.transforms import Part
-    from pkadvisor.review.views.subjects import Subject
 
 IN_THE_SAMPLE = " (unique in the sample)"
 

@@ -7,11 +7,12 @@ A rule is a TOML file (``rules/PKnnn-name.toml``, or a team's own with ``--rules
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
@@ -20,11 +21,7 @@ from pkadvisor.review.views.expressions import Expression, ExpressionError, Fact
 from pkadvisor.review.views.findings import Severity
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.toml_file import TomlFile
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pkadvisor.toml_places import TomlPath
+from pkadvisor.toml_places import TomlPath
 
 
 class Need(StrEnum):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.review.rules.rule import Rule
-    from pkadvisor.review.views.findings import Severity
+from pkadvisor.review.rules.rule import Rule
+from pkadvisor.review.views.findings import Severity
 
 
 def words_of(given: Sequence[str]) -> tuple[str, ...]:

@@ -6,21 +6,17 @@ the keys are its properties, and an ``or`` over them reads what the service read
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Conditions, conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field
 from pkadvisor.design.plan.plan import AccessPlan, plan
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Or, conjuncts, properties
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.observe.workload import QueryClass
 
 KEY_NAMES = ("PartitionKey", "RowKey")
 SYSTEM_TYPES = {"PartitionKey": EdmType.STRING, "RowKey": EdmType.STRING, "Timestamp": EdmType.DATETIME}

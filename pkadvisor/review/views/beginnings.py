@@ -6,17 +6,13 @@ alike lies in one partition all the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix
 from pkadvisor.table.odata import Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.design.keys.conditions import Range
 
 
 def beginnings_known(scheme: KeyScheme, ranges: Mapping[str, Range]) -> KeyScheme:

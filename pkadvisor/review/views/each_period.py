@@ -7,17 +7,14 @@ PartitionKey for each day. The planner enumerates periods only at the end of a k
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Range, conditions
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import Literal, Time
 from pkadvisor.design.plan.plan import walk
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
-
-if TYPE_CHECKING:
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import EdmType
 
 
 def asked_apart(query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType]) -> tuple[Time, Range, int] | None:

@@ -7,13 +7,11 @@ has no value, and one that is decided without it has (``false && unknown`` is fa
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 Value = bool | float | str | tuple[str, ...]
 

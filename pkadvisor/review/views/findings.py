@@ -6,10 +6,8 @@ import hashlib
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis
 
 
 class Severity(StrEnum):

@@ -8,6 +8,7 @@ day that the declared peaks allow.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -37,8 +38,6 @@ from pkadvisor.observe.workload import Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pkadvisor.review.views.views import TableView
 
 INSERTS = (Operation.INSERT, Operation.UPSERT)

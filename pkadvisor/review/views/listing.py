@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import IndexRow
 from pkadvisor.design.keys.transforms import Literal
+from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.review.views.subjects import KeyPart, KeyText, Property, Scope, Subject
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.keys.scheme import IndexRow
-    from pkadvisor.observe.design_file.declaration_yaml import Path_
     from pkadvisor.review.views.views import DesignView, TableView
 
 

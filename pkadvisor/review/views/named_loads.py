@@ -5,7 +5,7 @@ Loads are lower bounds: each request counts as one entity.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
@@ -14,12 +14,8 @@ from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import KEY_NAMES, names_keys
 from pkadvisor.review.views.key_loads import at_peak, rated
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Operand, Parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pkadvisor.review.views.views import TableView
 
 Named = tuple[tuple[str, str], ...]
 """The constants that a key is made of: (property, constant), or PartitionKey and RowKey themselves."""

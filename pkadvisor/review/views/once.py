@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.observe.workload import QueryClass
-    from pkadvisor.review.views.views import TableView
+from pkadvisor.observe.workload import QueryClass
+from pkadvisor.review.views.views import TableView
 
 T = TypeVar("T")
 

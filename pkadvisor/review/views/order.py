@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import (
     Field,
     Pad,
@@ -18,6 +19,7 @@ from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys
 from pkadvisor.review.views.once import once
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     And,
@@ -25,12 +27,6 @@ from pkadvisor.table.odata import (
     Operator,
     Parameter,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.review.views.views import TableView
 
 INT32_DIGITS, INT64_DIGITS = 10, 19
 """Digits that hold every number of the type."""

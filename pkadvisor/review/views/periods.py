@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.transforms import (
@@ -12,16 +11,14 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.periods import time_unit
 from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.once import once
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.edm import TICKS_PER_SECOND, EdmType, parse_datetime_ticks
 from pkadvisor.table.odata import (
     Parameter,
 )
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import QueryClass
-    from pkadvisor.review.views.views import TableView
 
 PERIOD_S = {"year": 31_536_000, "month": 2_592_000, "week": 604_800, "day": 86_400, "hour": 3600, "minute": 60}
 """Seconds of each period; months of 30 days and years of 365."""

@@ -15,12 +15,12 @@ from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.review.views.periods import periods_within
+from pkadvisor.review.views.views import TableView
 from pkadvisor.table.odata import Parameter
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import ClassCost
-    from pkadvisor.review.views.views import TableView
 
 SAME = 0.01
 """Numbers of requests within this share of each other are the same."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import Key
@@ -22,6 +22,9 @@ from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, SYSTEM_TYPES, names_keys
 from pkadvisor.review.views.once import once
 from pkadvisor.review.views.periods import periods_of
+from pkadvisor.review.views.subjects import KeyPart
+from pkadvisor.review.views.views import TableView
+from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     And,
     Comparison,
@@ -35,13 +38,6 @@ from pkadvisor.table.odata import (
     mismatches,
     properties,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pkadvisor.review.views.subjects import KeyPart
-    from pkadvisor.review.views.views import TableView
-    from pkadvisor.table.edm import EdmType
 
 PERIODS_MANY = 16
 """More partitions of time than this for one query are many: a day of hours and a month of days are."""

@@ -19,12 +19,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.review.views.holes import HOLES
+from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from pkadvisor.observe.design_file.declaration_yaml import Path_
     from pkadvisor.review.views.views import DesignView, TableView
-    from pkadvisor.table.edm import EdmType
 
 
 class Scope(StrEnum):

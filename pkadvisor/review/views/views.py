@@ -6,6 +6,7 @@ it; the search for better keys runs only where a finding proposes some.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,15 +14,18 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.choice.sections import Section, declared_keys, observed
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.key_terms import KeysThemselves
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import FORBIDDEN, time_unit
 from pkadvisor.design.plan.plan import FINE_PERIODS, Access, AccessPlan, bounded, plan
 from pkadvisor.errors import UsageError
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.workload import Operation, QueryClass, Workload
 from pkadvisor.review.views.as_sent import AS_SENT, KEY_NAMES, names_keys, plan_as_sent
 from pkadvisor.review.views.beginnings import beginnings_known
 from pkadvisor.review.views.each_period import asked_apart
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.review.views.stressed import Stressed, keys_of
+from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import (
     MAX_COMPARISONS,
     And,
@@ -35,18 +39,13 @@ from pkadvisor.table.odata import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget, ClassCost, CostEstimate
     from pkadvisor.design.rows.population import Population
     from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.design_file.declaration import Declaration
-    from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
     from pkadvisor.review.views.findings import Place
-    from pkadvisor.table.edm import EdmType
 
 PROMISED = KeysThemselves()
 """What a design is taken to promise where no data tells better: texts sort as they stand, and nothing is missing."""

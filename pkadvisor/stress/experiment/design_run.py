@@ -13,6 +13,7 @@ from pkadvisor.stress.experiment.audit import audit_of
 from pkadvisor.stress.experiment.bars import bears_load
 from pkadvisor.stress.experiment.limit import limit_of
 from pkadvisor.stress.experiment.load_measures import load_measures
+from pkadvisor.stress.experiment.notes import Note
 from pkadvisor.stress.experiment.partition_test import partition_test
 from pkadvisor.stress.experiment.predictions import class_predictions
 from pkadvisor.stress.experiment.proof import proof_of
@@ -23,7 +24,6 @@ from pkadvisor.stress.experiment.stress_result import run_json
 if TYPE_CHECKING:
     from pkadvisor.limits import Limits
     from pkadvisor.stress.experiment.designs import Table
-    from pkadvisor.stress.experiment.notes import Note
     from pkadvisor.stress.experiment.request import StressRequest
     from pkadvisor.stress.placement.run_result import RunResult
     from pkadvisor.stress.requests.retry import RetryPolicy

@@ -8,6 +8,7 @@ the throughput, and compare that with the target of a single partition.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +24,6 @@ from pkadvisor.stress.requests.scripts import SEVERAL, Script
 from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

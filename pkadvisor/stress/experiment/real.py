@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,6 @@ from pkadvisor.errors import UsageError
 from pkadvisor.report.documents.values import Shown, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.limits import Limits
     from pkadvisor.progress import Progress
     from pkadvisor.rest.endpoint import Endpoint

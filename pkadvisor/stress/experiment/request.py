@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Enforcement
 from pkadvisor.errors import UsageError, did_you_mean
+from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.observe.design_file.units import UnitError, parse_duration, parse_latency_ms, parse_share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from pkadvisor.inputs import AnalyzeRequest
     from pkadvisor.rest.target import Target
     from pkadvisor.stress.load.faults import ServerDown
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.report.documents.stored import RESULT, load_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.choice.sections import Section
     from pkadvisor.design.keys.candidate_file import Candidate
     from pkadvisor.design.keys.scheme import KeyScheme

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,6 @@ from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.report.documents.values import Shown, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from pkadvisor.limits import Limits
     from pkadvisor.stress.placement.run_result import ClassCounts, MapEvent, RunResult
     from pkadvisor.stress.requests.scripts import KeySpace

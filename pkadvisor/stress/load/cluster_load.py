@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from pkadvisor.errors import UsageError
@@ -13,8 +14,6 @@ from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -7,15 +7,13 @@ OSDI 2020 (``rules/loads/twitter-clusters.csv``, CC BY 4.0). They are parameters
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.resources import resource
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 CITATION: Final = "Yang, Yue, Rashmi, OSDI 2020 (twitter/cache-trace, CC BY 4.0)"
 

@@ -7,14 +7,13 @@ to be long to tell a load of 0.9 from one of 1.1.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

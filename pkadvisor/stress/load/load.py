@@ -6,6 +6,7 @@ A load knows no scheme. The parameters of a request are a number into the instan
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,8 +15,6 @@ from pkadvisor.stress.load.arrivals import POISSON, SECOND_NS, Picker, Process, 
 from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import UsageError
@@ -11,8 +12,6 @@ from pkadvisor.stress.load.load_text import LoadSpec, parse_load
 from pkadvisor.stress.load.replay import ReplayLoad
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.observe.logs.traffic import TableTraffic
 

@@ -8,6 +8,7 @@ nearby. So the load keeps its rate, its rhythm (no finer than the sample) and it
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +17,6 @@ from pkadvisor.stress.load.arrivals import SECOND_NS, stream
 from pkadvisor.stress.load.load import Batch, merged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -15,25 +15,24 @@ until somebody serves.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, Balancer, Merge, Move, Policy, Split
 from pkadvisor.errors import UsageError
+from pkadvisor.stress.load.faults import ServerDown
 from pkadvisor.stress.placement.rank_traffic import HostedRanks, halving_rank
 from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange, WindowCounts
+from pkadvisor.stress.requests.scripts import KeySpace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.load.faults import ServerDown
-    from pkadvisor.stress.requests.scripts import KeySpace
 
     Ints = NDArray[np.int64]
     Change = Callable[[int, Capacity], list[MapEvent]]

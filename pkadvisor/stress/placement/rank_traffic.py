@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import PPM, RangeLoad
 from pkadvisor.engine.partition.hosted_range import REQUEST_CPU_NS, ROW_CPU_NS
 from pkadvisor.engine.partition.traffic import UNIT, USEFUL_SHARE
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.engine.options import EngineOptions
 
     Ints = NDArray[np.int64]
 

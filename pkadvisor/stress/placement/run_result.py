@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Bound
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.engine.capacity.capacity import Bound
 
     Ints = NDArray[np.int64]
 

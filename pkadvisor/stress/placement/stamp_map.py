@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from pkadvisor.stress.placement.run_result import MapEvent
 
+if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.engine.capacity.capacity import Capacity
-    from pkadvisor.stress.placement.run_result import MapEvent
 
     Ints = NDArray[np.int64]
 

@@ -11,16 +11,13 @@ range that its ``low`` lies in when it is sent.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI
 from pkadvisor.engine.capacity.capacity import KIB, Work
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Stage, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def row_sums(space: KeySpace) -> tuple[int, ...]:

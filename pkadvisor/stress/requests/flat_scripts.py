@@ -8,6 +8,7 @@ out of some thousands of stages and not of a million.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -17,8 +18,6 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.requests.shared_stages import shared_stages
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -11,8 +11,11 @@ load measures is the store, and an application that has such keys loses entities
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import Key as KeyTemplate
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import Context, Hashed, Part, Time
 from pkadvisor.design.keys.transforms import Sequence as SequencePart
@@ -21,10 +24,6 @@ from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from pkadvisor.design.keys.scheme import Key as KeyTemplate
-    from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.rows.population import Population
 
 SERIALS = (EdmType.STRING, EdmType.INT32, EdmType.INT64, EdmType.GUID)

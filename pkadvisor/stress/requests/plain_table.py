@@ -10,6 +10,7 @@ weight would pass 4 MiB, or with the key range.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.compiled_filter import tree_range
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
+from pkadvisor.limits import Limits
 from pkadvisor.table.accounting import ANSWER_BYTES, entity_bytes, property_bytes, utf16_units, value_length
 from pkadvisor.table.edm import EdmType, Literal, utf16_key
 from pkadvisor.table.odata import And, Comparison, Filter, Not, Operator, Or, conjuncts, parse_filter
@@ -36,12 +38,8 @@ from pkadvisor.table.store import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.limits import Limits
 
     Ints = NDArray[np.int64]
     Bools = NDArray[np.bool_]

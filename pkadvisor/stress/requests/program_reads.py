@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from pkadvisor.design.plan.requests import TARGET_KEYS, Request, Row, admits, requests
+from pkadvisor.stress.requests.rows import Properties
 from pkadvisor.table.edm import EdmType, Literal
 from pkadvisor.table.store import Entity, Get, Key, Operation, Outcome, Query
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.plan.plan import AccessPlan
-    from pkadvisor.stress.requests.rows import Properties
 
 PAGE_ENTITIES = 1000
 """``$top`` is at most this (Query timeout and pagination)."""

@@ -9,9 +9,10 @@ one request and what several.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.stress.requests.rows import Placed, Properties, as_stored, is_written, rows_of
 from pkadvisor.table.edm import EdmType, Literal, Value
 from pkadvisor.table.store import (
@@ -26,11 +27,6 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from pkadvisor.design.keys.scheme import KeyScheme
 
 GROUP_ENTITIES = 100
 

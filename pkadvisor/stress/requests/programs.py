@@ -11,15 +11,21 @@ The plan is the one that ``design.cost.estimate`` chose, and requests are counte
 
 from __future__ import annotations
 
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import falls_together, locates, touched
 from pkadvisor.design.cost.cost import estimate
+from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.transforms import Time
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
+from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.keyfacts import typed_values
+from pkadvisor.design.plan.requests import Request
 from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.demand import Demand
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
@@ -28,17 +34,10 @@ from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent,
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
 from pkadvisor.table.odata import parameters
+from pkadvisor.table.store import Entity, Key, Operation, Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Mapping, Sequence
-
-    from pkadvisor.design.keys.scheme import KeyScheme
-    from pkadvisor.design.keys.transforms import Time
-    from pkadvisor.design.load.estimates import Bench, ClassCost
     from pkadvisor.design.plan.plan import AccessPlan
-    from pkadvisor.design.plan.requests import Request
-    from pkadvisor.design.rows.demand import Demand
-    from pkadvisor.table.store import Entity, Key, Operation, Outcome
 
 __all__ = ["ATTEMPTS_MAX", "Programs", "entities_of"]
 

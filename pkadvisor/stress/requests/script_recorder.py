@@ -7,25 +7,24 @@ A record is made of *segments*, each a run of stages. Requests that scan the sam
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.design.keys.transforms import Time
 from pkadvisor.design.plan.requests import Request, next_period
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.plain_table import Asked, PlainTable, page_limits
+from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.table_scale import AS_IT_IS, Scale
 from pkadvisor.table.accounting import ANSWER_BYTES
 from pkadvisor.table.store import Get, Key, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.transforms import Time
-    from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.program_reads import Stages
-    from pkadvisor.stress.requests.programs import Programs
 
     Ints = NDArray[np.int64]
 

@@ -16,7 +16,10 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.design.keys.transforms import Time
 from pkadvisor.design.plan.requests import next_period
+from pkadvisor.limits import Limits
+from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.script_recorder import Notes, Recorder, Segment
 from pkadvisor.stress.requests.scripts import KeySpace, Script, Scripts, Stage
 from pkadvisor.stress.requests.steps import ranked
@@ -25,10 +28,6 @@ from pkadvisor.stress.requests.table_scale import scales
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.design.keys.transforms import Time
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.programs import Programs
 
     Ints = NDArray[np.int64]
 

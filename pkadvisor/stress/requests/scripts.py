@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.table.edm import utf16_key
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from pkadvisor.engine.capacity.service_times import Kind
 
     Ints = NDArray[np.int64]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.engine.tables import row_keys
@@ -14,9 +14,6 @@ from pkadvisor.stress.requests.plain_table import ACCOUNT, Asked, boundary
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Step
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import Delete, Get, Group, Key, Operation, Outcome, Query, Write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def step_of(operation: Operation, outcome: Outcome, space: KeySpace) -> Step:

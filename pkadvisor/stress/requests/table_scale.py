@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import read
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import Demand, demands
 from pkadvisor.design.rows.population import Population
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.load.estimates import Bench
     from pkadvisor.stress.requests.programs import Programs
 
     Floats = NDArray[np.float64]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,6 @@ from pkadvisor.stress.simulate.course import Course, Flight, Traced
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
-
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Place
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.requests.expanded import expanded, range_index, range_lows, row_sums, work
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Scripts, Step
 from pkadvisor.stress.simulate.measures import ACCOUNT, nominal_ns
 from pkadvisor.stress.simulate.recorder import Recorder
 
 if TYPE_CHECKING:
-    from pkadvisor.stress.placement.run_result import MapEvent
     from pkadvisor.stress.placement.stamp_map import StampMap
     from pkadvisor.stress.requests.retry import RetryPolicy
 

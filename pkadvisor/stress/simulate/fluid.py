@@ -14,6 +14,7 @@ A *flight* is a request between windows: its stage, the attempts that are still 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pkadvisor.stress.placement.run_result import WINDOW_NS, MapEvent, RunResult
@@ -23,8 +24,6 @@ from pkadvisor.stress.simulate.fluid_table import Table
 from pkadvisor.stress.simulate.measures import cut_short
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 

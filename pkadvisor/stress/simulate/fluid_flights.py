@@ -6,6 +6,7 @@ all of its current stage: each step of it that was not accepted yet and not give
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,6 @@ from pkadvisor.stress.placement.run_result import WINDOW_NS
 from pkadvisor.stress.simulate.fluid_pass import ACCEPTED, NOT_SENT, TIMED_OUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from pkadvisor.stress.simulate.fluid_table import Table

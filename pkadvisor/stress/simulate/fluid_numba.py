@@ -12,13 +12,13 @@ from pkadvisor.stress.simulate.fluid_doubts import NEVER
 from pkadvisor.stress.simulate.fluid_numpy import draw_indices
 from pkadvisor.stress.simulate.fluid_pass import sequential
 from pkadvisor.stress.simulate.fluid_table import JUDGED
+from pkadvisor.stress.simulate.fluid_window import Window
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.stress.simulate.fluid_state import State
     from pkadvisor.stress.simulate.fluid_table import Table
-    from pkadvisor.stress.simulate.fluid_window import Window
 
     Ints = NDArray[np.int64]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import MILLI, UNITS, TokenBucket
@@ -12,8 +13,6 @@ from pkadvisor.stress.simulate.fluid_table import ON_RANGE, ON_SERVER
 from pkadvisor.stress.simulate.measures import ACCOUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

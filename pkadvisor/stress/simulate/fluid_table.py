@@ -7,6 +7,7 @@ Many rows are the same step, and many steps cost the same, so the tables that an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pkadvisor.engine.capacity.buckets import MILLI, milli
@@ -18,8 +19,6 @@ from pkadvisor.stress.requests.flat_scripts import FlatScripts, in_order, raw_of
 from pkadvisor.stress.requests.scripts import SEVERAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.stress.simulate.course import Course, Traced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.engine.capacity.capacity import Capacity
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pkadvisor.engine.capacity.capacity import Bound
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.stress.placement.run_result import WINDOW_NS, ClassCounts, MapEvent, RunResult
 from pkadvisor.stress.placement.stamp_map import WindowCounts
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.engine.capacity.capacity import Bound
     from pkadvisor.limits import Limits
     from pkadvisor.stress.requests.scripts import KeySpace, Step
 

@@ -11,6 +11,7 @@ is at most 4/3 − 1/(3M) of the best (Graham, *Bounds on multiprocessing timing
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.buckets import milli
@@ -24,8 +25,6 @@ from pkadvisor.stress.requests.flat_scripts import HIGH, LOW, OF_PARTITION, Flat
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy as np
     from numpy.typing import NDArray
 

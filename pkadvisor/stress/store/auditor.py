@@ -10,8 +10,9 @@ was there, unchanged, from the first page to the last.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from pkadvisor.stress.store.audited_rows import ABSENT, Possible, Properties, Row, Rows, Version, Wanted, wanted
 from pkadvisor.table.store import (
@@ -33,9 +34,6 @@ from pkadvisor.table.store import (
     Update,
     Write,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 VIOLATIONS_KEPT = 20
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
@@ -26,8 +27,6 @@ from pkadvisor.table.odata import Comparison, conjuncts, parse_filter
 from pkadvisor.table.store import Get, Group, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.limits import Limits
     from pkadvisor.stress.store.real_driver import Attempt, RealRun
 

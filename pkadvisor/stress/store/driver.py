@@ -7,6 +7,7 @@ operation at its moment, one after the other in the order of their tickets.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
@@ -18,8 +19,6 @@ from pkadvisor.stress.simulate.recorder import Recorder
 from pkadvisor.stress.store.store_requests import TURNED_AWAY, Sends, StoreRequests, arrivals_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pkadvisor.limits import Limits
     from pkadvisor.stress.load.load import Load
     from pkadvisor.stress.placement.run_result import RunResult

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import sleep
@@ -15,8 +16,6 @@ from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.store import CreateTable, DeleteTable, Group, InsertOrReplace, Operation, Outcome, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from pkadvisor.limits import Limits
     from pkadvisor.table.store import Entity, TableStore
 

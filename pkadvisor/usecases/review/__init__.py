@@ -6,6 +6,7 @@ is told in the result; the others are reviewed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits, load_limits
 from pkadvisor.observe.design_file.declaration_yaml import decoded
+from pkadvisor.progress import Progress
 from pkadvisor.review.gate.annotate import annotated
 from pkadvisor.review.gate.baseline import FILE as BASELINE_FILE
 from pkadvisor.review.gate.baseline import FILE_BYTES_MAX as BASELINE_BYTES_MAX
@@ -35,6 +37,8 @@ from pkadvisor.review.rules.evaluate import Evaluation, evaluate
 from pkadvisor.review.rules.rule import Rule, load_rules
 from pkadvisor.review.rules.selection import chosen, regraded
 from pkadvisor.review.views.findings import Finding, Status
+from pkadvisor.review.views.stressed import Stressed
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.earlier import Earlier, earlier_of, keys_in_use, old_design
 from pkadvisor.usecases.review.elsewhere import moved_here, removed_designs, without_moved
 from pkadvisor.usecases.review.opening import budgets_of, open_design, profile_of, tables_elsewhere
@@ -42,14 +46,9 @@ from pkadvisor.usecases.review.request import ReviewRequest
 from pkadvisor.usecases.review.stress_file import stressed_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from pkadvisor.design.load.estimates import Budget
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.progress import Progress
     from pkadvisor.review.gate.fixes import Fixed, Wanted
-    from pkadvisor.review.views.stressed import Stressed
-    from pkadvisor.review.views.views import DesignView
 
 
 STDIN = "-"

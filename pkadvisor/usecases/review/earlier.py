@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
 from pkadvisor.observe.design_file.revision import Revision
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.elsewhere import Beside
 from pkadvisor.usecases.review.opening import open_design
+from pkadvisor.usecases.review.request import ReviewRequest
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget
-    from pkadvisor.limits import Limits
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.review.views.views import DesignView
-    from pkadvisor.usecases.review.request import ReviewRequest
 
 HEAD = "HEAD"
 PROFILE_BYTES_MAX = 50_000_000

@@ -3,23 +3,22 @@ the comparison because its file got another name."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
+from pkadvisor.observe.design_file.revision import Revision
+from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.load.estimates import Budget
-    from pkadvisor.limits import Limits
-    from pkadvisor.observe.design_file.revision import Revision
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.review.gate.reviewed import DesignReview
 
 ENDINGS = (".yaml", ".yml", ".json")
 FILES_MAX = 500

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import InputError, UsageError
+from pkadvisor.limits import Limits
 from pkadvisor.review.views.views import DesignView
+from pkadvisor.usecases.review.request import ReviewRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pkadvisor.design.load.estimates import Budget
-    from pkadvisor.limits import Limits
     from pkadvisor.observe.data.dataset import Dataset
     from pkadvisor.observe.profile.profile_file import ProfileDocument
-    from pkadvisor.usecases.review.request import ReviewRequest
 
 
 def open_design(

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.report.documents.stored import STRESS
 from pkadvisor.review.views.stressed import Stressed, keys_stored
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BYTES_MAX = 64 << 20
 WRITE = "advisor stress … --out json=stress.json writes one"

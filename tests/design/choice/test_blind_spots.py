@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -14,13 +13,11 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import demands
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Operation, QueryClass, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, frame_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"customer": EdmType.STRING, "id": EdmType.INT32}
 ROWS = 2_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -39,9 +39,6 @@ from pkadvisor.observe.workload import Draw as Drawn
 from pkadvisor.table.edm import EdmType
 from tests.design.coverage import zipf
 from tests.design.support import bench_of, frame_of, query
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 TYPES = {"tenant": EdmType.STRING, "device": EdmType.INT32, "n": EdmType.INT32}
 CLASSES = (

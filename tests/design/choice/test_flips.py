@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,8 +12,10 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.choice.flips import Turn, again, dominance, stays, turning, with_rate
 from pkadvisor.design.choice.judge import judge
+from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.inputs import read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
@@ -23,10 +24,6 @@ from tests.design.support import bench_of, population_of, query
 from tests.report.support import SAMPLES, request, result
 from tests.sample_results import stored
 from tests.tiers import LONG, examples
-
-if TYPE_CHECKING:
-    from pkadvisor.design.choice.sections import Judged
-    from pkadvisor.design.load.estimates import Bench
 
 RIVALS = 4 if LONG == "proofs" else 2
 

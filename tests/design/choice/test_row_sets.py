@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -28,7 +27,9 @@ from pkadvisor.design.choice.sections import observed
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import Hash
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.population import Population
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Operation
@@ -36,10 +37,6 @@ from pkadvisor.progress import SilentProgress
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"shop": EdmType.STRING, "no": EdmType.INT32, "customer": EdmType.INT32, "state": EdmType.STRING}
 

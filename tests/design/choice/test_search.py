@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -15,13 +14,11 @@ from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
 from pkadvisor.design.load.estimates import Bench, CostEstimate, Violation
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.fronts import Fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 INSIDE = IndexRow(parse_key("{a}", "B:{b}"))
 AWAY = IndexRow(parse_key("{b}", "{a}"))

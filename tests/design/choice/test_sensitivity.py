@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -14,15 +14,11 @@ from pkadvisor.design.choice.search import ranked
 from pkadvisor.design.choice.sensitivity import HORIZON, sensitivity
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.limits import NAMES, Limits, default_limits, load_limits
 from pkadvisor.observe.workload import Growth
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.design.load.estimates import Bench
 
 
 @given(name=st.sampled_from(NAMES), factor=st.floats(0.01, 100))

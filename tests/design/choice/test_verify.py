@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import polars as pl
@@ -15,9 +16,6 @@ from pkadvisor.observe.profile.profile import SAMPLE_ROWS
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
 from tests.report.support import request, result, schema
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DESIGN = """\
 schema: 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,14 +13,12 @@ from pkadvisor.design.cost.cost import estimate, put_down
 from pkadvisor.design.cost.forecast import FACTOR, MONTHS, forecast_of, unit_of
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.load.breaks import earliest
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.money import EXPIRY, READS, SCANS, SPLIT, STORAGE, WRITES, class_prices, split
 from pkadvisor.design.load.skew import lorenz, skew_of
 from pkadvisor.observe.workload import Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
 
 TYPES = {"tenant": EdmType.STRING, "id": EdmType.INT32}
 SIZES = (500, 250, 150, 100)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -25,17 +25,13 @@ from pkadvisor.design.cost.buckets import (
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.transforms import bucket
+from pkadvisor.design.load.estimates import Bench, CostEstimate
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
-    from pkadvisor.design.rows.population import Population
 
 LIMITS = default_limits()
 TARGET = LIMITS.partition_entities_per_s

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,15 +11,11 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.key_findings import key_remarks
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, check_types, parse_key
 from pkadvisor.design.load.keyfacts import collision
+from pkadvisor.design.rows.population import Population
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"event": EdmType.STRING, "bib": EdmType.INT32, "at": EdmType.DATETIME, "text": EdmType.STRING}
 

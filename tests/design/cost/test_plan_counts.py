@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -22,13 +21,11 @@ from pkadvisor.design.keys.transforms import (
     Time,
 )
 from pkadvisor.design.plan.plan import Access, conditions, plan
+from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import QueryClass
 
 TYPES = {"event": EdmType.STRING, "qty": EdmType.INT32, "when": EdmType.DATETIME, "unit": EdmType.INT64}
 START = datetime(2024, 2, 28, 20, tzinfo=UTC)

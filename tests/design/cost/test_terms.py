@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -13,15 +12,13 @@ from pkadvisor.design.cost.cost import estimate, score_points
 from pkadvisor.design.cost.terms import COST_TERMS, TERMS, term_named
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.load.counting import set_fixes
+from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
 from pkadvisor.design.plan.plan import Access
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, QueryClass, Rate, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, CostEstimate, Term
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"tenant": EdmType.STRING, "day": EdmType.INT32, "id": EdmType.INT32, "state": EdmType.STRING}
 MAIN = parse_key("{tenant}", "{pad(id,6)}")

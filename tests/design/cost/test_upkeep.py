@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,12 +12,10 @@ from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.cost.entity_rates import entity_breaks, entity_rates
 from pkadvisor.design.cost.upkeep import erasure, largest_bytes, retention
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.observe.workload import Draw, DrawBy, Growth, GrowthOf, Operation, QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench, CostEstimate
 
 TYPES = {"device": EdmType.STRING, "owner": EdmType.STRING, "n": EdmType.INT32, "at": EdmType.DATETIME}
 START = datetime(2026, 1, 1, tzinfo=UTC)

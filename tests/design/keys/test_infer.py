@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -28,8 +29,6 @@ from tests.design.support import hostile_texts, moments, python_value, ticks
 from tests.tiers import examples, sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     import polars as pl
 
 SAMPLES = Path(__file__).parents[3] / "samples"

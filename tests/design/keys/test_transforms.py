@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -50,9 +50,6 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.table.edm import TICKS_MAX, EdmType, utf16_key
 from tests.design.support import VALUES, frame_of, hostile_texts, python_value, ticks
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LEGAL = re.compile(r"[^/\\#?\x00-\x1f\x7f-\x9f]*")
 SEPARATORS = st.text(alphabet=st.sampled_from("_;|!- 0x~é😀"), max_size=3)

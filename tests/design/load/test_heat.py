@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,15 +14,13 @@ from hypothesis import strategies as st
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
+from pkadvisor.design.load.estimates import CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.rows import schedule
 from pkadvisor.observe.minutes import MinuteSeries
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Growth, Operation, QueryClass, Rate
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import CostEstimate
 
 
 def test_load_falls_on_the_partition_of_each_instance() -> None:

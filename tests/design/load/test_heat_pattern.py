@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -20,9 +20,6 @@ from pkadvisor.design.load.heat_pattern import (
     Pattern,
     pattern_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Floats = NDArray[np.float64]
 CASES = 100

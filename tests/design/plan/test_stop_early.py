@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,11 +12,9 @@ from hypothesis import strategies as st
 from pkadvisor.design.cost.class_cost import read
 from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.plan.plan import plan
+from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"shop": EdmType.STRING, "state": EdmType.STRING, "no": EdmType.INT32, "at": EdmType.DATETIME}
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -11,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.design.rows.demand import demands, draw_weights, group_sizes
+from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"tenant": EdmType.STRING, "size": EdmType.INT32, "at": EdmType.DATETIME}
 START = datetime(2024, 1, 1, tzinfo=UTC)

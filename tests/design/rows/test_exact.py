@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,9 +18,6 @@ from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.workload import Draw, DrawBy, Transaction
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, query
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TYPES = {"tenant": EdmType.STRING, "device": EdmType.STRING, "n": EdmType.INT32}
 SIZES = {f"t{i:03d}": 1 + i % 40 for i in range(400)}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -15,15 +15,11 @@ from pkadvisor.design.keys.scheme import KeyScheme, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.rows.front_windows import ROWS_MIN
 from pkadvisor.design.rows.fronts import RANGES, Fronts, reaction_s, write_fronts
+from pkadvisor.design.rows.population import Population
 from pkadvisor.limits import default_limits
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.rows.population import Population
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 TYPES = {

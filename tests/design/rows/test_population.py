@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -14,12 +13,10 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import MISSING, bucket
 from pkadvisor.design.rows.atoms import Atom, atom_of, atoms_of
+from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.table.edm import EdmType
 from tests.design.support import frame_of, population_of
-
-if TYPE_CHECKING:
-    from pkadvisor.design.rows.population import Population
 
 TYPES = {"a": EdmType.STRING, "b": EdmType.INT32, "t": EdmType.DATETIME}
 START = datetime(1969, 12, 30, tzinfo=UTC)

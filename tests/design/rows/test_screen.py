@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -21,9 +21,6 @@ from pkadvisor.design.rows.screen import PartitionFacts, Screen, atom_hashes, ne
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TYPES = {
     "tenant": EdmType.STRING,

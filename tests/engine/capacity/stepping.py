@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Coroutine, Generator, Sequence
+from typing import Any, TypeVar
 
+from pkadvisor.engine.rows import Decide, Row
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.fakes import DictCursor, DictRows
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine, Generator, Sequence
-
-    from pkadvisor.engine.rows import Decide, Row
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
@@ -15,9 +15,6 @@ from pkadvisor.engine.tables.eventual import Done, IndexedRow, IndexedRows, Item
 from pkadvisor.engine.tables.message_queue import Message, MessageQueue
 from tests.engine.capacity.stepping import LostAnswer, SteppedRows, Stepper, run
 from tests.engine.fakes import DictRows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 VALUES, ENTITIES = ("red", "blue", "green"), ("x", "y")
 LAYOUT = Layout(

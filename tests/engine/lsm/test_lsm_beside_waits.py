@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.lsm.combine import CombineTask
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.errors import Fenced, NotThere
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.stream.access import Location
 
 OPTIONS = replace(
     EngineOptions(), memory_table_bytes=3_000, page_bytes=80, index_fan_out=4, page_cache_bytes=3_000, combine_fan_in=2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,12 +11,10 @@ from pkadvisor.engine.lsm.bloom import Filter
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.rows import Row
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run
 from tests.engine.lsm.test_lsm_parts import checkpointed
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.rows import Row
 
 OPTIONS = replace(EngineOptions(), page_bytes=120, index_fan_out=3, combine_fan_in=4)
 

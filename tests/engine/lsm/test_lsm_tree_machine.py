@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,14 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from pkadvisor.engine.lsm.cache import PageCache
 from pkadvisor.engine.lsm.combine import CombineTask
+from pkadvisor.engine.lsm.cursor import TreeCursor
 from pkadvisor.engine.lsm.tree import Tree
 from pkadvisor.engine.options import EngineOptions
 from tests.engine.fakes import MemoryStreams
 from tests.engine.lsm.straight import run
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.lsm.cursor import TreeCursor
 
 # Everything small, so that few rows make many pages, nodes, checkpoints and tiers.
 OPTIONS = replace(

@@ -13,19 +13,15 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_directory
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Delete, Entity, Group, Insert, InsertOrReplace, Key, Operation, Property
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from pkadvisor.engine.embedded_store import EmbeddedStore
 
 TABLE = "killed"
 HOT_ROWS = 4

@@ -12,24 +12,20 @@ import subprocess
 import sys
 import time
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_directory
 from pkadvisor.table.store import CreateTable, Entity, Insert, Query
 from tests.engine.machine.killed import HOT_ROWS, SMALL, TABLE, Step, entity, rounds, text_of, value_of
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from pkadvisor.engine.embedded_store import EmbeddedStore
 
 KILLS_OF_A_DIRECTORY = 10
 DIRECTORIES, BLOCK = 50, 5

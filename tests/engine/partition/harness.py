@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.split_merge import merge, resume, split
+from pkadvisor.engine.rows import Change, Cursor, Row
+from pkadvisor.engine.stream.access import Location, MultiModify
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.tables.row_keys import row_key
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.fakes import MemoryStreams
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-
-    from pkadvisor.engine.rows import Change, Cursor, Row
-    from pkadvisor.engine.stream.access import Location, MultiModify
-    from pkadvisor.engine.worlds.world import EngineError
 
 T = TypeVar("T")
 NODE = "server"

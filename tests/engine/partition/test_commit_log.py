@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.partition.commit_log import OWNER, WRITE, CommitLog, Replay, blocks_of, encode_record, replay
 from pkadvisor.engine.partition.range_errors import RangeReadOnly, WriteUncertain
+from pkadvisor.engine.rows import Change
 from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
@@ -18,11 +19,6 @@ from pkadvisor.engine.worlds.world import DataCorrupt, Unreachable
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import OPTIONS, CrashingStreams
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.engine.rows import Change
 
 
 def record(epoch: int, sequence: int, *changes: Change, previous: int | None = None, kind: int = WRITE) -> bytes:

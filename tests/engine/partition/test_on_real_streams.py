@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.partition.range_partition import RangePartition
 from pkadvisor.engine.partition.split_merge import merge, split
@@ -15,9 +15,6 @@ from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.partition.harness import NODE, OPTIONS, History, Land, key, rows_of
 from tests.engine.partition.test_concurrent_life import change_on, read_on, write_on
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MS = 1_000_000
 SMALL = replace(OPTIONS, extent_bytes_target=20_000, memory_table_bytes=20_000, log_bytes=20_000)

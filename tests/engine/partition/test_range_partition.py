@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.metadata import FORMAT, decode_root, encode_root
 from pkadvisor.engine.partition.range_errors import (
     KeyOutside,
@@ -16,15 +16,12 @@ from pkadvisor.engine.partition.range_errors import (
     WriteUncertain,
 )
 from pkadvisor.engine.partition.range_partition import READ_ONLY, STOPPED, RangePartition
+from pkadvisor.engine.rows import Row
 from pkadvisor.engine.stream.errors import Fenced, LimitReached
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull, FormatError
 from tests.engine.fakes import MemoryStreams
 from tests.engine.partition.harness import NODE, OPTIONS, CrashingStreams, History, key, rows_of, walk
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.rows import Row
 
 
 class House:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stamp import Layout, Stamp
 from pkadvisor.engine.tables.entity_codec import Body, encode_properties
 from pkadvisor.engine.tables.row_keys import row_key
 from pkadvisor.engine.tables.table_messages import Answer, ReadRequest, RowWrite, WriteKind, WriteRequest
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Property
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 SMALL = EngineOptions(
     extent_bytes_target=64 << 10,

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, Split
 from pkadvisor.engine.stamp import LOCKS, Layout, Stamp
 from pkadvisor.engine.worlds.faults import ClockFaults, DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.tasks import Task
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stamp.stamps import SMALL, Client, key_of
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from pkadvisor.engine.worlds.simulator import Simulator
-    from pkadvisor.engine.worlds.tasks import Task
 
 SLOW = ("split", "merge", "load", "load_made", "offload")
 TIMEOUTS = {"": SECOND // 2, "partitions": 2 * SECOND, **{f"partitions.{name}": 10 * SECOND for name in SLOW}}

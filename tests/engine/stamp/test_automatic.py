@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
 from tests.engine.stamp.stamps import SMALL, built, get, put
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stamp import Stamp
 
 BUSY = replace(SMALL, range_requests_per_s=50, server_requests_per_s=200)
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
 
 from pkadvisor.engine.options import SECOND
+from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.partition_map import Pending
 from pkadvisor.engine.partition.range_partition import RangePartition
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.stream.errors import NotThere
 from tests.engine.stamp.stamps import SMALL, built, put
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.engine.partition.leadership import Term
-    from pkadvisor.engine.stamp import Stamp
 
 
 def term(stamp: Stamp) -> Term:

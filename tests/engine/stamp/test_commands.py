@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,17 +12,15 @@ from pkadvisor.engine.partition.balancer import Merge, Move, Split
 from pkadvisor.engine.partition.hosted_range import ANSWERS_KEPT, Answers
 from pkadvisor.engine.partition.leadership import Term
 from pkadvisor.engine.partition.lock_service import Lease
+from pkadvisor.engine.partition.partition_map import RangeEntry
 from pkadvisor.engine.partition.server_messages import SERVICE, Command
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_messages import Answer, ReadRequest
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DiskError, EngineError, Unreachable
 from tests.engine.stamp import swarm
 from tests.engine.stamp.stamps import built, get, key_of, put, write_of
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.partition.partition_map import RangeEntry
-    from pkadvisor.engine.stamp import Stamp
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 
 def only(stamp: Stamp) -> RangeEntry:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.ownership_errors import LeaseLost, LockHeld
 from pkadvisor.engine.partition.lock_service import SERVICE, Holding, Lease, LockService
+from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stamp.stamps import SMALL
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 LEASE_NS, EPS_NS = SMALL.lease_ns, SMALL.clock_drift_ns_max
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +14,6 @@ from pkadvisor.engine.worlds.faults import NetworkFaults
 from pkadvisor.engine.worlds.world import EngineError, Unreachable
 from tests.engine.stamp.stamps import SMALL, Client, built, get, key_of, put
 from tests.engine.worlds import machine, simulated
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def fill(stamp: Stamp, count: int, first: int = 0) -> None:

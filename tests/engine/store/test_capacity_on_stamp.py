@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from heapq import merge
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.capacity.capacity import Bound, Enforcement
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
@@ -32,11 +33,6 @@ from pkadvisor.table.store import (
     Query,
 )
 from tests.engine.stamp.stamps import SMALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from pkadvisor.engine.embedded_store import EmbeddedStore
 
 TARGET = 100
 ACCOUNT = "devstoreaccount1"

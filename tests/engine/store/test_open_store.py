@@ -5,10 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import NotStarted, open_directory, open_virtual
 from pkadvisor.engine.options import MS, EngineOptions
 from pkadvisor.engine.worlds.machine_directory import FORMAT_VERSION
@@ -16,11 +17,6 @@ from pkadvisor.engine.worlds.world import DirectoryInUse, DiskFull, FormatError
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, Insert, Key, Property, Query, Update
 from tests.engine.world.test_machine import file_size_limit
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.engine.embedded_store import EmbeddedStore
 
 SOON = EngineOptions(operation_timeout_ns=300 * MS, heartbeat_ns=100 * MS)
 

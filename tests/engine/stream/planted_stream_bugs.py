@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -12,10 +12,8 @@ from pkadvisor.engine.stream.errors import StreamError
 from pkadvisor.engine.stream.manager import StreamManager
 from pkadvisor.engine.stream.nodes.extent_node import SERVICE, ExtentNode
 from pkadvisor.engine.stream.nodes.record_file import RecordFile, frame
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import Unreachable
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.nodes.replica import Replica
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 

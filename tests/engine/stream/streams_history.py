@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from random import Random
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import Location
+from pkadvisor.engine.stream.client import StreamClient
 from pkadvisor.engine.stream.errors import Fenced, StreamExists
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from random import Random
-
-    from pkadvisor.engine.stream.access import Location
-    from pkadvisor.engine.stream.client import StreamClient
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 MS = 1_000_000
 SECOND = 1_000 * MS

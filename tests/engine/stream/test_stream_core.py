@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,6 @@ from pkadvisor.engine.stream.errors import Fenced, LimitReached, NotThere, Strea
 from pkadvisor.engine.stream.topology import StreamLayer, lay_out
 from pkadvisor.engine.worlds.machine import Machine
 from pkadvisor.engine.worlds.simulator import Simulator
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SMALL = EngineOptions(extent_bytes_target=2_000, journal_segment_bytes=3_000, streams_max=5, block_bytes_max=900)
 Script = Callable[[StreamLayer, StreamClient], Coroutine[Any, Any, None]]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.access import MultiModify, NewStream
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import SECOND, TINY, Stage, restart_after_crash
 from tests.engine.worlds import crash_states
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
 
 
 async def scenario(world: Simulator, told: list[Any], options: EngineOptions = TINY) -> None:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.blocks import HEADER_BYTES, check_whole, decode, encode, scan
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.stream.nodes.record_file import frame, parse
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskFull
 from tests.engine.stream.streams_history import SECOND, Stage, all_of
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.access import Location
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 
 def flip(world: Simulator, node: str, device: str, name: str, at: int, mask: int = 4) -> None:

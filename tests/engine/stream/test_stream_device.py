@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.faults import DiskFaults
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future
+from pkadvisor.engine.worlds.world import File
 from tests.engine.stream.streams_history import MS, SECOND, Stage
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
-    from pkadvisor.engine.worlds.world import File
 
 OPTIONS = EngineOptions()
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults, NodesAtlas
 from pkadvisor.engine.worlds.simulator import Simulator
 from tests.engine.stream.streams_history import MS, SECOND, TINY, Stage, restart_after_crash
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
 
 COUNTS: Counter[str] = Counter()
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from pkadvisor.engine.stream.errors import ExtentSealed
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream.planted_stream_bugs import BUGS, Plant, seal_at_the_greatest_length
 from tests.engine.stream.streams_history import SECOND, Stage, all_of
 from tests.engine.stream.test_stream_faults import run
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 
 @pytest.mark.parametrize(("plant", "seed"), BUGS.items(), ids=[plant.__name__ for plant in BUGS])

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.options import EngineOptions
+from pkadvisor.engine.stream.access import Location
 from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
+from pkadvisor.engine.worlds.world import File
 from tests.engine.stream.streams_history import MS, SECOND, Stage
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.access import Location
-    from pkadvisor.engine.worlds.simulator import Simulator
-    from pkadvisor.engine.worlds.world import File
 
 SLOW = {"network": NetworkFaults(MS // 10, 2 * MS), "disks": DiskFaults(MS // 10, MS)}
 

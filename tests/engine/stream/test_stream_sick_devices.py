@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,20 +14,16 @@ from pkadvisor.engine.stream.blocks import encode
 from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.stream.manager import LOG, StreamManager
 from pkadvisor.engine.stream.nodes.catalog import NAME as CATALOG
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.stream.nodes.extent_sealing import MAKING_MAX
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.stream.nodes.record_file import better, frame, parse
+from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError
 from tests.engine.stream.streams_history import SECOND, TINY, Stage, all_of
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-    from pkadvisor.engine.worlds.simulated_disk import SimulatedFile
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 LARGE = replace(TINY, extent_bytes_target=1 << 20, journal_segment_bytes=1 << 20)
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
+from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.stream.repair import Condition
 from pkadvisor.engine.worlds.faults import DiskFaults, NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from tests.engine.stream.streams_history import MS, SECOND, TINY, Stage, all_of, restart_after_crash
 from tests.engine.stream.test_stream_faults import faulty, nemesis, write
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.caretaker import Caretaker
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 COUNTS: Counter[str] = Counter()
 BUSY = replace(

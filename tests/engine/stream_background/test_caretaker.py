@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND, EngineOptions
 from pkadvisor.engine.stream.access import Location, MultiModify, NewStream
+from pkadvisor.engine.stream.caretaker import Caretaker
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.nodes.extent_store import file_name
 from pkadvisor.engine.stream.nodes.fragments import HEADER_BYTES
@@ -18,12 +20,6 @@ from pkadvisor.engine.stream.topology import lay_out
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import DataCorrupt
 from tests.engine.worlds import machine
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pkadvisor.engine.stream.caretaker import Caretaker
 
 OPTIONS = EngineOptions(
     extent_bytes_target=2000,

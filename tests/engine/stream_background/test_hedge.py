@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -10,9 +10,6 @@ from pkadvisor.engine.options import MS
 from pkadvisor.engine.stream.errors import NotThere, TooSlow
 from pkadvisor.engine.stream.hedge import first_enough, first_good
 from pkadvisor.engine.worlds.simulator import Simulator
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
 
 
 class Nodes:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Coroutine
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.ownership_errors import NotServing
 from pkadvisor.engine.tables import row_keys
+from pkadvisor.engine.tables.table_messages import Answer, Request
 from pkadvisor.engine.tables.table_requests import carry_out, is_write
 from pkadvisor.engine.tables.table_rules import PUBLISHED, TableLimits
 from pkadvisor.engine.tables.table_service import TableService
@@ -16,11 +18,6 @@ from pkadvisor.engine.worlds.world import Unreachable
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Entity, Key, Operation, Outcome, Property, Query
 from tests.engine.fakes import DictRows
-
-if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
-    from pkadvisor.engine.tables.table_messages import Answer, Request
 
 T = TypeVar("T")
 TYPES: dict[type, EdmType] = {

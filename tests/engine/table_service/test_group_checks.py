@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.tables.group_checks import plain_group
 from pkadvisor.engine.tables.row_keys import table_prefix
 from pkadvisor.engine.tables.table_rules import TableError, checked_body
+from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Entity, Insert, InsertOrMerge, InsertOrReplace, Key, Property, Update, Write
 from tests.engine.table_service.support import made
 from tests.engine.table_service.test_rules import SOME_VALUES
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.tables.table_service import TableService
 
 PREFIX = table_prefix("acc", "Tab")
 KEYS = st.sampled_from(["", "r", "s", "0" * 512, "0" * 513, "x" * 1025, "a/b", "a\\b", "a#", "a?", "\x1f", "\x7f", "é"])

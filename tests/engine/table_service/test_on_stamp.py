@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.partition.balancer import Split
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables import row_keys
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NetworkFaults
@@ -32,9 +32,6 @@ from tests.engine.linearizable import LOST, EntityModel, History, check
 from tests.engine.stamp.stamps import built
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, do, entity, keys, pages
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stamp import Stamp
 
 CALM = NetworkFaults(delay_ns_min=MS // 10, delay_ns_mean=2 * MS)
 ROUGH = NetworkFaults(

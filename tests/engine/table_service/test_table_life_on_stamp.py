@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from pkadvisor.engine.options import MS, SECOND
 from pkadvisor.engine.partition.balancer import Merge, Move, Split
+from pkadvisor.engine.stamp import Stamp
 from pkadvisor.engine.tables.table_service import TableService
 from pkadvisor.engine.worlds.faults import NetworkFaults
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.world import EngineError
 from pkadvisor.table.store import (
     CreateTable,
@@ -29,10 +31,6 @@ from tests.engine.stamp.stamps import built
 from tests.engine.table_service.support import ACCOUNT, NO_WAIT, entity
 from tests.engine.table_service.test_on_stamp import CALM, ROUGH, boundary
 from tests.engine.worlds import simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stamp import Stamp
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 SLOW = NetworkFaults(delay_ns_min=MS // 10, delay_ns_mean=20 * MS)
 """Writes are under way for so long that some come when their table and its rows are gone."""

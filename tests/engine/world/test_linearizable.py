@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import permutations
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -25,9 +26,6 @@ from tests.engine.linearizable import (
 )
 from tests.engine.worlds import simulated
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def history(*lines: tuple[str, Any, int, int | None, Any]) -> list[Operation]:

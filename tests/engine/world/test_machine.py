@@ -9,8 +9,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -28,10 +29,6 @@ from pkadvisor.engine.worlds.world import (
     Unreachable,
 )
 from tests.engine.worlds import machine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 class Echo:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import fields
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
@@ -12,12 +11,10 @@ import pytest
 from pkadvisor.engine.worlds.faults import NodesAtlas
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.nemesis import Nemesis
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.swarm import Plagues, SwarmOptions
 from pkadvisor.engine.worlds.world import DiskError, Unreachable
 from tests.engine.worlds import simulated, swarm_world
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 SECOND = 1_000_000_000
 STORES = ("store-0", "store-1", "store-2")

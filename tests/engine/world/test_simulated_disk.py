@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pkadvisor.engine.worlds.faults import DiskFaults, NodesAtlas
+from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.engine.worlds.tasks import Killed
 from pkadvisor.engine.worlds.world import DiskError, DiskFull, ReadFailed
 from tests.engine.worlds import crash_states, simulated
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.worlds.simulator import Simulator
 
 SECOND = 1_000_000_000
 SYNCED = b"s" * 1_000

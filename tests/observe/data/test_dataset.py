@@ -13,7 +13,8 @@ import subprocess
 import sys
 import threading
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -26,9 +27,6 @@ from pkadvisor.observe.data import csv_records
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.table.edm import EdmType
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(folder: Path, text: str | bytes, name: str = "data") -> str:

@@ -6,16 +6,13 @@ import gzip
 import io
 import json
 import random
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pkadvisor.errors import AdvisorError, InputError, UsageError
 from pkadvisor.observe.data.dataset import open_datasets
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = "id,name\n" + "".join(f"{i},n{i}\n" for i in range(1000))
 RANDOM = random.Random(7)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.data.dataset import Dataset, open_datasets
 from pkadvisor.observe.data.kinds import OTHER, KindBy, detect_kinds, split_kinds
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def dataset_of(folder: Path, entities: list[dict[str, Any]]) -> Dataset:

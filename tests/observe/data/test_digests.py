@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import xxhash
 
 from pkadvisor.observe.data.digests import CHUNK_BYTES, digest_of, digests_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_digest_is_that_of_the_whole_file(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,9 +12,6 @@ from hypothesis import strategies as st
 
 from pkadvisor.observe.data.dataset import open_datasets
 from pkadvisor.observe.data.sketches import K, KeySketch, SketchFold, distinct_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 rows = st.lists(st.tuples(st.integers(0, 30), st.sampled_from(["", "a", "b", None])), max_size=80)
 SCHEMA = {"n": pl.Int64, "t": pl.String}

@@ -6,7 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import zstandard
@@ -15,9 +15,6 @@ from hypothesis import strategies as st
 
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.observe.data import streams
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FORMS = {
     "plain": lambda data: data,

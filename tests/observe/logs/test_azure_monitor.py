@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,6 @@ from pkadvisor.observe.logs import azure_monitor as am
 from pkadvisor.observe.logs import open_log
 from pkadvisor.observe.logs.frame import Op, ReadOptions, Routes, Skips
 from pkadvisor.observe.logs.read_traffic import read_traffic
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 URI = "https://acct.table.core.windows.net:443/events()?$filter=PartitionKey%20eq%20'caf%C3%A9'&$top=5"
 

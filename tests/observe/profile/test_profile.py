@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -30,9 +30,6 @@ from pkadvisor.observe.profile.profile_file import ProfileDocument, TableProfile
 from pkadvisor.table.edm import EdmType
 from tests.report.support import written
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = 3000
 MOST = 40

@@ -9,7 +9,7 @@ import re
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 import pytest
@@ -32,10 +32,8 @@ from pkadvisor.observe.profile.profile_file import (
     thinned,
     token,
 )
+from pkadvisor.observe.workload import Workload
 from tests.report.support import SAMPLES, profile_text, result, written
-
-if TYPE_CHECKING:
-    from pkadvisor.observe.workload import Workload
 
 SALT = b"a salt of enough bytes"
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-if TYPE_CHECKING:
-    from markupsafe import Markup
+from markupsafe import Markup
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'\x1b[31m\u202egpj.\ud800 & =cmd()"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from pkadvisor.report.charts import grid, lorenz, tornado
 from pkadvisor.report.charts.grid import Cell, VerdictGrid
@@ -16,9 +16,6 @@ from pkadvisor.report.charts.lorenz import SIDE, Curve, Lorenz
 from pkadvisor.report.charts.tornado import Swing, Tornado
 from tests.report.charts.markup import HOSTILE, SVG, finding, inside, keeps_the_rules, parsed, texts, words
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 SKEW = Lorenz(
     alt="1 % of the partitions take half of the load",

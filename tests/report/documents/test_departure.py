@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -13,9 +14,6 @@ from tests.report.documents.test_schemas import complaints
 from tests.report.support import result
 from tests.review.documents import document as review
 from tests.stress.stressed import document as stressed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TRIED = 40
 

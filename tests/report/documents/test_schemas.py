@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -21,10 +23,6 @@ from pkadvisor.usecases.analyze import analyze
 from pkadvisor.usecases.profile import profile
 from tests import kinds_cases
 from tests.report.support import SAMPLES, profile_text, registry, request, result, schema
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def complaints(document: Any, name: str) -> list[str]:

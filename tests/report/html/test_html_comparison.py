@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from pkadvisor.usecases.compare import compare_designs
 from tests.report.documents.test_schemas import complaints
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.report.support import request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RACE = str(resource("samples", "footrace", "design.yaml"))
 BIB_ONLY = str(resource("samples", "footrace", "design-bib-only.yaml"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,12 +11,10 @@ from pkadvisor.report.html.page import HtmlOptions, render_html
 from pkadvisor.report.html.place import At, Missing
 from pkadvisor.report.html.review_changes import changes
 from pkadvisor.report.html.review_sections import findings, form_of, method, reproduce, rules, verdict
+from pkadvisor.report.html.tables import Cell
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.review import documents
-
-if TYPE_CHECKING:
-    from pkadvisor.report.html.tables import Cell
-    from tests.review.documents import Document
+from tests.review.documents import Document
 
 
 def about(section: Any, found: Document) -> Any:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,6 @@ from pkadvisor.report.html.stress_proof import breaks, endpoint, prediction
 from pkadvisor.report.html.stress_sections import designs, goals, queries, verdict
 from tests.report.pages import HTML, check_figures, embedded, parsed, text_of
 from tests.stress.stressed import document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLES = ("footrace", "microblog")

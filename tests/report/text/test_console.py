@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,6 @@ from pkadvisor.report.escapes import clean, fold
 from pkadvisor.report.text.console import rate, render_text
 from pkadvisor.report.text.verdicts import lost
 from tests.report.support import SAMPLES, result
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 WIDTHS = (40, 60, 80, 120)

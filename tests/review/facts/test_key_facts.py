@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -14,16 +16,11 @@ from pkadvisor.design.keys.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
 from pkadvisor.review.views.subjects import Scope, Subject
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
 from pkadvisor.usecases.review import open_design
 from tests.review.support import NAME, findings
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from pkadvisor.review.views.views import DesignView
 
 TYPES = {
     "name": EdmType.STRING,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -21,11 +20,9 @@ from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.review.views.key_loads import together
 from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design, review
 from tests.review.support import findings
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.views import DesignView
 
 NOWHERE = Path()
 RULES = {rule.id: rule for rule in load_rules()}

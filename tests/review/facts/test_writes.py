@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -17,12 +16,10 @@ from pkadvisor.errors import UsageError
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FACTS
 from pkadvisor.review.rules.rule import Rule, load_rules
+from pkadvisor.review.views.findings import Finding
 from pkadvisor.usecases.review import ReviewRequest, review
 from tests.review.support import findings
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.findings import Finding
 
 MINE = tuple(r for r in load_rules() if r.id in ("PK401", "PK402") or r.id[:4] == "PK60" or "PK404" <= r.id <= "PK408")
 NOWHERE = Path("/nonexistent")  # designs without data touch no folder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,12 +20,10 @@ from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.review.gate.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.subjects import Scope
+from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design
+from tests.review.gate_support import Folder
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.review.views.views import DesignView
-    from tests.review.gate_support import Folder
 
 TYPES = {"bib": "int32", "total": "int64", "city": "string", "ratio": "double"}
 PARTS = ("{bib}", "{total}", "{city}", "{ratio}", "{pad(bib,4)}", "{`bib`}", "{hash(city,16)}", "{ bib }")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.review.rules.rule import load_rule, load_rules
 from tests.review.support import findings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DESIGN = """
 schema: 1

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.errors import UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.views.findings import Finding
 from pkadvisor.usecases.review import open_design
 from tests.review.support import findings
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.review.views.findings import Finding
 
 RULES = tuple(rule for rule in load_rules() if rule.id.startswith("PK2"))
 SCAN_FAMILY = {"PK201", "PK202", "PK204", "PK208", "PK209", "PK211", "PK214", "PK215", "PK216"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -15,9 +16,6 @@ from pkadvisor.resources import resource
 from pkadvisor.review.rules.rule import load_rule, load_rules, without_cases
 from pkadvisor.review.rules.rule_schema import rule_schema_text
 from tests.review.support import findings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 GOOD = '''\
 id = "ACME001"

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from pkadvisor.review.rules.rule import Case, Rule, load_rules
 from tests.review.support import of_case
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 RULES = load_rules()
 CASES = [(rule, number, case) for rule in RULES if not rule.builtin for number, case in enumerate(rule.cases, 1)]

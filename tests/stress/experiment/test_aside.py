@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,9 @@ from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment import aside
 from pkadvisor.stress.experiment.designs import tables_of
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.usecases.stress import stress
 from tests.stress.stressed import request_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.stress.experiment.request import StressRequest
 
 
 @pytest.fixture

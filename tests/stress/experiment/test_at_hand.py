@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from pkadvisor.engine.options import SECOND
 from pkadvisor.limits import default_limits
 from pkadvisor.numbers import percent
 from pkadvisor.stress.experiment.at_hand import diluted, diluted_notes
+from pkadvisor.stress.experiment.designs import Table
 from pkadvisor.stress.experiment.notes import OwnNote, notes_of
 from pkadvisor.stress.experiment.picked import INSTANCES_MAX, picked
 from pkadvisor.stress.experiment.runs import COLD, WARM, clients_notes, run_of
@@ -20,9 +20,6 @@ from pkadvisor.stress.experiment.stand import Stand, stand_of
 from pkadvisor.stress.load.load import WorkloadLoad
 from pkadvisor.stress.requests.retry import policy_of
 from tests.proof.test_stress_breaks import request_of, tables
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.experiment.designs import Table
 
 
 @cache

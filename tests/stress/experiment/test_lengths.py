@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,15 +14,11 @@ from pkadvisor.limits import load_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.experiment.lengths import cold_load, lengths_of
 from pkadvisor.stress.experiment.notes import notes_of
+from pkadvisor.stress.experiment.request import StressRequest
 from pkadvisor.stress.load.arrivals import Steps
 from pkadvisor.stress.load.load import ClassLoad, WorkloadLoad
 from pkadvisor.usecases.stress import stress
 from tests.stress.stressed import request_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from pkadvisor.stress.experiment.request import StressRequest
 
 LIMITS = load_limits()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from pkadvisor.stress.experiment.partition_test import compared, is_scanned, onl
 from pkadvisor.stress.load.load import Batch
 from pkadvisor.stress.placement.run_result import ClassCounts, RunResult
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Script, Scripts, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 READ = Step(Kind.READ, 1, 1, 2, 1, 1)
 WRITE = Step(Kind.WRITE, 0, 0, 1, 2)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +20,6 @@ from pkadvisor.usecases.stress import stress
 from tests.cli.support import checked
 from tests.report.support import schema
 from tests.stress.stressed import document, request_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 def runs_of(found: dict[str, Any]) -> Iterator[dict[str, Any]]:

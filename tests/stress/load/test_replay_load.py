@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -12,18 +11,16 @@ import pytest
 from pkadvisor.cli.inputs import load_sample
 from pkadvisor.design.choice.judge import bench_for
 from pkadvisor.design.choice.sections import observed
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest, read_sections
 from pkadvisor.limits import default_limits
+from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 from pkadvisor.progress import SilentProgress
 from pkadvisor.stress.load.arrivals import SECOND_NS
 from pkadvisor.stress.load.load import Load, used_instances
 from pkadvisor.stress.load.loads import load_of
 from pkadvisor.stress.load.replay import NEAR, ReplayClass, ReplayLoad
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
-    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
 
 READS = "query by channel, posted"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.minutes import MinuteSeries
@@ -20,9 +20,6 @@ from pkadvisor.stress.load.loads import load_of
 from pkadvisor.stress.load.shapes import MINUTE_NS, diurnal
 from pkadvisor.table.edm import EdmType
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from pkadvisor.design.load.estimates import Bench
 
 HOUR = 60 * MINUTE_NS
 NOON = 20_000 * 1440 + 12 * 60

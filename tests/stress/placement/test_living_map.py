@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Place, Work
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.partition.balancer import Action, Merge, Move, RangeLoad, Split
 from pkadvisor.errors import UsageError
 from pkadvisor.stress.load.faults import ServerDown, parse_fault
@@ -30,9 +30,6 @@ from tests.stress.small import (
     space,
     write,
 )
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
 
 QUICK = options(
     evaluate_ns=SECOND,

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
 from pkadvisor.design.cost.class_cost import read
 from pkadvisor.stress.requests.script_table import script_table, script_tables
+from pkadvisor.stress.requests.scripts import Step
 from tests.stress.support import HOUR_NS, Design, as_it_is, cut, designs, entities_read, entities_written, spread, steps
 from tests.tiers import LONG, sizes
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.requests.scripts import Step
 
 WIDE = LONG == "proofs"
 INSTANCES = 60

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
+from pkadvisor.design.load.estimates import Bench
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.workload import Operation as Does
@@ -22,11 +23,6 @@ from pkadvisor.stress.requests.scripts import SEVERAL, Scripts
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import Delete, Entity, Get, Group, Insert, Operation, Outcome, Query, Update
 from tests.design.support import bench_of, population_of, query
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.design.load.estimates import Bench
 
 MINUTE_NS = 60_000_000_000
 BEGAN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.cli.inputs import sample_names
+from pkadvisor.engine.capacity.capacity import Served, Ticket
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.tables import row_keys
+from pkadvisor.limits import Limits
 from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.stress.requests.plain_table import page_limits
+from pkadvisor.stress.requests.programs import Programs
 from pkadvisor.stress.requests.script_table import script_table
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Step
 from pkadvisor.stress.requests.steps import step_of
 from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Operation
 from tests.stress.support import HOUR_NS, TABLE, cut, designs, spread, steps
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.capacity.capacity import Served, Ticket
-    from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.requests.programs import Programs
 
 ROWS = 1_500
 INSTANCES = 25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -12,7 +12,10 @@ import pytest
 from pkadvisor.design.load.contention import attempts_at_most, contention
 from pkadvisor.engine.capacity.capacity import Capacity
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.limits import Limits
+from pkadvisor.stress.placement.run_result import RunResult
 from pkadvisor.stress.simulate.clients import Clients, run_clients, sends_of
+from pkadvisor.stress.simulate.course import Traced
 from tests.stress.small import (
     MS,
     NEVER_AGAIN,
@@ -27,13 +30,6 @@ from tests.stress.small import (
     space,
     write,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.simulate.course import Traced
 
 LIMITS = limits()
 FLAT = limits(read_latency_ms_p99=3.5, write_latency_ms_p99=7.1)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import pytest
 
 from pkadvisor.engine.capacity.capacity import Capacity
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import open_virtual
+from pkadvisor.limits import Limits
 from pkadvisor.stress.simulate.clients import Clients, run_clients
 from pkadvisor.table.store import CreateTable, Entity, Get, Group, InsertOrReplace, Key, Operation, Outcome, Update
 from tests.stress.small import MS, NEVER_AGAIN, SECOND, Waits, fixed, limits, one_class, read, script, space, write
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.limits import Limits
 
 KEY = Key("000000", "row")
 ROW = InsertOrReplace("rows", Entity(KEY, {}))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,17 +13,15 @@ from scipy import stats
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.limits import Limits
 from pkadvisor.stress.load.load import Batch
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.placement.stamp_map import StampMap
 from pkadvisor.stress.requests.retry import Backoff, current, no_retry
 from pkadvisor.stress.requests.scripts import SEVERAL, Script, Step
 from pkadvisor.stress.simulate.fluid import run_fluid
 from tests.stress.small import SECOND, fixed, limits, one_class, options, read, script, space
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.placement.stamp_map import StampMap
 
 CONFIDENCE = 0.999
 

@@ -7,8 +7,8 @@ splits by as much again; how many ranges come of it, and who is refused, must ag
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from pkadvisor.engine.tables.row_keys import decode_key
 from pkadvisor.engine.worlds.simulator import Simulator
 from pkadvisor.stress.load.faults import parse_fault
 from pkadvisor.stress.placement.living_map import LivingMap
+from pkadvisor.stress.placement.run_result import MapEvent
 from pkadvisor.stress.placement.stamp_map import MapRange, WindowCounts
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.stress.simulate.warm import boundaries
@@ -28,11 +29,6 @@ from pkadvisor.table.store import CreateTable, Entity, InsertOrReplace, Key
 from tests.stress.placement.test_living_map import QUICK, TIGHT, poisson
 from tests.stress.small import NEVER_AGAIN, SECOND, Listed, one_class, script, space, write
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from pkadvisor.stress.placement.run_result import MapEvent
 
 PER_S = 900
 """Four ranges and a half's; eight of an eighth each are calm."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +9,8 @@ from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
 from pkadvisor.engine.capacity.service_times import Kind
+from pkadvisor.stress.placement.run_result import RunResult
+from pkadvisor.stress.simulate.course import Traced
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.stress.simulate.measures import nominal_ns, offered_milli
 from pkadvisor.stress.simulate.recorder import WindowTally
@@ -31,10 +31,6 @@ from tests.stress.small import (
     write,
 )
 from tests.tiers import examples
-
-if TYPE_CHECKING:
-    from pkadvisor.stress.placement.run_result import RunResult
-    from pkadvisor.stress.simulate.course import Traced
 
 # Draws that are all alike: what a step takes is known to the nanosecond.
 FLAT = limits(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
 from pkadvisor.engine.capacity.capacity import Bound, Capacity, Enforcement
+from pkadvisor.engine.embedded_store import EmbeddedStore
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout
 from pkadvisor.engine.tables.row_keys import partition_prefix
+from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.scripts import KeySpace, Step
+from pkadvisor.stress.simulate.course import Traced
 from pkadvisor.stress.simulate.loop import run_loop
 from pkadvisor.table.accounting import entity_bytes
 from pkadvisor.table.edm import EdmType
@@ -30,11 +31,6 @@ from tests.stress.small import (
     script,
     write,
 )
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.embedded_store import EmbeddedStore
-    from pkadvisor.limits import Limits
-    from pkadvisor.stress.simulate.course import Traced
 
 KEYS, ROWS = 8, 150
 SPAN_NS = SECOND

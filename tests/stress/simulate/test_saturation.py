@@ -7,7 +7,6 @@ each virtual machine. A row is *calibration* where a number of the model was rea
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,6 +15,7 @@ from pkadvisor.design.cost.buckets import BucketDemand, BucketReads, bucket_coun
 from pkadvisor.design.load.lognormal import LogNormal
 from pkadvisor.design.load.queueing import retry_equilibrium
 from pkadvisor.engine.capacity.capacity import Bound, Capacity
+from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.simulate.clients import THREADS_PER_VM, Clients, run_clients
 from pkadvisor.stress.simulate.loop import run_loop
@@ -36,9 +36,6 @@ from tests.stress.small import (
     write,
 )
 from tests.tiers import sizes
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 # Groups of 100, figure 15: threads, entities/s served, share of requests rejected, and what the row is to the model.
 GROUPS = [

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.open_store import ACCOUNT, open_virtual
 from pkadvisor.engine.stamp import Layout
+from pkadvisor.limits import Limits
 from pkadvisor.stress.placement.stamp_map import FixedMap, MapRange
 from pkadvisor.stress.requests.scripts import SEVERAL, KeySpace, Scripts
 from pkadvisor.stress.simulate.measures import offered_milli
 from pkadvisor.stress.simulate.warm import boundaries, counted_load, dividing_rank, place_alike, warm_map
 from pkadvisor.table.store import CreateTable, Get, Key
 from tests.stress.small import SECOND, Listed, limits, options, page, read, script, space, write
-
-if TYPE_CHECKING:
-    from pkadvisor.limits import Limits
 
 LIMITS = limits()
 TARGET = round(LIMITS.headroom_share * LIMITS.range_entities_per_s) * 1000

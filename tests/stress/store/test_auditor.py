@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
@@ -34,9 +34,6 @@ from pkadvisor.table.store import (
     Query,
     Update,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TABLE = "rows"
 FILTERS = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +14,6 @@ from pkadvisor.stress.store.calibration import Calibration, Measured, by_keys, c
 from pkadvisor.stress.store.real_driver import Attempt, RealRun
 from pkadvisor.table.store import Entity, Get, Insert, Key, Query
 from tests.stress.small import SECOND, page, read, space, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 LIMITS = default_limits()
 MS = 1_000_000

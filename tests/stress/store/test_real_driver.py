@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable, Generator, Iterator
 from time import monotonic_ns, sleep
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -33,9 +33,6 @@ from pkadvisor.table.store import (
     Update,
 )
 from tests.stress.small import MS, NEVER_AGAIN, SECOND, Listed, Waits, limits, space
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
 
 TABLE = "things"
 DURATION_NS = SECOND // 4

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import log2
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from pkadvisor.design.keys.infer.cut import Cut
 from pkadvisor.design.keys.infer.proof import read_part
 from pkadvisor.design.keys.infer.shapes import TEXT, Shape, allowed, classify
 from pkadvisor.design.keys.scheme import Key
@@ -28,11 +30,6 @@ from pkadvisor.design.keys.transforms import (
     unescape,
 )
 from pkadvisor.table.edm import TICKS_MAX, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from pkadvisor.design.keys.infer.cut import Cut
 
 _NAME = re.compile(r"[^\W\d](?:[^(){},'\"]*[^(){},'\"\s])?")
 _PROBE: Final = 20

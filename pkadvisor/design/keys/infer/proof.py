@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.infer.shapes import period_start, ticks_of
 from pkadvisor.design.keys.keyreader import decode_part, fixed_texts, in_order
+from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import decoder, separators
 from pkadvisor.design.keys.transforms import (
     ESCAPED,
@@ -25,11 +27,6 @@ from pkadvisor.design.keys.transforms import (
     Value,
 )
 from pkadvisor.table.edm import TICKS_MAX, EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from pkadvisor.design.keys.scheme import Key
 
 _UNREAD: Final = object()
 _Property = Field | Pad | ReversePad | Time | Ticks | ReverseTicks | Hash

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from pkadvisor.design.keys.transforms import (
     MISSING,
@@ -29,9 +30,6 @@ from pkadvisor.table.edm import (
     EdmType,
     parse_datetime_ticks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
 
 TOLERANCE: Final = 0.01
 """Share of the rows that may break a pattern without ending it; they are told apart afterwards."""

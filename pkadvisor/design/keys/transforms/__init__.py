@@ -26,7 +26,7 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
@@ -60,9 +60,6 @@ from pkadvisor.design.keys.transforms.texts import (
 )
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
 from pkadvisor.table.edm import EdmType
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Part = (
     Literal

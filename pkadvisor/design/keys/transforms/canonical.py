@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms.base import Value
 from pkadvisor.design.keys.transforms.columns import in_slices
 from pkadvisor.design.keys.transforms.periods import period_expression
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from pkadvisor.design.keys.transforms.base import Value
 
 
 def canonical_text(value: Value, edm: EdmType) -> str:

@@ -5,11 +5,10 @@ Each decides only how a text is made, never what it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import polars as pl
 
 _FEW = 4

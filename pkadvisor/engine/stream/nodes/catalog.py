@@ -8,15 +8,13 @@ replicas are worth nothing: they might lack acknowledged bytes, and say so rathe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import msgspec
 
 from pkadvisor.engine.stream.nodes.state_log import StateLog
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NAME = "catalog"
 COMPACT_BYTES = 1 << 20

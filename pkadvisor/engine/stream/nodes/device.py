@@ -9,14 +9,11 @@ waits its turn; a read that has a deadline is refused at once instead (TooSlow),
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.errors import TooSlow
 from pkadvisor.engine.worlds.tasks import Future
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.worlds.world import Disk, File, World
+from pkadvisor.engine.worlds.world import Disk, File, World
 
 _KIB = 1024
 _NS_PER_KIB = 10_000  # 100 MB/s, a disk of the paper's time [A]; what is observed corrects the rest

@@ -10,22 +10,18 @@ only as long as the three processes live that opened it, and no bytes of an earl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import check_whole, decode, encode
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
 from pkadvisor.engine.stream.nodes.catalog import Flushed
 from pkadvisor.engine.stream.nodes.extent_sealing import SERVICE, ExtentSealing
 from pkadvisor.engine.stream.nodes.extent_store import PLACE
+from pkadvisor.engine.stream.nodes.record_file import RecordFile
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, EngineError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.nodes.record_file import RecordFile
-    from pkadvisor.engine.stream.nodes.replica import Replica
 
 _pack_place = PLACE.pack
 

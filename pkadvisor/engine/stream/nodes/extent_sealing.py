@@ -5,8 +5,8 @@ open ──freeze: no more appends, the commit length is told──► frozen �
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.stream.blocks import check_whole
 from pkadvisor.engine.stream.errors import TooSlow
@@ -14,9 +14,6 @@ from pkadvisor.engine.stream.nodes.catalog import Created, Cut, Deleted, Sealed
 from pkadvisor.engine.stream.nodes.extent_store import ExtentStore, file_name
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, EngineError, ReadFailed, Unreachable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SERVICE = "extents"
 MAKING_MAX = 8

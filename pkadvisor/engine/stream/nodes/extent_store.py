@@ -7,20 +7,16 @@ A start reads the catalog, and then the journal, which completes the open replic
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from struct import Struct
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.errors import NotThere
 from pkadvisor.engine.stream.nodes.catalog import Catalog, Doubtful, Flushed, JournalMade
 from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.stream.nodes.record_file import RecordFile
 from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, DiskError, DiskFull, ReadFailed, World
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pkadvisor.engine.options import EngineOptions
 
 PLACE = Struct("<QQ")
 """What stands before the bytes of an append in the journal: extent, offset."""

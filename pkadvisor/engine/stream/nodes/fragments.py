@@ -9,16 +9,14 @@ how far the coding has come: another coordinator goes on from there.
 from __future__ import annotations
 
 from struct import Struct
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import google_crc32c
 
 from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, File, ReadFailed, World
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.nodes.device import Device
 
 _HEADER = Struct("<4sQQHIQI")  # mark, key, position, length; then the checksum over all
 _CHECKSUM = Struct("<I")

@@ -12,15 +12,12 @@ data device │ journal and memory │ on its way        (flushed beyond durable
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
 
 from pkadvisor.engine.stream.errors import ExtentSealed, NotThere, ReplicaFailed
+from pkadvisor.engine.stream.nodes.device import Device
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
-
-if TYPE_CHECKING:
-    from pkadvisor.engine.stream.nodes.device import Device
-    from pkadvisor.engine.worlds.world import File
+from pkadvisor.engine.worlds.world import File
 
 
 class Replica:

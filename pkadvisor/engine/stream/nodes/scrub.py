@@ -12,22 +12,18 @@ append: of three replicas each of which has a bad block somewhere else, all thre
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
+from pkadvisor.engine.options import EngineOptions
 from pkadvisor.engine.stream.blocks import whole_appends
 from pkadvisor.engine.stream.errors import NotThere
+from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
 from pkadvisor.engine.stream.nodes.extent_sealing import SERVICE
 from pkadvisor.engine.stream.nodes.extent_store import file_name
+from pkadvisor.engine.stream.nodes.fragments import FragmentStore
+from pkadvisor.engine.stream.nodes.replica import Replica
 from pkadvisor.engine.worlds.world import DataCorrupt, Disk, EngineError, ReadFailed, World
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pkadvisor.engine.options import EngineOptions
-    from pkadvisor.engine.stream.nodes.extent_node import ExtentNode
-    from pkadvisor.engine.stream.nodes.fragments import FragmentStore
-    from pkadvisor.engine.stream.nodes.replica import Replica
 
 PAUSE_NS = 1_000_000  # between pieces: others come first [H]
 

@@ -8,15 +8,12 @@ whoever asked was told an error and asks again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from pkadvisor.engine.stream.nodes.record_file import RecordFile, Recovered, frame
 from pkadvisor.engine.worlds.locks import Lock
 from pkadvisor.engine.worlds.tasks import Future
 from pkadvisor.engine.worlds.world import Disk, DiskError, World
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 
 class StateLog:
