@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
@@ -84,3 +85,41 @@ def test_the_table_of_the_review_names_every_hundred_of_rules() -> None:
     told = re.search(r"asks about (\d+) rules", README)
     assert told is not None
     assert abs(int(told[1]) - len(load_rules())) <= 5
+
+
+CODE = README[README.index("## The code\n") :]
+PATH = r"(?:pkadvisor|tests|rules|samples|templates|\.ci)/[\w./-]*"
+
+
+def test_every_path_that_the_section_about_the_code_names_is_there() -> None:
+    paths = re.findall(rf"`({PATH})", CODE)
+    assert len(paths) > 40
+    assert [path for path in paths if not (ROOT / path.split("::")[0]).exists()] == []
+    for folder, text in re.findall(r"^\| `(pkadvisor/\w+/)` \| (.*) \|$", CODE, re.MULTILINE):
+        rooms = [room for room in re.findall(r"`(\w+/)`", text) if room != "templates/"]
+        assert [room for room in rooms if not (ROOT / folder / room).is_dir()] == []
+
+
+def test_every_name_that_the_section_about_the_code_names_is_in_its_module() -> None:
+    added = CODE[CODE.index("Where to add:") : CODE.index("Tests mirror the package")]
+    named = [
+        (path, name)
+        for path, names in re.findall(r"`(pkadvisor/[\w/]+\.py)`:\s+((?:`\w+`(?:,\s+|\s+\([^)]*\)\s+or\s+)?)+)", added)
+        for name in re.findall(r"`(\w+)`", names)
+    ]
+    assert len(named) > 10
+    for path, name in named:
+        module = importlib.import_module(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+        assert hasattr(module, name), (path, name)
+
+
+def test_every_room_is_in_the_section_about_the_code() -> None:
+    rooms = {path.parent.relative_to(ROOT).as_posix() + "/" for path in (ROOT / "pkadvisor").glob("*/__init__.py")}
+    assert rooms - {"pkadvisor/__pycache__/"} == set(re.findall(r"^\| `(pkadvisor/\w+/)` \|", CODE, re.MULTILINE))
+
+
+def test_no_folder_of_the_package_holds_more_than_a_reader_can_look_over() -> None:
+    folders: dict[Path, int] = {}
+    for path in (ROOT / "pkadvisor").rglob("*.py"):
+        folders[path.parent] = folders.get(path.parent, 0) + 1
+    assert {folder.name: count for folder, count in folders.items() if count > 25} == {}
