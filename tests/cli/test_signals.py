@@ -54,7 +54,7 @@ def running(program: str, *arguments: str, folder: Path) -> Iterator[subprocess.
         ("pkadvisor.cli.commands.stress", "build_request", "stress"),
         ("pkadvisor.usecases.stress", "load_limits", "stress"),
         ("pkadvisor.usecases.stress", "tables_of", "stress"),
-        ("pkadvisor.inputs", "analyze", "analyze"),
+        ("pkadvisor.usecases.analyze", "analyze", "analyze"),
     ],
 )
 def test_sigterm_before_anything_is_run_is_143_in_one_line(
@@ -72,9 +72,10 @@ def test_sigterm_before_anything_is_run_is_143_in_one_line(
 
 BESIDE = """\
 import sys, time
-from pkadvisor.stress.experiment import aside, stress
+from pkadvisor.stress.experiment import aside
+from pkadvisor.usecases import stress
 aside._processors, aside.ROWS_LEAST = (lambda: 2), 1
-slow = "import pkadvisor.usecases.stress as s, time; s.design_alone = lambda *_: time.sleep(600); "
+slow = "import pkadvisor.stress.experiment.design_run as s, time; s.design_alone = lambda *_: time.sleep(600); "
 aside._PROGRAM = aside._PROGRAM.replace("from ", slow + "from ")
 started = aside.started
 def telling(*arguments):

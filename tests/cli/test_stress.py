@@ -244,13 +244,13 @@ def test_an_interrupt_ends_with_130_a_partial_result_and_nothing_else(case: list
     command = [*without(case, "--duration"), "--duration", "12h", "--out", "json=part.json"]
     program = LISTENING + (
         "import sys\n"
-        "import pkadvisor.usecases.stress as stress\n"
+        "import pkadvisor.stress.experiment.design_run as design_run\n"
         "from pkadvisor.cli.main import main\n"
-        "run_of = stress.run_of\n"
+        "run_of = design_run.run_of\n"
         "def telling(*arguments, **options):\n"
         "    print('runs', file=sys.stderr, flush=True)\n"
         "    return run_of(*arguments, **options)\n"
-        "stress.run_of = telling\n"
+        "design_run.run_of = telling\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     with subprocess.Popen(

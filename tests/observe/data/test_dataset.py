@@ -440,7 +440,7 @@ def test_a_pipe_is_read_twice_all_the_same(tmp_path: Path) -> None:
 def test_results_do_not_depend_on_time_zone_or_hash_seed(tmp_path: Path) -> None:
     path = write(tmp_path, TYPED)
     code = (
-        "import sys\nfrom pkadvisor.observe import dataset, kinds\nassert 'polars' not in sys.modules\n"
+        "import sys\nfrom pkadvisor.observe.data import dataset, kinds\nassert 'polars' not in sys.modules\n"
         f"d, = dataset.open_datasets([{path!r}])\n"
         "print(d.columns, d.notes, [f.rows() for f in d.batches()])"
     )

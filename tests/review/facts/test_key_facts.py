@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pkadvisor.design.keys.scheme import encode
 from pkadvisor.limits import default_limits
 from pkadvisor.review.facts import FactBook
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope, Subject
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.table.edm import EdmType
@@ -65,7 +66,7 @@ def _opened(text: str, data: Path | None = None) -> DesignView:
 
 
 def _subject(view: DesignView, scope: Scope, ends: str) -> Subject:
-    return next(s for s in view.subjects if s.scope is scope and s.logical.endswith(ends))
+    return next(s for s in subjects_of_design(view) if s.scope is scope and s.logical.endswith(ends))
 
 
 def _fact(view: DesignView, name: str, ends: str = ".row_key") -> Any:

@@ -19,6 +19,7 @@ from pkadvisor.review.rules.evaluate import number_text
 from pkadvisor.review.rules.rule import load_rules
 from pkadvisor.review.views.findings import Finding, Severity
 from pkadvisor.review.views.key_loads import together
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design, review
@@ -37,7 +38,7 @@ def fact(text: str, name: str, subject: str = "") -> object:
     """A fact of the first subject of its scope, or of the one of that name; None where it is not known."""
     view = opened(text)
     scope = Scope(name.split(".")[0])
-    found = next(s for s in view.subjects if s.scope is scope and (not subject or s.name == subject))
+    found = next(s for s in subjects_of_design(view) if s.scope is scope and (not subject or s.name == subject))
     known = FactBook(LIMITS).known(name, found)
     return None if known is None else known.value
 

@@ -12,6 +12,7 @@ from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import default_limits
 from pkadvisor.progress import SilentProgress
 from pkadvisor.review.facts import FactBook
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.usecases.review import ReviewRequest, conduct, open_design
 from pkadvisor.usecases.review.stress_file import stressed_of
@@ -50,7 +51,7 @@ def files(tmp_path: Path) -> tuple[str, str]:
 def facts(design: str, stress: str) -> dict[str, Any]:
     view = open_design(design, None, default_limits())
     view.stressed = stressed_of((stress,))
-    (table,) = (s for s in view.subjects if s.scope is Scope.TABLE)
+    (table,) = (s for s in subjects_of_design(view) if s.scope is Scope.TABLE)
     book = FactBook(default_limits())
     names = ("throttled_share", "cold_throttled_share", "lost_share", "latency_ms_p99", "hottest_times_target")
     found = {name: book.known(f"table.stress_{name}", table) for name in names}

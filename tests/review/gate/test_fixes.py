@@ -19,6 +19,7 @@ from pkadvisor.limits import default_limits
 from pkadvisor.observe.design_file.read_declaration import load_declaration
 from pkadvisor.review.gate.fixes import PADDING, SEPARATOR, SUPPRESSION, Fixed, Wanted, fixed
 from pkadvisor.review.rules.rule import load_rules
+from pkadvisor.review.views.listing import subjects_of_design
 from pkadvisor.review.views.subjects import Scope
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review import ReviewRequest, open_design
@@ -36,7 +37,7 @@ def opened(text: str) -> DesignView:
 def wanted(view: DesignView) -> list[Wanted]:
     """A finding at each key and each part."""
     found = []
-    for subject in view.subjects:
+    for subject in subjects_of_design(view):
         line = view.document.span(subject.path)[0]
         if subject.scope is Scope.PART:
             found.append(Wanted(PADDING, subject.logical, subject.name, line, 1, 2))

@@ -64,7 +64,9 @@ def test_what_fails_there_is_run_here(
     program: str,
 ) -> None:
     monkeypatch.setattr(aside, "_PROGRAM", program)
-    monkeypatch.setattr("pkadvisor.usecases.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
+    monkeypatch.setattr(
+        "pkadvisor.stress.experiment.design_run.proof_of", lambda *_: None
+    )  # most of the time, and not the matter
     found = stress(request_of(tmp_path), SilentProgress())
     assert labels(found) == ["current", "recommended"] and found["complete"] and len(processes) == 1
 

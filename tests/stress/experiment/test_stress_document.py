@@ -190,7 +190,9 @@ def test_a_flash_crowd_that_comes_after_the_run_is_refused() -> None:
 
 
 def test_an_audit_ends_when_scans_have_read_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pkadvisor.usecases.stress.proof_of", lambda *_: None)  # most of the time, and not the matter
+    monkeypatch.setattr(
+        "pkadvisor.stress.experiment.design_run.proof_of", lambda *_: None
+    )  # most of the time, and not the matter
     whole = audits(tmp_path / "whole")
     monkeypatch.setattr(audit, "READ_MAX", 20)
     cut = audits(tmp_path / "cut")
