@@ -1,6 +1,6 @@
-"""The use cases behind ``advisor explain``: one query under one scheme, one key taken apart, the shape of given keys.
+"""``advisor explain``: one query under one scheme, one key taken apart, the shape of given keys.
 
-Each returns a document; ``report.explanation`` writes it as text. Nothing here prints.
+Each returns a document; ``report/text/explanation.py`` writes it as text.
 """
 
 from __future__ import annotations

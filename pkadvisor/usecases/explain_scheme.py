@@ -1,7 +1,7 @@
-"""The use cases behind ``advisor explain scheme:…``: why a scheme is where it is in the ranking.
+"""``advisor explain scheme:…``: why a scheme is where it is in the ranking.
 
 From a result file alone, or from data, where it is also computed what would turn the ranking and how far the verdict
-hangs on what is assumed. Nothing here prints.
+hangs on what is assumed.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _from_result(target: str, given: list[str], result: str, scheme: str | None,
 
 def _use_case(target: str, given: list[str], scheme: str | None, judging: Judging) -> UseCase:
     """What to do for a target; takes the key's text off the words."""
-    from pkadvisor.usecases import explain as explainer
+    from pkadvisor.usecases.explain import explain_key, explain_keys, explain_query
 
     if target == SCHEME or target.startswith(f"{SCHEME}:"):
         return _scheme_use_case(target, scheme)
@@ -161,7 +161,7 @@ def _use_case(target: str, given: list[str], scheme: str | None, judging: Judgin
         raise UsageError("--candidates and --budget go with scheme:N", where="TARGET", fix="advisor explain scheme:1 …")
     if target.startswith(QUERY) and len(target) > len(QUERY):
         name = target.removeprefix(QUERY)
-        return lambda request, progress: explainer.explain_query(request, name, scheme, progress)
+        return lambda request, progress: explain_query(request, name, scheme, progress)
     if scheme is not None:
         raise UsageError("--scheme goes with query:NAME, or alone", where="--scheme")
     if target == "key":
@@ -170,16 +170,16 @@ def _use_case(target: str, given: list[str], scheme: str | None, judging: Judgin
                 "which key?", where="key", fix="for example: advisor explain key contoso_0b --design design.yaml"
             )
         value = given.pop(0)
-        return lambda request, progress: explainer.explain_key(request, value, progress)
+        return lambda request, progress: explain_key(request, value, progress)
     if target == "keys":
-        return explainer.explain_keys
+        return explain_keys
     hint = did_you_mean(target, TARGETS) or f"there are {', '.join(TARGETS)}"
     raise UsageError(f"'{target}' cannot be explained", where="TARGET", fix=hint)
 
 
 def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
     """A scheme by its number, or as written in ``--scheme``."""
-    from pkadvisor.usecases import explain_scheme as scheme_explainer
+    from pkadvisor.usecases.explain_scheme import explain_scheme, rank_of
 
     which = target.partition(":")[2]
     if which and scheme is not None:
@@ -190,9 +190,9 @@ def _scheme_use_case(target: str, scheme: str | None) -> UseCase:
         fix = "scheme:1, scheme:current, or scheme --scheme 'PARTITIONKEY | ROWKEY'"
         raise UsageError("which scheme?", where="TARGET", fix=fix)
     if scheme is None:
-        scheme_explainer.rank_of(which)  # wrong words are told before anything is read
-        return lambda request, progress: scheme_explainer.explain_scheme(request, which, None, progress)
-    return lambda request, progress: scheme_explainer.explain_scheme(request, None, scheme, progress)
+        rank_of(which)  # wrong words are told before anything is read
+        return lambda request, progress: explain_scheme(request, which, None, progress)
+    return lambda request, progress: explain_scheme(request, None, scheme, progress)
 
 
 def _request(

@@ -21,13 +21,6 @@ from pkadvisor.design.keys.transforms import Sequence as SequencePart
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Ints = NDArray[np.int64]
-    Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
-
 
 Atom = tuple[str, ...]
 """('p', property) · ('t', property, unit) · ('h', property, n) · ('f', text of another function of properties) ·

@@ -1,14 +1,11 @@
 """The rows at hand as arrays of codes, so that every candidate key is judged by counting, not by guessing.
 
-A property becomes dense integer codes in value order; a part of a key (an *atom*) becomes codes through a look-up
-table over
-the property's codes; a set of atoms becomes group numbers. All counting questions of planning and costing reduce to
-three:
-how many rows agree on these atoms, how many of them lie in a range, and which partition does a row fall into.
+A property becomes dense integer codes in value order; a part of a key (an *atom*) becomes codes through a look-up table
+over the property's codes; a set of atoms becomes group numbers. All counting questions of planning and costing reduce
+to three: how many rows agree on these atoms, how many of them lie in a range, and which partition a row falls into.
 
 Rows are the data set's (or a uniform sample of it). Parameters seen in a log stand below them as *ghost rows*: they
-take
-part in grouping and are never counted as data.
+take part in grouping and are never counted as data.
 """
 
 from __future__ import annotations
@@ -21,16 +18,14 @@ from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
     Field,
-    Pad,
     Part,
     Reverse,
     ReversePad,
     ReverseTicks,
-    Ticks,
     bucket,
     canonical_text,
 )
-from pkadvisor.design.rows.atoms import Atom, atom_of, atom_properties, atoms_of, function_of
+from pkadvisor.design.rows.atoms import Atom, atom_of, atom_properties, function_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -582,4 +577,3 @@ class Population:
 
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
 """Characters that a key escapes: order is lost with them."""
-__all__ = ["Atom", "Coded", "Pad", "Population", "Ticks", "atom_of", "atoms_of", "numeric", "period_index"]

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
-    Bools = NDArray[np.bool_]
 
 
 def python_value(value: object, edm: EdmType) -> str | int | float | bool | bytes:

@@ -1,4 +1,4 @@
-"""The use case behind ``advisor stress``: from what was given to a stress result. Nothing here prints.
+"""What is run of each design, held against what was predicted; ``usecases/stress.py`` puts it together.
 
 what was given ──► designs (now, recommended, or of a result)          designs
                       │ each: rows, programs, scripts                  stand
@@ -8,5 +8,5 @@ load ──► warmed up, cold start ──► what came of it                  
          each request once on the engine, audited ──► it is true       audit
          more and more ──► the highest load that keeps the goals       limit
                       ▼
-                  the document                                         report/stress_result
+                  the document                                         stress_result
 """

@@ -1,4 +1,4 @@
-"""The use case behind ``advisor review``: from design files to one result. Nothing here prints.
+"""``advisor review``: from design files to one result.
 
 Each design is read, its tables are put together with the profile, and every rule is asked. A design that cannot be read
 is told in the result; the others are reviewed.
