@@ -15,7 +15,7 @@ the canonical form: no blanks around arguments, backticks only where a name need
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,9 @@ from pkadvisor.errors import UsageError, caret, did_you_mean
 
 if TYPE_CHECKING:
     from lark import Lark
+
+    from pkadvisor.design.keys.transforms.languages import Language
+    from pkadvisor.table.edm import EdmType
 
 
 _GRAMMAR = r"""
@@ -263,6 +266,12 @@ def separators(parts: Iterable[Part]) -> str:
         else:
             seen = True
     return "".join(sorted(found))
+
+
+def languages_of(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> tuple[Language, ...]:
+    """For each part a language that holds every text it can have within this template."""
+    context = Context(dict(types), separators(parts))
+    return tuple(part.texts(context) for part in parts)
 
 
 def decoder(parts: tuple[Part, ...], context: Context | None = None) -> re.Pattern[str]:

@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
+from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -133,6 +134,10 @@ class Transform:
         """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""
         return 0
 
+    def texts(self, context: Context) -> Language:
+        """A language that holds every text that ``encode`` can give."""
+        return ANY
+
     def shape(self, context: Context) -> str:
         """A pattern of the texts of fixed width, tried before any text; empty where there is no fixed width."""
         return ""
@@ -173,6 +178,15 @@ class Unary(Transform):
     def plain_expression(self, context: Context) -> pl.Expr:
         """``plain`` over a column; null where missing."""
         raise NotImplementedError
+
+    def plain_texts(self, context: Context) -> Language:
+        """A language that holds every text that ``text_of`` can give."""
+        return ANY
+
+    def texts(self, context: Context) -> Language:
+        plain = self.plain_texts(context)
+        shown = escaped(plain, (*ESCAPED, *context.separators)) if self.escapes(context) else plain
+        return (*shown, *exactly(MISSING))
 
     def escapes(self, context: Context) -> bool:
         """Whether the text may hold characters that must be escaped."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.base import Value
 from pkadvisor.design.keys.transforms.columns import in_slices
+from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, exactly
 from pkadvisor.design.keys.transforms.periods import period_expression
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks
 
@@ -30,6 +31,25 @@ def canonical_text(value: Value, edm: EdmType) -> str:
     if edm is EdmType.GUID:
         return str(value).lower()
     return str(value)
+
+
+_MOMENT = "0000-00-00T00:00:00.0000000Z"
+"""The form of a canonical time: a digit for each 0."""
+
+
+def canonical_texts(edm: EdmType) -> Language:
+    """A language that holds every canonical text of a type."""
+    if edm.integer:
+        return ((Run(frozenset("-"), 0, 1), Run(DIGITS, 1, 19)),)
+    if edm is EdmType.DOUBLE:
+        return ((Run(frozenset("0123456789.e+-INFNa"), 1, None),),)
+    if edm is EdmType.BOOLEAN:
+        return (*exactly("true"), *exactly("false"))
+    if edm is EdmType.BINARY:
+        return ((Run(HEX, 0, None),),)
+    if edm is EdmType.DATETIME:
+        return (tuple(Run(DIGITS if c == "0" else frozenset(c), 1, 1) for c in _MOMENT),)
+    return ANY
 
 
 def canonical_expression(name: str, edm: EdmType) -> pl.Expr:

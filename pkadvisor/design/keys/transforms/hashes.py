@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pkadvisor.design.keys.transforms.base import MISSING, Context, Transform, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
+from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, digits
 from pkadvisor.design.keys.transforms.texts import (
     Source,
     renamed_source,
@@ -142,6 +143,9 @@ class Hash(Hashed):
     def last(self) -> str:
         return str(self.count - 1)
 
+    def texts(self, context: Context) -> Language:
+        return digits(self.digits, self.digits)
+
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{self.digits}}}"
 
@@ -177,6 +181,9 @@ class HashPrefix(Hashed):
 
     def last(self) -> str:
         return "f" * self.digits
+
+    def texts(self, context: Context) -> Language:
+        return ((Run(HEX, self.digits, self.digits),),)
 
     def shape(self, context: Context) -> str:
         return f"[0-9a-f]{{{self.digits}}}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import read_whole
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
+from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Pad(Unary):
             return plain.lstrip("0") or ("0" if plain else "")
         return unpad(plain, self.width)
 
+    def plain_texts(self, context: Context) -> Language:
+        if context.edm(self.property) is EdmType.STRING:
+            return ANY
+        return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
+
     def order(self, context: Context) -> int:
         return 1
 
@@ -143,6 +149,11 @@ class ReversePad(Unary):
     def value_of(self, plain: str, context: Context) -> object:
         value = 10**self.width - 1 - unpad(plain, self.width)
         return str(value) if context.edm(self.property) is EdmType.STRING else value
+
+    def plain_texts(self, context: Context) -> Language:
+        if context.edm(self.property) is EdmType.STRING:
+            return ANY
+        return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
 
     def order(self, context: Context) -> int:
         return -1
@@ -234,6 +245,9 @@ class Sortable(Unary):
 
     def order(self, context: Context) -> int:
         return 1
+
+    def plain_texts(self, context: Context) -> Language:
+        return ((Run(HEX, self._digits(context), self._digits(context)),),)
 
     def shape(self, context: Context) -> str:
         return f"[0-9a-f]{{{self._digits(context)}}}"

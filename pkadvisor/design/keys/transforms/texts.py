@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from pkadvisor.design.keys.transforms.base import (
+    ESCAPED,
     MISSING,
     Context,
     Transform,
@@ -21,8 +22,14 @@ from pkadvisor.design.keys.transforms.base import (
     shown_name,
     unescape,
 )
-from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text, read_canonical
+from pkadvisor.design.keys.transforms.canonical import (
+    canonical_expression,
+    canonical_text,
+    canonical_texts,
+    read_canonical,
+)
 from pkadvisor.design.keys.transforms.columns import in_slices
+from pkadvisor.design.keys.transforms.languages import ANY, Language, cut, digits, escaped, exactly, lowered, turned
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -43,6 +50,9 @@ class Literal(Transform):
 
         return pl.lit(self.text)
 
+    def texts(self, context: Context) -> Language:
+        return exactly(self.text)
+
     def __str__(self) -> str:
         return self.text.replace("{", "{{").replace("}", "}}")
 
@@ -62,6 +72,9 @@ class Field(Unary):
 
     def plain_expression(self, context: Context) -> pl.Expr:
         return canonical_expression(self.property, context.edm(self.property))
+
+    def plain_texts(self, context: Context) -> Language:
+        return canonical_texts(context.edm(self.property))
 
     def escapes(self, context: Context) -> bool:
         return context.edm(self.property) is EdmType.STRING or bool(context.separators)
@@ -104,6 +117,14 @@ class TextOf(Transform):
         """``changed`` over a column."""
         raise NotImplementedError
 
+    def plain_texts(self, context: Context) -> Language:
+        """A language that holds every text before it is escaped."""
+        return ANY
+
+    def texts(self, context: Context) -> Language:
+        shown = escaped(self.plain_texts(context), (*ESCAPED, *context.separators))
+        return (*shown, *exactly(MISSING))
+
     def encode(self, values: dict[str, Value], context: Context) -> str:
         plain = self.plain(values, context)
         return MISSING if plain is None else escape(plain, context.separators)
@@ -141,6 +162,9 @@ class Lower(TextOf):
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
         return text.str.replace_many(list(_UPPER), list(_UPPER.lower()))
 
+    def plain_texts(self, context: Context) -> Language:
+        return lowered(source_texts(self.source, context))
+
     def __str__(self) -> str:
         return f"{{lower({source_name(self.source)})}}"
 
@@ -162,6 +186,9 @@ class Prefix(TextOf):
 
     def changed_expression(self, text: pl.Expr) -> pl.Expr:
         return text.str.head(self.count)
+
+    def plain_texts(self, context: Context) -> Language:
+        return cut(source_texts(self.source, context), self.count)
 
     def __str__(self) -> str:
         return f"{{prefix({source_name(self.source)},{self.count})}}"
@@ -204,6 +231,9 @@ class Reverse(TextOf):
         if not isinstance(self.source, str):
             raise ValueError("reverse over a function cannot be undone")
         return read_canonical(unescape(text)[::-1], context.edm(self.source))
+
+    def plain_texts(self, context: Context) -> Language:
+        return turned(source_texts(self.source, context))
 
     def __str__(self) -> str:
         return f"{{reverse({source_name(self.source)})}}"
@@ -345,6 +375,9 @@ class Sequence(Transform):
 
         return pl.col("#seq").cast(pl.String).str.pad_start(self.width, "0")
 
+    def texts(self, context: Context) -> Language:
+        return digits(self.width, None)
+
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{self.width}}}[0-9]*?"
 
@@ -369,6 +402,11 @@ def source_text(source: Source, values: dict[str, Value], context: Context) -> s
 def source_expression(source: Source, context: Context) -> pl.Expr:
     """``source_text`` over columns; null where missing."""
     return (Field(source) if isinstance(source, str) else source).plain_expression(context)
+
+
+def source_texts(source: Source, context: Context) -> Language:
+    """A language that holds every text of a source, before any escape."""
+    return (Field(source) if isinstance(source, str) else source).plain_texts(context)
 
 
 def source_name(source: Source) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole
+from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
     PIECES,
     TIME_TOKENS,
@@ -89,6 +90,10 @@ class Time(Unary):
                 out += re.escape(piece)
         return out
 
+    def plain_texts(self, context: Context) -> Language:
+        pieces = PIECES.findall(self.format)
+        return (tuple(Run(DIGITS, len(p), len(p)) if p in TIME_TOKENS else Run(frozenset(p), 1, 1) for p in pieces),)
+
     def shape(self, context: Context) -> str:
         return self._regex(named=False)
 
@@ -128,6 +133,9 @@ class Ticks(Unary):
     def order(self, context: Context) -> int:
         return 1
 
+    def plain_texts(self, context: Context) -> Language:
+        return digits(TICKS_DIGITS, TICKS_DIGITS)
+
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{TICKS_DIGITS}}}"
 
@@ -161,6 +169,9 @@ class ReverseTicks(Unary):
 
     def order(self, context: Context) -> int:
         return -1
+
+    def plain_texts(self, context: Context) -> Language:
+        return digits(TICKS_DIGITS, TICKS_DIGITS)
 
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{TICKS_DIGITS}}}"
