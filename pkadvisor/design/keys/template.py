@@ -270,6 +270,12 @@ def separators(parts: Iterable[Part]) -> str:
 
 def languages_of(parts: tuple[Part, ...], types: Mapping[str, EdmType]) -> tuple[Language, ...]:
     """For each part a language that holds every text it can have within this template."""
+    names = {name: types[name] for part in parts for name in part.properties if name in types}
+    return _languages(parts, tuple(names.items()))
+
+
+@lru_cache(maxsize=4096)
+def _languages(parts: tuple[Part, ...], types: tuple[tuple[str, EdmType], ...]) -> tuple[Language, ...]:
     context = Context(dict(types), separators(parts))
     return tuple(part.texts(context) for part in parts)
 

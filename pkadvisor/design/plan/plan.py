@@ -39,7 +39,7 @@ from pkadvisor.design.keys.key_terms import (
     shown_filter,
     within,
 )
-from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     Context,
     Each,
@@ -52,6 +52,7 @@ from pkadvisor.design.keys.transforms import (
     Time,
     time_unit,
 )
+from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import Atom, atom_of
 from pkadvisor.table.edm import EdmType
 
@@ -443,16 +444,18 @@ class _Planner:
 
     def apart(self, key: Key, other: Key, terms: list[KeyTerm]) -> bool:
         """Whether no row under ``other`` can meet the comparisons of a request for rows under ``key``."""
-        by_name = {term.name for term in terms}
-        exact = any(t.name == "PartitionKey" and t.operator == "eq" for t in terms)
-        mine, theirs = _label(key.row), _label(other.row)
-        if "RowKey" in by_name and _differ(mine, theirs):
-            return True
-        mine, theirs = _label(key.partition), _label(other.partition)
-        if "PartitionKey" in by_name and _differ(mine, theirs):
-            return True
-        if not exact or key.partition == other.partition:
+        operators = {term.name: term.operator for term in terms}
+        halves = (("PartitionKey", key.partition, other.partition), ("RowKey", key.row, other.row))
+        for name, parts, others in halves:
+            if name not in operators:
+                continue
+            whole = operators[name] == "eq"
+            asked = languages_of(parts, self.types) if whole else (exactly(_label(parts)), ANY)
+            if not may_meet(asked, languages_of(others, self.types)):
+                return True
+        if operators.get("PartitionKey") != "eq" or key.partition == other.partition:
             return False
+        mine, theirs = _label(key.partition), _label(other.partition)
         for label, parts in ((mine, other.partition), (theirs, key.partition)):
             if label and isinstance(parts[0] if parts else None, Field):
                 first = parts[0]
@@ -526,11 +529,6 @@ def _product(parts: tuple[Hashed, ...]) -> int:
 def _label(parts: tuple[Part, ...]) -> str:
     """The literal text that a key begins with."""
     return parts[0].text if parts and isinstance(parts[0], Literal) else ""
-
-
-def _differ(one: str, other: str) -> bool:
-    """Whether no text begins with both."""
-    return bool(one and other) and not one.startswith(other) and not other.startswith(one)
 
 
 def properties_of(filter_: Filter) -> tuple[str, ...]:
