@@ -1,1 +1,1 @@
-"""From knowledge to a ranking of key schemes."""
+"""Weighs key schemes for a workload and ranks them."""

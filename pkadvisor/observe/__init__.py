@@ -1,1 +1,1 @@
-"""From files to knowledge: data sets, query logs and declared workloads."""
+"""Reads data sets, query logs, design files and profiles."""

@@ -1,1 +1,1 @@
-"""The one canonical result and everything rendered from it."""
+"""JSON documents of results and reviews, and the pages made from them."""

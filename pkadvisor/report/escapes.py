@@ -97,9 +97,9 @@ def azure_property(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Prose in Markdown: nothing in it is markup, a mention, a reference or a link, also within a table."""
-    text = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", one_line(text).strip()))
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", text)
+    text = _REFERENCE.sub(lambda found: f"{found[0][0]}{_BREAK}{found[0][1:]}", one_line(text).strip())
+    text = _BLOCK.sub(r"\1\\\2", _MARKDOWN.sub(r"\\\g<0>", text))
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def code(text: str, *, in_table: bool = False) -> str:

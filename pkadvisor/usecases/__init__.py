@@ -1,1 +1,1 @@
-"""The use cases, one module for each command: from what was given to a document. Nothing here prints."""
+"""A module or a folder for each command that computes something: from what was given to a document; it prints nothing."""

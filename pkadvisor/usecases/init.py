@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pkadvisor import __version__
 
+SETTINGS_FILE = "pkadvisor.toml"
 PRE_COMMIT_FILE = ".pre-commit-config.yaml"
 EXAMPLE = "schema/devices.yaml"
 SAMPLE_ROWS = 10_000
@@ -152,7 +153,7 @@ CI_FILES = {"github": (".github/workflows/schema.yml", GITHUB), "azure": ("azure
 def planned(root: Path, source: str | None, ci: Ci, *, pre_commit: bool) -> dict[str, str]:
     """The files, by their paths below the root, with their texts."""
     others = [path for pattern in ("*.yaml", "*.yml") for path in (root / "schema").glob(pattern)]
-    files = dict[str, str]()
+    files = {SETTINGS_FILE: SETTINGS}
     if source is not None:
         name, text = _from_data(source)
         files[f"schema/{name}.yaml"] = text

@@ -180,6 +180,7 @@ def tokens(page: str) -> list[Any]:
 @settings(max_examples=examples(100), deadline=None)
 @given(WORDS)
 @example(["|", "\\", "`|`", "a\\|b"])
+@example(["a", "b", "c", "#__"])
 @example(["</details>\n\n# x", "<!-- pkadvisor:other -->", "![a](b)", "$x$"])
 def test_markdown_is_the_structure_that_was_meant_and_nothing_else(words: list[str]) -> None:
     page = rendered(of(words))["markdown"]

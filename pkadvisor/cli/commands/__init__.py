@@ -1,1 +1,1 @@
-"""One module for each command: its options, its use case, its output."""
+"""One module for each command, and the helpers of the large ones."""

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from pkadvisor.cli.configuration import NAME
 from pkadvisor.cli.console import say, write_text
 from pkadvisor.cli.inputs import STDIN, check_files, path_text
 from pkadvisor.cli.output import write_whole
 from pkadvisor.cli.shared import Format, Shared, examples, option, unfold
 from pkadvisor.errors import UsageError
-from pkadvisor.usecases.init import PRE_COMMIT_FILE, PRE_COMMIT_HOOK, SETTINGS, Ci, planned
+from pkadvisor.usecases.init import PRE_COMMIT_FILE, PRE_COMMIT_HOOK, Ci, planned
 
 EPILOG = examples(
     "advisor init shop --ci github --pre-commit",
@@ -50,7 +49,7 @@ def init(
         raise UsageError("standard input has no name for a table", where="--from", fix="name a file")
     if source is not None:
         check_files((path_text(source), "--from"))
-    files = {NAME: SETTINGS, **planned(root, source, ci, pre_commit=pre_commit)}
+    files = planned(root, source, ci, pre_commit=pre_commit)
     blocked = next((p for name in files for p in _above(root, name) if p.exists() and not p.is_dir()), None)
     if blocked is not None:
         raise UsageError(f"{blocked} is a file", where="DIR", fix="a folder of this name is needed")

@@ -23,6 +23,8 @@ ROOT = b"R1"
 FILTER = b"F1"
 
 ZSTD_LEVEL = 1
+RAW_BYTES_MAX = 64 << 20
+"""No page, node or part of a filter is near this: a header that says more was damaged, and is not believed."""
 ENTRY_OVERHEAD = 140
 """Bytes of memory that a decoded row takes beyond key and value [A: measured with CPython 3.11]."""
 
@@ -99,8 +101,11 @@ def unpack_bytes(kind: bytes, block: bytes) -> bytes:
         if block[:1] == kind[:1]:
             raise FormatError(f"a row-data block of format {block[:2]!r}; this version reads {kind!r}")
         raise DataCorrupt(f"a block of kind {block[:2]!r} where {kind!r} should be")
+    packed = memoryview(block)[2:]
     try:
-        return _decompress(memoryview(block)[2:])
+        if zstandard.frame_content_size(packed) > RAW_BYTES_MAX:
+            raise DataCorrupt(f"a block of kind {kind!r} that says it holds more than {RAW_BYTES_MAX:,} bytes")
+        return _decompress(packed)
     except zstandard.ZstdError as error:
         raise DataCorrupt(f"a block of kind {kind!r} cannot be unpacked: {error}") from error
 

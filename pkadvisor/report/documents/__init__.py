@@ -1,1 +1,1 @@
-"""From values to JSON documents: results, reviews, stress results, and documents read back."""
+"""Results and reviews as JSON documents, and documents read back."""

@@ -1,1 +1,1 @@
-"""Rules: their files, their evaluation, and the built-in ones."""
+"""Rules read from the files in ``rules/``, their evaluation, and the built-in ones."""

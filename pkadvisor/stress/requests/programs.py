@@ -5,7 +5,7 @@
     update, delete     (look-up, where the key is not known) ──► rows of the partition ──► index rows elsewhere
     read-modify-write  read ──► write under If-Match; 412: once more
 
-The plan is the one that ``design.cost.estimate`` chose, and requests are counted as
+The plan is the one that ``estimate`` of ``design/cost/cost.py`` chose, and requests are counted as
 ``design/cost/class_cost.py`` counts them. Classes for analysis are not run.
 """
 

@@ -1,1 +1,1 @@
-"""Runs as arithmetic: the fluid model, the loop in time, clients, and what was measured."""
+"""Runs as arithmetic: the fluid model, the loop in time, clients, the map that warms up, and what was measured."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.observe.design_file.revision import Revision
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.elsewhere import Beside
 from pkadvisor.usecases.review.opening import open_design
 from pkadvisor.usecases.review.request import ReviewRequest
+from pkadvisor.usecases.review.revision import Revision
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import InputError, UsageError
 from pkadvisor.limits import Limits
 from pkadvisor.observe.design_file.declaration_yaml import FILE_BYTES_MAX
-from pkadvisor.observe.design_file.revision import Revision
 from pkadvisor.review.gate.reviewed import DesignReview
 from pkadvisor.review.views.views import DesignView
 from pkadvisor.usecases.review.opening import open_design
+from pkadvisor.usecases.review.revision import Revision
 
 if TYPE_CHECKING:
     from pkadvisor.design.load.estimates import Budget

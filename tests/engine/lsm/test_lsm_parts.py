@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.lsm import page as blocks
@@ -88,6 +88,7 @@ def test_a_block_that_is_not_the_one_meant_is_refused() -> None:
 
 
 @given(st.integers(2, 60), st.integers(0, 255))
+@example(6, 192)  # the header says 72 GB
 def test_a_changed_byte_in_a_block_never_comes_as_another_error(position: int, byte: int) -> None:
     """The stream's checksum finds changed bytes; should one pass, nothing but DataCorrupt may come of the form."""
     block = bytearray(blocks.pack_page([b"a", b"b"], [1, 2], [b"xyz" * 9, b"y"], 0))
