@@ -1,1 +1,1 @@
-"""A module or a folder for each command that computes something: from what was given to a document; it prints nothing."""
+"""A module or a folder for each command that computes something: from what was given to a document, without a word."""

@@ -52,8 +52,8 @@ class Known(Protocol):
     def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
         """Whether every number has at most so many digits, and none is below zero where that is not allowed."""
 
-    def begins(self, name: str, text: str) -> bool:
-        """Whether some value begins with a text."""
+    def begins(self, parts: tuple[Part, ...], text: str) -> bool:
+        """Whether some key of a template begins with a text, as far as the values of its first part tell."""
 
     def always_there(self, name: str) -> bool:
         """Whether no entity misses a property."""
@@ -68,7 +68,7 @@ class NothingKnown:
     def fits(self, name: str, width: int, *, below_zero: bool = True) -> bool:
         return True
 
-    def begins(self, name: str, text: str) -> bool:
+    def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         return False
 
     def always_there(self, name: str) -> bool:

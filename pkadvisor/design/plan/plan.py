@@ -456,12 +456,8 @@ class _Planner:
         if operators.get("PartitionKey") != "eq" or key.partition == other.partition:
             return False
         mine, theirs = _label(key.partition), _label(other.partition)
-        for label, parts in ((mine, other.partition), (theirs, key.partition)):
-            if label and isinstance(parts[0] if parts else None, Field):
-                first = parts[0]
-                assert isinstance(first, Field)
-                return not self.known.begins(first.property, label)
-        return False
+        labelled = ((mine, other.partition), (theirs, key.partition))
+        return any(label and not self.known.begins(parts, label) for label, parts in labelled)
 
     def order_served(self, order: list[OrderBy], key: Key, partition: Walk, row: Walk, exact: bool) -> bool:
         """Whether each request's rows come back in the wanted order, so that ``$top`` may stop early."""

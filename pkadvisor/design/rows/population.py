@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
@@ -25,6 +26,7 @@ from pkadvisor.design.keys.transforms import (
     bucket,
     canonical_text,
 )
+from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import Atom, atom_of, atom_properties, function_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
@@ -525,16 +527,32 @@ class Population:
         """Whether every row at hand has a property."""
         return self.has(name) and not self.coded(name).has_missing
 
-    def begins(self, name: str, text: str) -> bool:
-        """Whether some text at hand begins with another."""
+    def begins(self, parts: tuple[Part, ...], text: str) -> bool:
+        """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
+        memo = ("begins", parts, text)
+        if memo not in self.memo:
+            self.memo[memo] = self._begins(parts, text)
+        return bool(self.memo[memo])
+
+    def _begins(self, parts: tuple[Part, ...], text: str) -> bool:
         import polars as pl
 
-        memo = ("begins", name, text)
-        if memo not in self.memo:
-            values = self.coded(name).values if self.has(name) and name not in self.hashed else None
-            texts = values is not None and values.dtype == pl.String
-            self.memo[memo] = bool(texts and values is not None and values.str.starts_with(text).any())
-        return bool(self.memo[memo])
+        asked = (exactly(text), ANY)
+        if not may_meet(languages_of(parts, self.types), asked):
+            return False
+        if not parts or len(parts[0].properties) != 1:
+            return True
+        (name,) = parts[0].properties
+        if not self.has(name) or name in self.hashed:  # that a value begins with a label by chance is unlikely
+            return False
+        values = pl.DataFrame({name: self.coded(name).values})
+        context = Context(dict(self.types), separators(parts))
+        texts = values.select(parts[0].expression(context).unique().alias("text")).get_column("text").to_list()
+        rest = languages_of(parts, self.types)[1:]
+        return any(
+            found.startswith(text) or (text.startswith(found) and may_meet(rest, (exactly(text[len(found) :]), ANY)))
+            for found in texts
+        )
 
     def _texts_keep(self, name: str, following: str) -> bool:
         import polars as pl

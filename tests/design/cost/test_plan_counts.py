@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.cost.class_cost import read as _read
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, parse_key
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, encode, parse_key
 from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
@@ -24,7 +25,7 @@ from pkadvisor.design.plan.plan import Access, conditions, plan
 from pkadvisor.observe.workload import QueryClass
 from pkadvisor.table.edm import EdmType
 from tests.design.executor import Row, execute, matching
-from tests.design.support import bench_of, population_of, query
+from tests.design.support import bench_of, population_of, python_value, query
 from tests.tiers import examples
 
 TYPES = {"event": EdmType.STRING, "qty": EdmType.INT32, "when": EdmType.DATETIME, "unit": EdmType.INT64}
@@ -178,3 +179,42 @@ def test_top_stops_a_scan_only_where_it_is_sent() -> None:
         (found,) = (p for p in plans if p.via == 1)
         assert found.order_served and (found.top, found.own_kind) == (sent, sent is None)
         assert set(_read(found, demand, scheme, bench).per_instance.tolist()) == {wanted}
+
+
+FIRST_PARTS = (
+    "{pad(n,3)}",
+    "{sortable(n)}",
+    "{n}",
+    "{ticks(t)}",
+    "{reverse_ticks(t)}",
+    "{time(t,'yyyyMMdd')}",
+    "{hash(tenant,16)}_{tenant}",
+    "{hash_prefix(tenant,3)}_{tenant}",
+    "{tenant}",
+    "{lower(tenant)}",
+    "{prefix(tenant,2)}",
+    "{reverse(tenant)}",
+)
+
+
+@pytest.mark.parametrize("partition", FIRST_PARTS)
+@pytest.mark.parametrize("label", ["BY_TENANT:", "zz:", "N", "0"])
+def test_the_label_of_an_index_row_elsewhere_costs_the_main_key_nothing(partition: str, label: str) -> None:
+    """Rows of another partition are not mistaken for those asked for, unless a key at hand begins with their label."""
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT32, "t": EdmType.DATETIME, "m": EdmType.INT32}
+    columns = {
+        "tenant": ["acme", "Bolt"] * 40,
+        "n": [7, 123] * 40,
+        "t": [datetime(2026, 1, 1 + i % 2, tzinfo=UTC) for i in range(80)],
+    }
+    population = population_of({**columns, "m": list(range(80))}, types)
+    key = parse_key(partition, "{pad(m,5)}")
+    scheme = KeyScheme(key, (IndexRow(parse_key(f"{label}{{tenant}}", "{pad(m,5)}"), "full"),))
+    fixed = sorted({name for part in key.partition for name in part.properties})
+    asked = " and ".join(f"{name} eq {{{name}}}" for name in fixed)
+    newest = query("newest", asked, order=["m"], top=5)
+    (found, *_) = plan(newest, conditions(newest.filter), scheme, types, population)  # type: ignore[arg-type]
+    texts = {encode(key.partition, {n: python_value(v[i]) for n, v in columns.items()}, types) for i in range(80)}
+    meets = any(text.startswith(label) for text in texts)
+    assert found.own_kind == meets
+    assert found.top == (None if meets or not found.order_served or found.client else 5)
