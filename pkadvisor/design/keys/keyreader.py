@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -82,6 +83,14 @@ def decode_key(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     return periods | values
 
 
+def _ends_whole(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType]) -> bool:
+    """Whether a text ends with all of its last part, and not with the beginning of one: a part of fixed width."""
+    context = Context(dict(types), separators(parts))
+    shape = parts[-1].shape(context)
+    match = decoder(parts, context).fullmatch(text) if shape and reads(parts, text) else None
+    return match is not None and re.fullmatch(shape, match.groups()[-1]) is not None
+
+
 def decode_prefix(
     parts: tuple[Part, ...], prefix: str, types: Mapping[str, EdmType]
 ) -> tuple[dict[str, object], int] | None:
@@ -99,7 +108,7 @@ def decode_prefix(
                 best = (values, count)
         else:
             count += 1
-            if part.decodes and part.shape(Context(dict(types))):
+            if part.decodes and _ends_whole(parts[: position + 1], prefix, types):
                 values = decode_key(parts[: position + 1], prefix, types)
                 if values is not None:
                     best = (values, count)

@@ -16,6 +16,7 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     TICKS_DIGITS,
     TIME_UNITS,
+    Field,
     Literal,
     Pad,
     Part,
@@ -24,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
+from pkadvisor.design.keys.transforms.base import unescape
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.atoms import Atom
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
@@ -216,6 +218,11 @@ def _through(
         if read is None:
             return None
         values |= read
+    elif "PartitionKey" in bounds:
+        read = _range(key.partition, *bounds["PartitionKey"], types)
+        if read is None:
+            return None
+        values |= read
     if isinstance(rk, str):
         read = decode_key(key.row, rk, types)
         if read is None:
@@ -234,8 +241,9 @@ def _through(
 def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
     """A RowKey range: whole parts in the common prefix are fixed; the next part is bounded where it can be read."""
     if high and low and len(low) == len(high) and low[:-1] == high[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
-        fixed = decode_prefix(parts, low, types)
-        return None if fixed is None else fixed[0]
+        fixed = decode_prefix(parts, low, types)  # all keys that begin with a text
+        if fixed is not None:
+            return fixed[0]
     shared = 0
     while shared < min(len(low), len(high)) and low[shared] == high[shared]:
         shared += 1
@@ -249,12 +257,31 @@ def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, Edm
             return values
         part = variable[count]
         name = part.properties[0] if part.properties else ""
-        first, last = _end(part, low[cut:], False), _end(part, high[cut:], True)
+        after = parts[parts.index(part) + 1 :]
+        following = after[0].text if after and isinstance(after[0], Literal) else ""
+        first, last = (
+            _text_end(part, text[cut:], following, types, upper=upper)
+            if isinstance(part, Field)
+            else _end(part, text[cut:], upper)
+            for text, upper in ((low, False), (high, True))
+        )
         if isinstance(part, ReversePad | ReverseTicks):
             first, last = last, first
         bounds = {name + LOW: first, name + HIGH: last}
         return {**values, **{n: v for n, v in bounds.items() if v is not None}}
     return None
+
+
+def _text_end(part: Field, text: str, following: str, types: Mapping[str, EdmType], *, upper: bool) -> object:
+    """The text that one end of a RowKey range means for a property that is text; None where it is open.
+
+    An end that holds what follows the property means the whole value: an upper end is then the least text above it.
+    """
+    if text in ("", OPEN_END) or types.get(part.property, EdmType.STRING) is not EdmType.STRING:
+        return None
+    value, whole, _ = text.partition(following) if following else (text, "", "")
+    value = unescape(value.removesuffix(OPEN_END))
+    return f"{value}\0" if upper and whole else value
 
 
 OPEN_END = "\uffff"
