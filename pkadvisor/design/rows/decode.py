@@ -25,13 +25,14 @@ from pkadvisor.design.keys.transforms import (
     Ticks,
     Time,
 )
-from pkadvisor.design.keys.transforms.base import unescape
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.atoms import Atom
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import polars as pl
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
@@ -219,7 +220,7 @@ def _through(
             return None
         values |= read
     elif "PartitionKey" in bounds:
-        read = _range(key.partition, *bounds["PartitionKey"], types)
+        read = decode_range(key.partition, *bounds["PartitionKey"], types)
         if read is None:
             return None
         values |= read
@@ -229,7 +230,7 @@ def _through(
             return None
         values |= read
     elif "RowKey" in bounds:
-        read = _range(key.row, *bounds["RowKey"], types)
+        read = decode_range(key.row, *bounds["RowKey"], types)
         if read is None:
             return None
         values |= read
@@ -238,10 +239,15 @@ def _through(
     return values
 
 
-def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]) -> dict[str, object] | None:
-    """A RowKey range: whole parts in the common prefix are fixed; the next part is bounded where it can be read."""
+def decode_range(
+    parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    """What keys from ``low`` to below ``high`` say of properties; None where no key of the template is among them.
+
+    Whole parts in the common prefix are fixed, and the next part is bounded where its ends can be read.
+    """
     if high and low and len(low) == len(high) and low[:-1] == high[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
-        fixed = decode_prefix(parts, low, types)  # all keys that begin with a text
+        fixed = decode_prefix(parts, low, types)
         if fixed is not None:
             return fixed[0]
     shared = 0
@@ -256,20 +262,34 @@ def _range(parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, Edm
         if count >= len(variable):
             return values
         part = variable[count]
+        at = parts.index(part)
+        before = parts[at - 1].text if at and isinstance(parts[at - 1], Literal) else ""  # type: ignore[union-attr]
+        if not low[:cut].endswith(before):  # the ends lie before the part, and say nothing of it
+            meets = low <= before + OPEN_END and before <= high
+            return values if cut or meets else None
         name = part.properties[0] if part.properties else ""
-        after = parts[parts.index(part) + 1 :]
+        after = parts[at + 1 :]
         following = after[0].text if after and isinstance(after[0], Literal) else ""
         first, last = (
             _text_end(part, text[cut:], following, types, upper=upper)
             if isinstance(part, Field)
-            else _end(part, text[cut:], upper)
+            else _end(part, text[cut:], upper, types)
             for text, upper in ((low, False), (high, True))
         )
-        if isinstance(part, ReversePad | ReverseTicks):
-            first, last = last, first
+        if isinstance(part, ReversePad | ReverseTicks):  # from the least key on means up to and with its value
+            first, last = _following(last), _following(first)
         bounds = {name + LOW: first, name + HIGH: last}
         return {**values, **{n: v for n, v in bounds.items() if v is not None}}
     return None
+
+
+def _following(value: object) -> object:
+    """The least value above one: a range of values begins with its first and ends before its last."""
+    from datetime import datetime, timedelta
+
+    if isinstance(value, int):
+        return value + 1
+    return value + timedelta(microseconds=1) if isinstance(value, datetime) else value
 
 
 def _text_end(part: Field, text: str, following: str, types: Mapping[str, EdmType], *, upper: bool) -> object:
@@ -279,8 +299,10 @@ def _text_end(part: Field, text: str, following: str, types: Mapping[str, EdmTyp
     """
     if text in ("", OPEN_END) or types.get(part.property, EdmType.STRING) is not EdmType.STRING:
         return None
+    if "~" in text:  # escapes do not sort as what they stand for
+        return None
     value, whole, _ = text.partition(following) if following else (text, "", "")
-    value = unescape(value.removesuffix(OPEN_END))
+    value = value.removesuffix(OPEN_END)
     return f"{value}\0" if upper and whole else value
 
 
@@ -288,7 +310,7 @@ OPEN_END = "\uffff"
 """The upper bound of a RowKey where a filter has none."""
 
 
-def _end(part: Part, text: str, upper: bool) -> object:
+def _end(part: Part, text: str, upper: bool, types: Mapping[str, EdmType]) -> object:
     """The value that one end of a RowKey range means for a part of fixed width; None where it is open or unreadable.
 
     The end may stop inside the part (``20260101`` of a key to the second) or, as an upper end, go beyond every digit
@@ -312,32 +334,50 @@ def _end(part: Part, text: str, upper: bool) -> object:
         if isinstance(part, Time):
             return _period_start(digits[:whole], part.format, beyond) if whole else None
         number = int(digits[:whole] or "0") + (1 if beyond else 0)
-        return decode_part(part, str(number * 10 ** (width - whole)).rjust(width, "0"), {})
+        return decode_part(part, str(number * 10 ** (width - whole)).rjust(width, "0"), types)
     except (ValueError, OverflowError):
         return None
 
 
-def _period_start(digits: str, pattern: str, following: bool) -> object:
-    """The beginning of the period that leading digits of a pattern name, or of the one after it."""
-    from datetime import UTC, datetime, timedelta
+_LEAST = (1, 1, 1, 0, 0, 0)
+"""The first month, day, hour, minute and second, and a year."""
 
-    fields, at = [], 0
-    for unit in TIME_UNITS:  # year to second: only patterns written in this order, without text between, can be cut
-        if not pattern.startswith(unit, at):
-            break
-        if len(digits) >= at + len(unit):
-            fields.append(int(digits[at : at + len(unit)]))
-        at += len(unit)
-    if at != len(pattern) or not fields:
+
+def _period_start(digits: str, pattern: str, following: bool) -> object:
+    """The first moment whose period is written with these digits or later ones; ``following``: with later ones alone.
+
+    Digits may end anywhere (``20261`` is October), and need name no moment (``20260231`` is the first of March).
+    """
+    from calendar import monthrange
+    from datetime import UTC, datetime
+
+    units = [unit for unit in TIME_UNITS if unit in pattern]
+    if "".join(units) != pattern:  # only patterns in this order, without text between, can be cut
         return None
-    if following and len(fields) <= 2:
-        fields[-1] += 1
-        if len(fields) == 2 and fields[1] > 12:
-            fields = [fields[0] + 1, 1]
-    moment = datetime(*([*fields, 1, 1][:3] if len(fields) < 3 else fields), tzinfo=UTC)  # type: ignore[misc,arg-type]
-    if following and len(fields) > 2:
-        moment += timedelta(seconds=(86_400, 3_600, 60, 1)[len(fields) - 3])
-    return moment
+    text = str(int(digits) + following).rjust(len(digits), "0").ljust(len(pattern), "0")
+    if len(text) > len(pattern):
+        return None
+    fields = [int(text[pattern.index(unit) : pattern.index(unit) + len(unit)]) for unit in units]
+    values = [*fields, *_LEAST[len(fields) :]]
+    for place, least in enumerate(_LEAST):
+        if values[place] < least:
+            values[place:] = _LEAST[place:]
+        days = monthrange(*values[:2])[1] if place == 2 else 0
+        if values[place] > (9999, 12, days, 23, 59, 59)[place]:
+            values[place:] = _LEAST[place:]
+            return _next_unit(datetime(*values, tzinfo=UTC), place - 1)  # type: ignore[misc,arg-type]
+    return datetime(*values, tzinfo=UTC)  # type: ignore[misc,arg-type]
+
+
+def _next_unit(moment: datetime, place: int) -> datetime:
+    """A moment one year, month, day, hour or minute later (by its place), which begins such a unit."""
+    from datetime import timedelta
+
+    if place == 0:
+        return moment.replace(year=moment.year + 1)
+    if place == 1:
+        return moment.replace(year=moment.year + moment.month // 12, month=moment.month % 12 + 1)
+    return moment + timedelta(minutes=(1440, 60, 1)[place - 2])
 
 
 def _from_filter(

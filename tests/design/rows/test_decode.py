@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pkadvisor.design.keys.scheme import encode
@@ -19,10 +19,11 @@ from pkadvisor.design.keys.transforms import (
     ReverseTicks,
     Ticks,
 )
-from pkadvisor.design.rows.decode import decode_key, decode_part, decode_prefix
+from pkadvisor.design.rows.decode import HIGH, LOW, decode_key, decode_part, decode_prefix, decode_range
 from pkadvisor.table.edm import EdmType
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
 from tests.design.support import VALUES, python_value
+from tests.tiers import examples
 
 
 @st.composite
@@ -132,3 +133,83 @@ def test_periods_and_buckets_name_no_value_but_a_second_does() -> None:
 )
 def test_prefixes(prefix: str, found: tuple[dict[str, object], int] | None) -> None:
     assert decode_prefix(RACE, prefix, RACE_TYPES) == found
+
+
+RANGED = (
+    "p{n}_{ticks(t)}",
+    "{pad(n,6)}_{reverse_ticks(t)}",
+    "{ticks(t)}_{n}",
+    "X:{reverse_ticks(t)}",
+    "{time(t,'yyyyMMddHHmmss')}",
+    "d{name}_{time(t,'yyyyMMdd')}",
+    "{name}_{pad(n,6)}",
+    "{name}_{reverse_pad(n,6)}",
+    "{reverse_pad(n,6)}_{name}",
+    "{name}",
+    "N:{name}_{n}",
+)
+RANGED_TYPES = {"n": EdmType.INT32, "t": EdmType.DATETIME, "name": EdmType.STRING}
+moments_of_days = st.integers(0, 40 * 86_400).map(lambda s: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=s))
+ranged_rows = st.lists(
+    st.fixed_dictionaries(
+        {"n": st.integers(0, 99_999), "t": moments_of_days, "name": st.text(st.sampled_from("abz"), max_size=3)}
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@settings(max_examples=examples(400), deadline=None)
+@given(st.sampled_from(RANGED), ranged_rows, st.data())
+def test_a_range_of_keys_is_read_as_values_that_hold_all_of_its_rows(
+    template: str, rows: list[dict[str, object]], data: st.DataObject
+) -> None:
+    """A range may end anywhere within a key, as a range of ticks to the second does: it never becomes a point."""
+    parts = parse_template(template)
+    keys = [encode(parts, {n: python_value(v) for n, v in row.items()}, RANGED_TYPES) for row in rows]
+    begin = data.draw(st.sampled_from(keys))
+    cut = data.draw(st.integers(1, max(1, len(begin))))
+    low = begin[:cut]
+    assume(low)
+    until = data.draw(st.sampled_from([None, *keys]))
+    high = low[:-1] + chr(ord(low[-1]) + 1) if until is None else until[: data.draw(st.integers(1, max(1, len(until))))]
+    assume(low < high)
+    found = decode_range(parts, low, high, RANGED_TYPES)
+    if found is None:
+        return
+
+    def holds(row: dict[str, object]) -> bool:
+        equal = all(row[n] == v for n, v in found.items() if not n.endswith((LOW, HIGH)))
+        above = all(row[n.removesuffix(LOW)] >= v for n, v in found.items() if n.endswith(LOW))  # type: ignore[operator]
+        below = all(row[n.removesuffix(HIGH)] < v for n, v in found.items() if n.endswith(HIGH))  # type: ignore[operator]
+        return equal and above and below
+
+    asked = [row for row, key in zip(rows, keys, strict=True) if low <= key < high]
+    assert [row for row in asked if not holds(row)] == [], (low, high, found)
+
+
+@pytest.mark.parametrize(
+    ("template", "low", "high", "expected"),
+    [
+        (
+            "p{n}_{ticks(t)}",
+            "p7_06393065",
+            "p7_06393066",
+            {
+                "n": 7,
+                "t.from": datetime(2026, 11, 19, 1, 53, 20, tzinfo=UTC),
+                "t.until": datetime(2026, 11, 19, 4, 40, tzinfo=UTC),
+            },
+        ),
+        ("{name}_{pad(n,6)}", "ab_0012", "ab_0013", {"name": "ab", "n.from": 1200, "n.until": 1300}),
+        ("{name}_{reverse_pad(n,6)}", "ab_0012", "ab_0013", {"name": "ab", "n.from": 998700, "n.until": 998800}),
+        ("{name}", "ab", "ac", {"name.from": "ab", "name.until": "ac"}),
+        ("{name}_{n}", "ab_7", "ac_9", {"name.from": "ab", "name.until": "ac\0"}),
+        ("{name}_{n}", "a~", "b", {"name.until": "b"}),
+        ("N:{name}_{n}", "N", "O", {}),
+    ],
+)
+def test_a_range_that_ends_within_a_part_bounds_it(
+    template: str, low: str, high: str, expected: dict[str, object]
+) -> None:
+    assert decode_range(parse_template(template), low, high, RANGED_TYPES) == expected
