@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pkadvisor.observe.logs.traffic import Traffic
     from pkadvisor.observe.profile.profile import DataProfile
     from pkadvisor.observe.profile.profile_file import ProfileDocument
+    from pkadvisor.table.edm import EdmType
     from pkadvisor.toml_file import TomlFile
 
 
@@ -184,7 +185,7 @@ def data_of(
         input_format=request.input_format if request.input_format not in (None, "auto") else None,
         max_bad_share=request.max_bad_lines,
     )
-    datasets = _by_kind(datasets, declaration)
+    datasets = tuple(d.holding(_declared_types(d, declaration)) for d in _by_kind(datasets, declaration))
     most = request.sample_rows or (FILE_SAMPLE_ROWS if file_sample else SAMPLE_ROWS)
     found = []
     for dataset in datasets:
@@ -194,6 +195,16 @@ def data_of(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         found.append((profiled, dataset))
     return found
+
+
+def _declared_types(dataset: Dataset, declaration: Declaration | None) -> dict[str, EdmType]:
+    """The types of a data set's properties in the design: of the table or kind of its name, or of the only one."""
+    tables = declaration.tables if declaration is not None else ()
+    known = {table.name.lower(): dict(table.properties) for table in tables}
+    known |= {kind.name.lower(): dict(kind.properties) for table in tables for kind in table.kinds}
+    name = dataset.kind or dataset.name.split("/")[-1].split(".")[0]
+    only = next(iter(known.values())) if len(known) == 1 else {}
+    return known.get(name.lower(), only)
 
 
 def _by_kind(datasets: tuple[Dataset, ...], declaration: Declaration | None) -> tuple[Dataset, ...]:

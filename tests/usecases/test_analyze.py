@@ -157,3 +157,18 @@ def test_a_smaller_look_is_said_and_the_key_still_checked_over_every_row() -> No
     assert table["data"]["unique_key_checked_over"] == 6000
     assert any("1,500 of 6,000" in note for note in table["notes"])
     assert keys(table["recommended"]) == keys(result("footrace")["tables"][0]["recommended"])
+
+
+def test_a_filter_of_the_declared_type_holds_over_numbers_that_would_fit_a_narrower_one(tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text(
+        "schema: 1\ntables:\n  Things:\n    partition_key: '{id}'\n    row_key: '{n}'\n"
+        "    properties: {id: int64, n: int32}\n"
+        "    queries:\n      - {name: by-id, filter: 'id eq {id}L', rate: 10/s}\n"
+    )
+    data = tmp_path / "things.csv"
+    data.write_text("id,n\n" + "".join(f"{i % 7},{i}\n" for i in range(70)))
+    found = analyze(AnalyzeRequest(data=(str(data),), design=str(design)), SilentProgress())
+    (table,) = found["tables"]
+    assert {p["name"]: p["type"] for p in table["data"]["properties"]} == {"id": "Int64", "n": "Int32"}
+    assert table["current"]["feasible"]

@@ -94,6 +94,21 @@ class Dataset:
             or "its properties: " + ", ".join(c.name for c in self.columns[:12]),
         )
 
+    def holding(self, declared: Mapping[str, EdmType]) -> Dataset:
+        """The data set with numbers of the declared types, where these are wider than what the values need.
+
+        The service tells Int32 from Int64 and Double: a file of small numbers does not say which it stores.
+        """
+
+        def holds(needed: EdmType, wanted: EdmType | None) -> bool:
+            numbers = _NUMERIC_WIDENING
+            return needed in numbers and wanted in numbers and numbers.index(needed) < numbers.index(wanted)
+
+        columns = tuple(
+            replace(c, edm=declared[c.name]) if holds(c.edm, declared.get(c.name)) else c for c in self.columns
+        )
+        return replace(self, columns=columns)
+
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
         """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.
 

@@ -454,3 +454,20 @@ def test_results_do_not_depend_on_time_zone_or_hash_seed(tmp_path: Path) -> None
         for zone, seed, threads in (("UTC", "1", "1"), ("Asia/Tokyo", "2", "2"))
     }
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    ("declared", "found", "values"),
+    [
+        (EdmType.INT64, EdmType.INT64, [(1,), (2,)]),
+        (EdmType.DOUBLE, EdmType.DOUBLE, [(1.0,), (2.0,)]),
+        (EdmType.INT32, EdmType.INT32, [(1,), (2,)]),
+        (EdmType.DATETIME, EdmType.INT32, [(1,), (2,)]),
+    ],
+)
+def test_small_numbers_are_of_the_declared_type_where_it_holds_them(
+    tmp_path: Path, declared: EdmType, found: EdmType, values: list[tuple[object]]
+) -> None:
+    dataset = load(tmp_path, "id,name\n1,a\n2,b\n").holding({"id": declared, "other": EdmType.INT64})
+    assert [column.edm for column in dataset.columns] == [found, EdmType.STRING]
+    assert rows(dataset, "id") == values
