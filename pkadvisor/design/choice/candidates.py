@@ -8,8 +8,9 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
@@ -526,9 +527,36 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
         yield IndexRow(Key(partition, ground.join(row)), "pointer")
 
 
+def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ...]:
+    """The rows with labels that differ: a number is added to one that an earlier row in the same place has."""
+    taken = {"PartitionKey": set[str](), "RowKey": set[str]()}
+    out = []
+    for row in rows:
+        inside = row.key.partition == main.partition
+        parts = row.key.row if inside else row.key.partition
+        first = parts[0] if parts else None
+        if not isinstance(first, Literal):
+            out.append(row)
+            continue
+        labels = taken["RowKey" if inside else "PartitionKey"]
+        text = next(t for n in itertools.count(1) if (t := _numbered(first.text, n)) not in labels)
+        labels.add(text)
+        parts = (Literal(text), *parts[1:])
+        key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
+        out.append(replace(row, key=key))
+    return tuple(out)
+
+
+def _numbered(label: str, number: int) -> str:
+    """``ACCOUNT:``, ``ACCOUNT2:``, ``ACCOUNT3:``."""
+    return label if number == 1 else f"{label.removesuffix(':')}{number}:"
+
+
 def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
-    """The scheme with index rows; the main rows get a prefix where they share a partition with another kind of row."""
+    """The scheme with index rows, each with a label of its own; the main rows get one where they share a partition with
+    another kind of row."""
     main = scheme.main
+    rows = _labelled_apart(main, rows)
     inside = any(row.key.partition == main.partition for row in rows)
     if inside and not (main.row and isinstance(main.row[0], Literal)):
         labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))

@@ -292,3 +292,14 @@ def test_a_bucket_holds_several_values(teams: int, bucketed_by: str) -> None:
     assert hashed
     assert hashed[0].source == bucketed_by
     assert all(VALUES_PER_BUCKET * p.count <= population.distinct([("p", str(p.source))]) for p in hashed)
+
+
+@pytest.mark.parametrize("place", ["{account}", "ACCOUNT:{account}"])
+def test_two_rows_for_the_same_property_are_told_apart_by_their_labels(place: str) -> None:
+    """Rows that a request cannot tell apart are all read, and a design with both would lose to one with either."""
+    main = KeyScheme(parse_key("{account}" if place == "{account}" else "{pad(n,3)}", "{pad(n,3)}"))
+    ends = ("AT:{ticks(at)}", "AT:{amount}") if place == "{account}" else ("{ticks(at)}", "{pad(amount,4)}")
+    rows = tuple(IndexRow(parse_key(place, end), "full") for end in (*ends, ends[0]))
+    made = with_index_rows(main, rows).index_rows
+    labels = [str((row.key.row if place == "{account}" else row.key.partition)[0]) for row in made]
+    assert labels == (["AT:", "AT2:", "AT3:"] if place == "{account}" else ["ACCOUNT:", "ACCOUNT2:", "ACCOUNT3:"])
