@@ -9,21 +9,13 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
-    TICKS_DIGITS,
     Context,
     Each,
     Field,
-    Hashed,
     Literal,
     Pad,
     Part,
-    ReversePad,
-    ReverseTicks,
-    Sequence,
-    Sortable,
     TextOf,
-    Ticks,
-    Time,
 )
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.atoms import atoms_of
@@ -197,17 +189,10 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
 
 def _length(part: Part, population: Population, *, longest: bool = False) -> float:
     """Characters that a part adds to a key: the mean, or the most."""
-    if isinstance(part, Literal):
-        return float(len(part.text))
-    if isinstance(part, Pad | ReversePad | Sequence):
-        return float(part.width)
-    if isinstance(part, Time):
-        return float(len(part.format))
-    if isinstance(part, Hashed):
-        return float(len(part.hashed("")))
-    if isinstance(part, Ticks | ReverseTicks):
-        return float(TICKS_DIGITS)
-    if isinstance(part, TextOf | Sortable):
+    length = part.usual_length(Context(population.types))
+    if length is not None:
+        return float(length)
+    if not isinstance(part, Field | Each):
         return _measured(part, population, longest=longest)
     edm, sizes = population.types.get(part.property, EdmType.STRING), population.sizes(part.property)
     if edm.integer:

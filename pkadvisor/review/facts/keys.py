@@ -10,21 +10,18 @@ from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
-    TICKS_DIGITS,
+    Context,
     Each,
     EdmType,
     Field,
     Hashed,
     Literal,
     Lower,
-    Pad,
     Part,
     Prefix,
     Reverse,
-    ReversePad,
     ReverseTicks,
     Sequence,
-    Sortable,
     TextOf,
     Ticks,
     Time,
@@ -129,16 +126,9 @@ def _least(part: Part, view: TableView) -> int:
     """Characters that a part has at least, on average."""
     if isinstance(part, Literal):
         return len(part.text.encode("utf-16-le", "surrogatepass")) // 2
-    if isinstance(part, Pad | ReversePad | Sequence):
-        return part.width
-    if isinstance(part, Time):
-        return len(part.format)
-    if isinstance(part, Ticks | ReverseTicks):
-        return TICKS_DIGITS
-    if isinstance(part, Hashed):
-        return len(part.hashed(""))
-    if isinstance(part, Sortable):
-        return 8 if view.types.get(part.property) is EdmType.INT32 else 16
+    length = part.usual_length(Context(dict(view.types)))
+    if length is not None:
+        return length
     if isinstance(part, Lower | Reverse | Prefix):
         source = part.source if not isinstance(part.source, str) else Field(part.source)
         least = _least(source, view)  # type: ignore[arg-type]

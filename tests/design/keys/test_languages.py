@@ -54,6 +54,16 @@ def test_every_text_of_a_part_is_in_its_language(case: tuple[Part, EdmType, list
         assert holds((part.texts(context),), text), text
 
 
+@settings(max_examples=examples(200))
+@given(parts_with_values())
+def test_texts_have_the_length_that_is_told(case: tuple[Part, EdmType, list[object], Context]) -> None:
+    part, _, values, context = case
+    length = part.usual_length(context)
+    for value in values if length is not None and part.function not in ("pad", "reverse_pad") else []:
+        text = part.encode({"p": python_value(value)}, context)
+        assert value is None or "~" in text or len(text) == length, (text, length)
+
+
 @given(st.integers(0, 10**6), st.integers(1, 9))
 def test_every_number_that_the_application_assigns_is_in_its_language(number: int, width: int) -> None:
     part = Sequence(width)

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
-from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly
+from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly, fixed_length
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -138,6 +138,13 @@ class Transform:
         """A language that holds every text that ``encode`` can give."""
         return ANY
 
+    def usual_length(self, context: Context) -> int | None:
+        """Characters of a text that is not that of a missing value; None where they differ.
+
+        Padded numbers have the digits that they are padded to, although one may outgrow them.
+        """
+        return fixed_length(self.texts(context))
+
     def shape(self, context: Context) -> str:
         """A pattern of the texts of fixed width, tried before any text; empty where there is no fixed width."""
         return ""
@@ -182,6 +189,9 @@ class Unary(Transform):
     def plain_texts(self, context: Context) -> Language:
         """A language that holds every text that ``text_of`` can give."""
         return ANY
+
+    def usual_length(self, context: Context) -> int | None:
+        return fixed_length(self.plain_texts(context))
 
     def texts(self, context: Context) -> Language:
         plain = self.plain_texts(context)

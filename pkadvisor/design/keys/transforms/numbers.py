@@ -91,6 +91,9 @@ class Pad(Unary):
             return plain.lstrip("0") or ("0" if plain else "")
         return unpad(plain, self.width)
 
+    def usual_length(self, context: Context) -> int | None:
+        return self.width
+
     def plain_texts(self, context: Context) -> Language:
         if context.edm(self.property) is EdmType.STRING:
             return ANY
@@ -149,6 +152,9 @@ class ReversePad(Unary):
     def value_of(self, plain: str, context: Context) -> object:
         value = 10**self.width - 1 - unpad(plain, self.width)
         return str(value) if context.edm(self.property) is EdmType.STRING else value
+
+    def usual_length(self, context: Context) -> int | None:
+        return self.width
 
     def plain_texts(self, context: Context) -> Language:
         if context.edm(self.property) is EdmType.STRING:

@@ -29,7 +29,17 @@ from pkadvisor.design.keys.transforms.canonical import (
     read_canonical,
 )
 from pkadvisor.design.keys.transforms.columns import in_slices
-from pkadvisor.design.keys.transforms.languages import ANY, Language, cut, digits, escaped, exactly, lowered, turned
+from pkadvisor.design.keys.transforms.languages import (
+    ANY,
+    Language,
+    cut,
+    digits,
+    escaped,
+    exactly,
+    fixed_length,
+    lowered,
+    turned,
+)
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -120,6 +130,9 @@ class TextOf(Transform):
     def plain_texts(self, context: Context) -> Language:
         """A language that holds every text before it is escaped."""
         return ANY
+
+    def usual_length(self, context: Context) -> int | None:
+        return fixed_length(self.plain_texts(context))
 
     def texts(self, context: Context) -> Language:
         shown = escaped(self.plain_texts(context), (*ESCAPED, *context.separators))
@@ -377,6 +390,9 @@ class Sequence(Transform):
 
     def texts(self, context: Context) -> Language:
         return digits(self.width, None)
+
+    def usual_length(self, context: Context) -> int | None:
+        return self.width
 
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{self.width}}}[0-9]*?"
