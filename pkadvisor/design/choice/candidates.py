@@ -22,8 +22,10 @@ from pkadvisor.design.keys.transforms import (
     Pad,
     Part,
     ReversePad,
+    ReverseSortable,
     ReverseTicks,
     Sequence,
+    Sortable,
     Ticks,
     Time,
 )
@@ -106,16 +108,20 @@ _CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week
 """Numbers that cannot grow by a digit before the year 10000."""
 
 
-def part_for(name: str, population: Population, *, descending: bool = False) -> Part:
-    """The piece of key for a property: padded numbers, ticks for times, text as it is."""
+def part_for(name: str, population: Population, *, descending: bool = False, ordered: bool = False) -> Part:
+    """The piece of key for a property: padded numbers, ticks for times, text as it is; ``ordered`` where a query wants
+    its values in their order."""
     edm = population.types.get(name, EdmType.STRING)
     if edm.integer:
         width = digits(population, name)
-        # Counting down from 10^n - 1 has one digit too many below zero: such an order is left to the client.
-        down = descending and population.fits(name, width, below_zero=False)
-        return ReversePad(name, width) if down else Pad(name, width)
+        if not descending:
+            return Pad(name, width)
+        # Counting down from 10^n - 1 has one digit too many below zero.
+        return ReversePad(name, width) if population.fits(name, width, below_zero=False) else ReverseSortable(name)
     if edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
+    if edm is EdmType.DOUBLE and ordered:
+        return ReverseSortable(name) if descending else Sortable(name)
     return Field(name)
 
 
@@ -157,7 +163,9 @@ def _range_parts(demand: Demand, population: Population, used: set[str]) -> list
         moving = [n for n, r in demand.conditions.ranges.items() if _moves(r.low) or _moves(r.high)]
         moving.sort(key=lambda n: population.types.get(n) is not EdmType.DATETIME)
         order = [(name, False) for name in moving[:1]]
-    return [part_for(n, population, descending=d) for n, d in order if population.has(n) and n not in used]
+    return [
+        part_for(n, population, descending=d, ordered=True) for n, d in order if population.has(n) and n not in used
+    ]
 
 
 def _moves(operand: object) -> bool:

@@ -196,7 +196,7 @@ class Hole:
             low, high = (-(10**part.width) if isinstance(part, Pad) else 0), 10**part.width - 1
         if not isinstance(value, int) or low <= value <= high:
             return ""
-        above = (value > high) != isinstance(part, ReversePad)
+        above = (value > high) != (part.order(Context(dict(types))) < 0)
         return ("g" if isinstance(part, Sortable) else ":") if above else "-"
 
 

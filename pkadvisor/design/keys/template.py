@@ -4,7 +4,7 @@
     part      = property | function "(" argument { "," argument } ")"
     argument  = property | function "(" … ")" | integer | "'" text "'"
     property  = name | "`" any text "`"              name: a letter or _ first, none of (){},'"` inside
-    function  = pad | reverse_pad | sortable | time | ticks | reverse_ticks | hash | hash_prefix
+    function  = pad | reverse_pad | sortable | reverse_sortable | time | ticks | reverse_ticks | hash | hash_prefix
               | lower | prefix | reverse | concat | each | seq
 
 Quotes and backticks are doubled inside themselves. A function inside another makes text: ``hash(lower(email),16)``.

@@ -21,8 +21,6 @@ from pkadvisor.design.keys.transforms import (
     Field,
     Part,
     Reverse,
-    ReversePad,
-    ReverseTicks,
     bucket,
     canonical_text,
 )
@@ -494,7 +492,7 @@ class Population:
             if atom is None:
                 continue
             codes, _ = self.atom(atom)
-            if isinstance(part, ReversePad | ReverseTicks):
+            if part.order(Context(self.types)) < 0:
                 codes = -codes
             elif isinstance(part, Reverse) or (
                 isinstance(part, Field) and self.types.get(part.property, EdmType.STRING).numeric

@@ -34,6 +34,7 @@ from pkadvisor.design.keys.transforms import (
     Prefix,
     Reverse,
     ReversePad,
+    ReverseSortable,
     ReverseTicks,
     Sequence,
     Sortable,
@@ -96,6 +97,9 @@ SAMPLES: dict[str, Sample] = {
     "pad": Sample(lambda n: Pad("p", n), (*_NUMBERS, EdmType.STRING), _within),
     "reverse_pad": Sample(lambda n: ReversePad("p", n), (*_NUMBERS, EdmType.STRING), _within),
     "sortable": Sample(lambda n: Sortable("p"), (*_NUMBERS, EdmType.DOUBLE), _all_values),
+    "reverse_sortable": Sample(
+        lambda n: ReverseSortable("p"), (*_NUMBERS, EdmType.DOUBLE, EdmType.DATETIME), _all_values
+    ),
     "time": Sample(lambda n: Time("p", PATTERNS[n % len(PATTERNS)]), (EdmType.DATETIME,), _all_values),
     "ticks": Sample(lambda n: Ticks("p"), (EdmType.DATETIME,), _all_values),
     "reverse_ticks": Sample(lambda n: ReverseTicks("p"), (EdmType.DATETIME,), _all_values),
@@ -201,7 +205,7 @@ def test_nothing_forbidden_leaves_an_encoding(case: tuple[Part, EdmType, list[ob
         assert value is None or text != MISSING
 
 
-DECODABLE = ("", "pad", "reverse_pad", "sortable", "ticks", "reverse_ticks", "reverse", "each")
+DECODABLE = ("", "pad", "reverse_pad", "sortable", "reverse_sortable", "ticks", "reverse_ticks", "reverse", "each")
 
 
 def test_all_that_decode_are_tested_for_it() -> None:

@@ -8,6 +8,7 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | ``{pad(p,n)}`` | zero-padded integer of n digits | whole numbers | within n digits, also below zero |
 | ``{reverse_pad(p,n)}`` | 10^n - 1 - p, zero-padded | whole numbers | descending within n digits |
 | ``{sortable(p)}`` | 8 or 16 hex digits of a number | yes | yes, Int32, Int64 and Double whole |
+| ``{reverse_sortable(p)}`` | the same counted down, DateTime too | yes | falling, whole |
 | ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from the year down |
 | ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
@@ -44,7 +45,7 @@ from pkadvisor.design.keys.transforms.base import (
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
 from pkadvisor.design.keys.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
-from pkadvisor.design.keys.transforms.numbers import WIDTH_MAX, Pad, ReversePad, Sortable
+from pkadvisor.design.keys.transforms.numbers import WIDTH_MAX, Pad, ReversePad, ReverseSortable, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import (
     Concat,
@@ -67,6 +68,7 @@ Part = (
     | Pad
     | ReversePad
     | Sortable
+    | ReverseSortable
     | Time
     | Ticks
     | ReverseTicks
@@ -84,6 +86,7 @@ TRANSFORMS: dict[str, Callable[..., Part]] = {
     "pad": Pad,
     "reverse_pad": ReversePad,
     "sortable": Sortable,
+    "reverse_sortable": ReverseSortable,
     "time": Time,
     "ticks": Ticks,
     "reverse_ticks": ReverseTicks,
@@ -102,6 +105,7 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "pad": ("property", "integer"),
     "reverse_pad": ("property", "integer"),
     "sortable": ("property",),
+    "reverse_sortable": ("property",),
     "time": ("property", "format"),
     "ticks": ("property",),
     "reverse_ticks": ("property",),
@@ -162,6 +166,7 @@ __all__ = [
     "Prefix",
     "Reverse",
     "ReversePad",
+    "ReverseSortable",
     "ReverseTicks",
     "Sequence",
     "Sortable",

@@ -115,3 +115,10 @@ def moment_of(ticks: int) -> object:
     from datetime import UTC, datetime, timedelta
 
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
+
+
+def ticks_column(name: str) -> pl.Expr:
+    """A DateTime column as ticks."""
+    import polars as pl
+
+    return pl.col(name).dt.epoch("us") * 10 + TICKS_UNIX_EPOCH

@@ -9,13 +9,15 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
-from pkadvisor.design.keys.transforms.canonical import read_whole
+from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
@@ -185,6 +187,31 @@ def _hex_table() -> pl.Series:
 _DIGITS = {EdmType.INT32: 8, EdmType.INT64: 16, EdmType.DOUBLE: 16}
 
 
+def _bits(values: pl.Series, edm: EdmType, digits: int) -> NDArray[np.uint64]:
+    """Numbers without nulls as whole numbers that rise with them, of so many hex digits."""
+    import numpy as np
+
+    present = values.to_numpy()
+    if edm is EdmType.DOUBLE:
+        bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
+        bits = np.where(np.isnan(present), np.uint64(_NAN), bits)
+        return bits ^ np.where(bits >> np.uint64(63), np.uint64(_ALL), np.uint64(_SIGN))
+    if digits == 8:
+        return (present.astype(np.int64) + 2**31).astype(np.uint64)
+    return present.view(np.uint64) ^ np.uint64(_SIGN)
+
+
+def _hex(bits: NDArray[np.uint64], digits: int) -> pl.Series:
+    """Whole numbers in lower-case hex: four digits at a time from a table, as Python would write each by itself."""
+    import numpy as np
+    import polars as pl
+
+    table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
+    pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]
+    frame = pl.DataFrame({str(n): table.gather(piece.astype(np.uint32)) for n, piece in enumerate(pieces)})
+    return frame.select(pl.concat_str(pl.all())).to_series()
+
+
 @dataclass(frozen=True, slots=True)
 class Sortable(Unary):
     """A number in lower-case hex of fixed width, whatever its size: 8 digits for Int32, 16 for Int64 and Double.
@@ -198,18 +225,25 @@ class Sortable(Unary):
     property: str
     function: ClassVar[str] = "sortable"
     reads: ClassVar[tuple[EdmType, ...] | None] = tuple(_DIGITS)
+    _reverse: ClassVar[bool] = False
 
     def _digits(self, context: Context) -> int:
         return _DIGITS.get(context.edm(self.property), 16)
 
-    def text_of(self, value: Value, context: Context) -> str:
-        edm, digits = context.edm(self.property), self._digits(context)
-        if edm is EdmType.DOUBLE:
+    def _number(self, value: Value, context: Context) -> int:
+        """What is written in hex, before it is counted down."""
+        digits = self._digits(context)
+        if context.edm(self.property) is EdmType.DOUBLE:
             assert isinstance(value, int | float)
             bits = int.from_bytes(struct.pack(">d", float(value) + 0.0), "big") if value == value else _NAN
-            return f"{bits ^ (_ALL if bits >> 63 else _SIGN):016x}"
+            return bits ^ (_ALL if bits >> 63 else _SIGN)
         assert isinstance(value, int)
-        return f"{value + (1 << (4 * digits - 1)):0{digits}x}"
+        return int(value) + (1 << (4 * digits - 1))
+
+    def text_of(self, value: Value, context: Context) -> str:
+        digits = self._digits(context)
+        number = self._number(value, context)
+        return f"{(1 << 4 * digits) - 1 - number if self._reverse else number:0{digits}x}"
 
     def plain_expression(self, context: Context) -> pl.Expr:
         import polars as pl
@@ -219,38 +253,28 @@ class Sortable(Unary):
         def texts(values: pl.Series) -> pl.Series:
             import numpy as np
 
-            present = values.to_numpy()
-            if edm is EdmType.DOUBLE:
-                bits = (np.where(np.isnan(present), np.nan, present) + 0.0).view(np.uint64)
-                bits = np.where(np.isnan(present), np.uint64(_NAN), bits)
-                bits = bits ^ np.where(bits >> np.uint64(63), np.uint64(_ALL), np.uint64(_SIGN))
-            elif digits == 8:
-                bits = (present.astype(np.int64) + 2**31).astype(np.uint64)
-            else:
-                bits = present.view(np.uint64) ^ np.uint64(_SIGN)
-            # Four digits at a time from a table; Python would write each number by itself.
-            table, shifts = _hex_table(), range(4 * digits - 16, -1, -16)
-            pieces = [bits >> np.uint64(shift) & np.uint64(0xFFFF) for shift in shifts]
-            frame = pl.DataFrame({str(n): table.gather(piece.astype(np.uint32)) for n, piece in enumerate(pieces)})
-            return frame.select(pl.concat_str(pl.all())).to_series()
+            bits = _bits(values, edm, digits)
+            return _hex(np.uint64((1 << 4 * digits) - 1) - bits if self._reverse else bits, digits)
 
-        return pl.col(self.property).map_batches(
-            lambda values: in_slices(values, texts), return_dtype=pl.String, is_elementwise=True
-        )
+        number = ticks_column(self.property) if edm is EdmType.DATETIME else pl.col(self.property)
+        return number.map_batches(lambda values: in_slices(values, texts), return_dtype=pl.String, is_elementwise=True)
 
     def value_of(self, plain: str, context: Context) -> object:
-        digits = self._digits(context)
+        edm, digits = context.edm(self.property), self._digits(context)
         if not re.fullmatch(f"[0-9a-f]{{{digits}}}", plain):
             raise ValueError(f"{plain[:40]!r} is not {digits} hex digits")
         bits = int(plain, 16)
-        if context.edm(self.property) is EdmType.DOUBLE:
+        if self._reverse:
+            bits = (1 << 4 * digits) - 1 - bits
+        if edm is EdmType.DOUBLE:
             bits ^= _SIGN if bits >> 63 else _ALL
             (value,) = struct.unpack(">d", bits.to_bytes(8, "big"))
             return value
-        return bits - (1 << (4 * digits - 1))
+        number = bits - (1 << (4 * digits - 1))
+        return moment_of(number) if edm is EdmType.DATETIME else number
 
     def order(self, context: Context) -> int:
-        return 1
+        return -1 if self._reverse else 1
 
     def plain_texts(self, context: Context) -> Language:
         return ((Run(HEX, self._digits(context), self._digits(context)),),)
@@ -259,7 +283,19 @@ class Sortable(Unary):
         return f"[0-9a-f]{{{self._digits(context)}}}"
 
     def __str__(self) -> str:
-        return f"{{sortable({shown_name(self.property)})}}"
+        return f"{{{self.function}({shown_name(self.property)})}}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReverseSortable(Sortable):
+    """What ``Sortable`` writes, counted down: the greatest first. A DateTime counts as its ticks in an Int64.
+
+    Laws: injective; descending over all values of the type; decodes.
+    """
+
+    function: ClassVar[str] = "reverse_sortable"
+    reads: ClassVar[tuple[EdmType, ...] | None] = (*_DIGITS, EdmType.DATETIME)
+    _reverse: ClassVar[bool] = True
 
 
 _SIGN, _ALL, _NAN = 1 << 63, (1 << 64) - 1, 0x7FF8 << 48

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
-from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole
+from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
     PIECES,
@@ -101,12 +101,6 @@ class Time(Unary):
         return f"{{time({shown_name(self.property)},'{self.format}')}}"
 
 
-def _ticks_column(name: str) -> pl.Expr:
-    import polars as pl
-
-    return pl.col(name).dt.epoch("us") * 10 + TICKS_UNIX_EPOCH
-
-
 @dataclass(frozen=True, slots=True)
 class Ticks(Unary):
     """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC.
@@ -125,7 +119,7 @@ class Ticks(Unary):
     def plain_expression(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        return _ticks_column(self.property).cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
+        return ticks_column(self.property).cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
 
     def value_of(self, plain: str, context: Context) -> object:
         return moment_of(read_whole(plain))
@@ -161,7 +155,7 @@ class ReverseTicks(Unary):
     def plain_expression(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        ticks = TICKS_MAX - _ticks_column(self.property)
+        ticks = TICKS_MAX - ticks_column(self.property)
         return ticks.cast(pl.String).str.pad_start(TICKS_DIGITS, "0")
 
     def value_of(self, plain: str, context: Context) -> object:
