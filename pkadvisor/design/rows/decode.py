@@ -6,6 +6,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -13,17 +14,11 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
 from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
-    TICKS_DIGITS,
-    TIME_UNITS,
-    Field,
+    Context,
     Literal,
-    Pad,
     Part,
-    ReversePad,
-    ReverseTicks,
-    Ticks,
-    Time,
 )
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.atoms import Atom
@@ -31,8 +26,6 @@ from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, 
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     import polars as pl
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
@@ -268,116 +261,38 @@ def decode_range(
             meets = low <= before + OPEN_END and before <= high
             return values if cut or meets else None
         name = part.properties[0] if part.properties else ""
-        after = parts[at + 1 :]
-        following = after[0].text if after and isinstance(after[0], Literal) else ""
-        first, last = (
-            _text_end(part, text[cut:], following, types, upper=upper)
-            if isinstance(part, Field)
-            else _end(part, text[cut:], upper, types)
-            for text, upper in ((low, False), (high, True))
-        )
-        if isinstance(part, ReversePad | ReverseTicks):  # from the least key on means up to and with its value
+        context = Context(dict(types), separators(parts))
+        first, last = (_bound(part, text[cut:], context, upper=upper) for text, upper in ((low, False), (high, True)))
+        if part.order(context) < 0:  # from the least key on means up to and with its value
             first, last = _following(last), _following(first)
         bounds = {name + LOW: first, name + HIGH: last}
         return {**values, **{n: v for n, v in bounds.items() if v is not None}}
     return None
 
 
+def _bound(part: Part, text: str, context: Context, *, upper: bool) -> object:
+    """The value that one end of a range means for the part where it lies; None where it is open or unreadable."""
+    if text in ("", OPEN_END):
+        return None
+    try:
+        return part.first_value(text, context, upper=upper)
+    except (ValueError, OverflowError):
+        return None
+
+
 def _following(value: object) -> object:
     """The least value above one: a range of values begins with its first and ends before its last."""
     from datetime import datetime, timedelta
 
+    if isinstance(value, float):
+        return math.nextafter(value, math.inf)
     if isinstance(value, int):
         return value + 1
     return value + timedelta(microseconds=1) if isinstance(value, datetime) else value
 
 
-def _text_end(part: Field, text: str, following: str, types: Mapping[str, EdmType], *, upper: bool) -> object:
-    """The text that one end of a RowKey range means for a property that is text; None where it is open.
-
-    An end that holds what follows the property means the whole value: an upper end is then the least text above it.
-    """
-    if text in ("", OPEN_END) or types.get(part.property, EdmType.STRING) is not EdmType.STRING:
-        return None
-    if "~" in text:  # escapes do not sort as what they stand for
-        return None
-    value, whole, _ = text.partition(following) if following else (text, "", "")
-    value = value.removesuffix(OPEN_END)
-    return f"{value}\0" if upper and whole else value
-
-
 OPEN_END = "\uffff"
 """The upper bound of a RowKey where a filter has none."""
-
-
-def _end(part: Part, text: str, upper: bool, types: Mapping[str, EdmType]) -> object:
-    """The value that one end of a RowKey range means for a part of fixed width; None where it is open or unreadable.
-
-    The end may stop inside the part (``20260101`` of a key to the second) or, as an upper end, go beyond every digit
-    (``20260101~``): then it is the next such prefix.
-    """
-    if text in ("", OPEN_END) or not isinstance(part, Pad | ReversePad | Ticks | ReverseTicks | Time):
-        return None
-    width = (
-        TICKS_DIGITS
-        if isinstance(part, Ticks | ReverseTicks)
-        else len(part.format)
-        if isinstance(part, Time)
-        else part.width
-    )
-    digits = text[:width]
-    whole = len(digits)
-    while whole and not digits[:whole].isdecimal():
-        whole -= 1
-    beyond = upper and whole < len(text) and text[whole] > "9"
-    try:
-        if isinstance(part, Time):
-            return _period_start(digits[:whole], part.format, beyond) if whole else None
-        number = int(digits[:whole] or "0") + (1 if beyond else 0)
-        return decode_part(part, str(number * 10 ** (width - whole)).rjust(width, "0"), types)
-    except (ValueError, OverflowError):
-        return None
-
-
-_LEAST = (1, 1, 1, 0, 0, 0)
-"""The first month, day, hour, minute and second, and a year."""
-
-
-def _period_start(digits: str, pattern: str, following: bool) -> object:
-    """The first moment whose period is written with these digits or later ones; ``following``: with later ones alone.
-
-    Digits may end anywhere (``20261`` is October), and need name no moment (``20260231`` is the first of March).
-    """
-    from calendar import monthrange
-    from datetime import UTC, datetime
-
-    units = [unit for unit in TIME_UNITS if unit in pattern]
-    if "".join(units) != pattern:  # only patterns in this order, without text between, can be cut
-        return None
-    text = str(int(digits) + following).rjust(len(digits), "0").ljust(len(pattern), "0")
-    if len(text) > len(pattern):
-        return None
-    fields = [int(text[pattern.index(unit) : pattern.index(unit) + len(unit)]) for unit in units]
-    values = [*fields, *_LEAST[len(fields) :]]
-    for place, least in enumerate(_LEAST):
-        if values[place] < least:
-            values[place:] = _LEAST[place:]
-        days = monthrange(*values[:2])[1] if place == 2 else 0
-        if values[place] > (9999, 12, days, 23, 59, 59)[place]:
-            values[place:] = _LEAST[place:]
-            return _next_unit(datetime(*values, tzinfo=UTC), place - 1)  # type: ignore[misc,arg-type]
-    return datetime(*values, tzinfo=UTC)  # type: ignore[misc,arg-type]
-
-
-def _next_unit(moment: datetime, place: int) -> datetime:
-    """A moment one year, month, day, hour or minute later (by its place), which begins such a unit."""
-    from datetime import timedelta
-
-    if place == 0:
-        return moment.replace(year=moment.year + 1)
-    if place == 1:
-        return moment.replace(year=moment.year + moment.month // 12, month=moment.month % 12 + 1)
-    return moment + timedelta(minutes=(1440, 60, 1)[place - 2])
 
 
 def _from_filter(

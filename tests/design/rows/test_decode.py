@@ -147,12 +147,20 @@ RANGED = (
     "{reverse_pad(n,6)}_{name}",
     "{name}",
     "N:{name}_{n}",
+    "{sortable(x)}_{n}",
+    "{name}_{reverse_sortable(x)}",
+    "{reverse_sortable(t)}",
 )
-RANGED_TYPES = {"n": EdmType.INT32, "t": EdmType.DATETIME, "name": EdmType.STRING}
+RANGED_TYPES = {"x": EdmType.DOUBLE, "n": EdmType.INT32, "t": EdmType.DATETIME, "name": EdmType.STRING}
 moments_of_days = st.integers(0, 40 * 86_400).map(lambda s: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=s))
 ranged_rows = st.lists(
     st.fixed_dictionaries(
-        {"n": st.integers(0, 99_999), "t": moments_of_days, "name": st.text(st.sampled_from("abz"), max_size=3)}
+        {
+            "x": st.floats(-9, 9),
+            "n": st.integers(0, 99_999),
+            "t": moments_of_days,
+            "name": st.text(st.sampled_from("abz"), max_size=3),
+        }
     ),
     min_size=1,
     max_size=8,

@@ -100,6 +100,31 @@ class Context:
         return self.types.get(name, EdmType.STRING)
 
 
+def completed(text: str, width: int, letters: str, *, upper: bool) -> str | None:
+    """The least text of ``width`` letters that is a bound, or lies above it.
+
+    A bound may stop early (``20260101`` of a moment), or have a character that is no letter (``20260101~``). Where it
+    goes on behind a whole text, an upper one takes that text in. None where no text follows.
+    """
+    whole = next((n for n, c in enumerate(text[:width]) if c not in letters), len(text[:width]))
+    if not whole:
+        return None
+    shown, behind = text[:whole], text[whole : whole + 1]
+    above = next((c for c in letters if c > behind), None) if behind and whole < width else letters[0]
+    if above is None or (upper and behind and whole == width):
+        shown = _counted_up(shown, letters)
+        above = letters[0]
+    return (shown + above).ljust(width, letters[0])[:width] if shown else None
+
+
+def _counted_up(text: str, letters: str) -> str:
+    """The next text of the same length; empty behind the last."""
+    for place in range(len(text) - 1, -1, -1):
+        if text[place] != letters[-1]:
+            return text[:place] + letters[letters.index(text[place]) + 1] + letters[0] * (len(text) - place - 1)
+    return ""
+
+
 class Transform:
     """A piece of key.
 
@@ -129,6 +154,14 @@ class Transform:
     def decode(self, text: str, context: Context) -> object:
         """The value behind key text, None where it is missing; ValueError where it cannot be read."""
         raise NotImplementedError
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        """The value at which a range of keys begins, or with ``upper`` before which it ends, that is bounded by a text.
+
+        The text may stop within that of the part (``20260101`` of a period to the second), or go on behind it. None
+        where the text says nothing of the value.
+        """
+        return None
 
     def order(self, context: Context) -> int:
         """+1 if key text rises with the value, -1 if it falls, 0 if text order means nothing."""

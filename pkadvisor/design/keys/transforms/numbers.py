@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
+from pkadvisor.design.keys.transforms.base import Context, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run
@@ -101,6 +101,12 @@ class Pad(Unary):
             return ANY
         return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
 
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        digits = completed(text, self.width, "0123456789", upper=upper)
+        if digits is None or context.edm(self.property) is EdmType.STRING:
+            return None
+        return self.decode(digits, context)
+
     def order(self, context: Context) -> int:
         return 1
 
@@ -162,6 +168,12 @@ class ReversePad(Unary):
         if context.edm(self.property) is EdmType.STRING:
             return ANY
         return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        digits = completed(text, self.width, "0123456789", upper=upper)
+        if digits is None or context.edm(self.property) is EdmType.STRING:
+            return None
+        return self.decode(digits, context)
 
     def order(self, context: Context) -> int:
         return -1
@@ -272,6 +284,10 @@ class Sortable(Unary):
             return value
         number = bits - (1 << (4 * digits - 1))
         return moment_of(number) if edm is EdmType.DATETIME else number
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        digits = completed(text, self._digits(context), "0123456789abcdef", upper=upper)
+        return None if digits is None else self.decode(digits, context)
 
     def order(self, context: Context) -> int:
         return -1 if self._reverse else 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.base import FORBIDDEN
@@ -61,6 +63,36 @@ def descends(pattern: str) -> bool:
     """Whether a pattern runs from the year down, so that its text order is time order."""
     found = tokens(pattern)
     return found in (_WEEK, tuple(TIME_UNITS)[: len(found)])
+
+
+_LEAST = (1, 1, 1, 0, 0, 0)
+"""The first month, day, hour, minute and second, and a year."""
+
+
+def first_moment(digits: str, pattern: str) -> datetime:
+    """The first moment whose period is written with these digits or later ones, of a pattern from the year down.
+
+    The digits need name no moment: ``20260231`` is the first of March. ValueError where none follows.
+    """
+    fields = [int(digits[pattern.index(unit) : pattern.index(unit) + len(unit)]) for unit in tokens(pattern)]
+    values = [*fields, *_LEAST[len(fields) :]]
+    for place, least in enumerate(_LEAST):
+        if values[place] < least:
+            values[place:] = _LEAST[place:]
+        days = monthrange(values[0], values[1])[1] if place == 2 else 0
+        if values[place] > (9999, 12, days, 23, 59, 59)[place]:
+            values[place:] = _LEAST[place:]
+            return _next_unit(datetime(*values, tzinfo=UTC), place - 1)  # type: ignore[misc,arg-type]
+    return datetime(*values, tzinfo=UTC)  # type: ignore[misc,arg-type]
+
+
+def _next_unit(moment: datetime, place: int) -> datetime:
+    """A moment that begins a unit, one year, month, day, hour or minute later (by its place)."""
+    if place == 0:
+        return moment.replace(year=moment.year + 1)
+    if place == 1:
+        return moment.replace(year=moment.year + moment.month // 12, month=moment.month % 12 + 1)
+    return moment + timedelta(minutes=(1440, 60, 1)[place - 2])
 
 
 _SECONDS = {"HH": 3600, "mm": 60, "ss": 1}

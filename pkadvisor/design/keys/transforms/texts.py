@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar, Union
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     MISSING,
+    RANGE_END,
     Context,
     Transform,
     Unary,
@@ -91,6 +92,13 @@ class Field(Unary):
 
     def value_of(self, plain: str, context: Context) -> object:
         return read_canonical(plain, context.edm(self.property))
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        if context.edm(self.property) is not EdmType.STRING or "~" in text:  # escapes do not sort as what they mean
+            return None
+        end = next((n for n, c in enumerate(text) if c in context.separators), len(text))
+        value = text[:end].removesuffix(RANGE_END)
+        return f"{value}\0" if upper and end < len(text) else value  # the least text above a whole value
 
     def order(self, context: Context) -> int:
         return 0 if context.edm(self.property).numeric else 1

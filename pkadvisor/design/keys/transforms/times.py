@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import Context, Unary, Value, shown_name
+from pkadvisor.design.keys.transforms.base import Context, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
@@ -16,7 +16,9 @@ from pkadvisor.design.keys.transforms.periods import (
     TIME_UNITS,
     check_pattern,
     descends,
+    first_moment,
     period_expression,
+    tokens,
 )
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 
@@ -77,6 +79,12 @@ class Time(Unary):
         units = [found.get(token, 0 if token in ("HH", "mm", "ss") else 1) for token in TIME_UNITS]
         return datetime(*units, tzinfo=UTC)  # type: ignore[arg-type,misc]
 
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        if "".join(tokens(self.format)) != self.format or not descends(self.format) or "ww" in self.format:
+            return None  # only what runs from the year down without text between can be cut anywhere
+        number = completed(text, len(self.format), "0123456789", upper=upper)
+        return None if number is None else first_moment(number, self.format)
+
     def order(self, context: Context) -> int:
         return 1 if descends(self.format) else 0
 
@@ -130,6 +138,12 @@ class Ticks(Unary):
     def plain_texts(self, context: Context) -> Language:
         return digits(TICKS_DIGITS, TICKS_DIGITS)
 
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
+        if number is None:
+            return None
+        return moment_of(int(number) + (9 if upper else 0))  # a moment has microseconds, of ten ticks each
+
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{TICKS_DIGITS}}}"
 
@@ -166,6 +180,10 @@ class ReverseTicks(Unary):
 
     def plain_texts(self, context: Context) -> Language:
         return digits(TICKS_DIGITS, TICKS_DIGITS)
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        number = completed(text, TICKS_DIGITS, "0123456789", upper=upper)
+        return None if number is None else self.decode(number, context)
 
     def shape(self, context: Context) -> str:
         return f"[0-9]{{{TICKS_DIGITS}}}"
