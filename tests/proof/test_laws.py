@@ -47,6 +47,7 @@ PARTS = {
     "pad": ["{pad(n,2)}", "{pad(n,3)}", "{pad(m,19)}", "{pad(s,3)}"],
     "reverse_pad": ["{reverse_pad(n,3)}"],
     "sortable": ["{sortable(n)}", "{sortable(m)}", "{sortable(d)}"],
+    "reverse_sortable": ["{reverse_sortable(n)}", "{reverse_sortable(d)}", "{reverse_sortable(t)}"],
     "time": ["{time(t,'yyyyMM')}", "{time(t,'YYYY-Www')}", "{time(t,'ddMMyyyy')}"],
     "ticks": ["{ticks(t)}"],
     "reverse_ticks": ["{reverse_ticks(t)}"],
