@@ -543,14 +543,18 @@ class Population:
         (name,) = parts[0].properties
         if not self.has(name) or name in self.hashed:  # that a value begins with a label by chance is unlikely
             return False
-        values = pl.DataFrame({name: self.coded(name).values})
-        context = Context(dict(self.types), separators(parts))
-        texts = values.select(parts[0].expression(context).unique().alias("text")).get_column("text").to_list()
+        beside = separators(parts)
+        memo = ("texts of", parts[0], beside)
+        if memo not in self.memo:
+            values = pl.DataFrame({name: self.coded(name).values})
+            shown = parts[0].expression(Context(dict(self.types), beside)).unique()
+            self.memo[memo] = values.select(shown.alias("text")).get_column("text")
+        texts: pl.Series = self.memo[memo]
+        if texts.str.starts_with(text).any():
+            return True
+        shorter = texts.filter(texts.is_in([text[:n] for n in range(len(text))]))
         rest = languages_of(parts, self.types)[1:]
-        return any(
-            found.startswith(text) or (text.startswith(found) and may_meet(rest, (exactly(text[len(found) :]), ANY)))
-            for found in texts
-        )
+        return any(may_meet(rest, (exactly(text[len(found) :]), ANY)) for found in shorter.to_list())
 
     def _texts_keep(self, name: str, following: str) -> bool:
         import polars as pl
