@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import os
 import re
 import subprocess
@@ -142,3 +143,27 @@ def test_a_test_without_its_tool_skips_and_fails_where_the_tool_is_required(tmp_
     code, text = outcome("chromiun")
     assert code not in (0, 1)
     assert "chromiun" in text
+
+
+def imports_of(name: str, path: Path, modules: dict[str, Path]) -> set[str]:
+    """The modules of the package that a file imports, at whatever place, types included."""
+    found = set[str]()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= (names & modules.keys()) | ({node.module} if names - modules.keys() else set())
+    return (found & modules.keys()) - {name}
+
+
+def test_no_two_files_import_one_another() -> None:
+    modules = {}
+    for path in (ROOT / "pkadvisor").rglob("*.py"):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    graph = {name: imports_of(name, path, modules) for name, path in modules.items()}
+    assert sum(map(len, graph.values())) > 2000
+    graphlib.TopologicalSorter(graph).prepare()  # CycleError names the files
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter({**graph, "pkadvisor.errors": {"pkadvisor.cli.main"}}).prepare()
