@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pkadvisor.engine.capacity.buckets import SECOND_NS, UNITS, FairBucket, Queue, TokenBucket, fair_shares, refilled
@@ -69,15 +69,15 @@ def test_the_levels_of_the_largest_targets_fit_into_64_bits() -> None:
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=12), st.integers(0, 60_000))
+@example([1, 1], 1)
 def test_fair_shares_fill_like_water(wants: list[int], amount: int) -> None:
     shares = fair_shares(wants, amount)
     assert sum(shares) == min(amount, sum(wants))
     assert all(0 <= share <= want for share, want in zip(shares, wants, strict=True))
     short = [share for share, want in zip(shares, wants, strict=True) if share < want]
     if short:
-        level = max(short)
         assert max(short) - min(short) <= 1
-        assert all(share <= level for share in shares)
+        assert all(share <= min(short) + 1 for share in shares)  # a unit is not divided
         assert all(share == want for share, want in zip(shares, wants, strict=True) if want < min(short))
 
 
