@@ -69,7 +69,7 @@ class NothingKnown:
         return True
 
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
-        return False
+        return not parts or len(parts[0].properties) != 1  # that a value begins with a label by chance is unlikely
 
     def always_there(self, name: str) -> bool:
         return False

@@ -256,7 +256,8 @@ def decode_range(
             return values
         part = variable[count]
         at = parts.index(part)
-        before = parts[at - 1].text if at and isinstance(parts[at - 1], Literal) else ""  # type: ignore[union-attr]
+        ahead = parts[at - 1] if at else None
+        before = ahead.text if isinstance(ahead, Literal) else ""
         if not low[:cut].endswith(before):  # the ends lie before the part, and say nothing of it
             meets = low <= before + OPEN_END and before <= high
             return values if cut or meets else None

@@ -218,3 +218,17 @@ def test_the_label_of_an_index_row_elsewhere_costs_the_main_key_nothing(partitio
     meets = any(text.startswith(label) for text in texts)
     assert found.own_kind == meets
     assert found.top == (None if meets or not found.order_served or found.client else 5)
+
+
+@pytest.mark.parametrize(("label", "apart"), [("T:", False), ("N:", True)])
+def test_without_data_two_rows_of_one_label_are_not_told_apart(label: str, apart: bool) -> None:
+    types = {"tenant": EdmType.STRING, "n": EdmType.INT32}
+    rows = (
+        IndexRow(parse_key("T:{tenant}", "{pad(n,3)}"), "full"),
+        IndexRow(parse_key(f"{label}{{tenant}}_{{pad(n,3)}}", "{tenant}"), "full"),
+    )
+    newest = query("newest", "tenant eq '{tenant}'", order=["n"], top=5)
+    assert newest.filter is not None
+    plans = plan(newest, conditions(newest.filter), KeyScheme(parse_key("{pad(n,3)}", ""), rows), types)
+    (found,) = (p for p in plans if p.via == 1)
+    assert (found.own_kind, found.top) == ((False, 5) if apart else (True, None))

@@ -15,8 +15,8 @@ from pkadvisor.design.keys.transforms.languages import (
     Language,
     Run,
     cut,
+    exactly,
     fixed_length,
-    holds,
     lowered,
     may_meet,
     turned,
@@ -30,6 +30,11 @@ runs = st.tuples(st.sets(st.sampled_from("aB"), min_size=1), st.integers(0, 2), 
     lambda drawn: Run(frozenset(drawn[0]), drawn[1], drawn[1] + drawn[2])
 )
 languages = st.lists(st.lists(runs, max_size=3).map(tuple), min_size=1, max_size=2).map(tuple)
+
+
+def holds(languages: tuple[Language, ...], text: str) -> bool:
+    """Whether a text can be put together from one text of each language, in order."""
+    return may_meet(languages, (exactly(text),))
 
 
 def texts_of(language: Language) -> set[str]:

@@ -6,7 +6,7 @@ that never meet is certain, what it says of texts that may meet is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -104,11 +104,6 @@ def fixed_length(language: Language) -> int | None:
     """How many characters every text has; None where they differ."""
     lengths = {sum(r.least for r in runs) if all(r.least == r.most for r in runs) else None for runs in language}
     return lengths.pop() if len(lengths) == 1 else None
-
-
-def holds(languages: Sequence[Language], text: str) -> bool:
-    """Whether a text can be put together from one text of each language, in order."""
-    return may_meet(tuple(languages), (exactly(text),))
 
 
 @lru_cache(maxsize=16_384)

@@ -57,8 +57,39 @@ def unpad(text: str, width: int) -> int:
     return read_whole(text[1:]) - int(10**width) if text.startswith("-") else read_whole(text)
 
 
+class _Padded(Unary):
+    """What numbers padded to a width share; one of more digits is written in full, and then sorts wrongly."""
+
+    __slots__ = ()
+    property: str
+    width: int
+
+    def escapes(self, context: Context) -> bool:
+        return context.edm(self.property) is EdmType.STRING
+
+    def usual_length(self, context: Context) -> int | None:
+        return self.width
+
+    def plain_texts(self, context: Context) -> Language:
+        if context.edm(self.property) is EdmType.STRING:
+            return ANY
+        return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
+
+    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        digits = completed(text, self.width, "0123456789", upper=upper)
+        if digits is None or context.edm(self.property) is EdmType.STRING:
+            return None
+        return self.decode(digits, context)
+
+    def shape(self, context: Context) -> str:
+        return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
+
+    def fixed_width(self, context: Context) -> bool:
+        return False  # a number may outgrow its width
+
+
 @dataclass(frozen=True, slots=True)
-class Pad(Unary):
+class Pad(_Padded):
     """A whole number, zero-padded to ``width`` digits; text order is number order.
 
     Laws: injective over whole numbers; ascending from -10^width to 10^width - 1; decodes. A String property that holds
@@ -85,36 +116,13 @@ class Pad(Unary):
             return column.str.pad_start(self.width, "0")
         return _pad_column(column, self.width)
 
-    def escapes(self, context: Context) -> bool:
-        return context.edm(self.property) is EdmType.STRING
-
     def value_of(self, plain: str, context: Context) -> object:
         if context.edm(self.property) is EdmType.STRING:
             return plain.lstrip("0") or ("0" if plain else "")
         return unpad(plain, self.width)
 
-    def usual_length(self, context: Context) -> int | None:
-        return self.width
-
-    def plain_texts(self, context: Context) -> Language:
-        if context.edm(self.property) is EdmType.STRING:
-            return ANY
-        return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        digits = completed(text, self.width, "0123456789", upper=upper)
-        if digits is None or context.edm(self.property) is EdmType.STRING:
-            return None
-        return self.decode(digits, context)
-
     def order(self, context: Context) -> int:
         return 1
-
-    def shape(self, context: Context) -> str:
-        return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
-
-    def fixed_width(self, context: Context) -> bool:
-        return False  # a number may outgrow its width
 
     def __str__(self) -> str:
         return f"{{pad({shown_name(self.property)},{self.width})}}"
@@ -124,7 +132,7 @@ _WHOLE = "-?[0-9]{1,19}"
 
 
 @dataclass(frozen=True, slots=True)
-class ReversePad(Unary):
+class ReversePad(_Padded):
     """``10^width - 1 - p``, zero-padded: the greatest number first.
 
     Laws: injective over whole numbers; descending from 0 to 10^width - 1; decodes.
@@ -154,35 +162,12 @@ class ReversePad(Unary):
         kind = pl.Int64 if narrow else pl.Int128
         return _pad_column(10**self.width - 1 - column.cast(kind), self.width)
 
-    def escapes(self, context: Context) -> bool:
-        return context.edm(self.property) is EdmType.STRING
-
     def value_of(self, plain: str, context: Context) -> object:
         value = 10**self.width - 1 - unpad(plain, self.width)
         return str(value) if context.edm(self.property) is EdmType.STRING else value
 
-    def usual_length(self, context: Context) -> int | None:
-        return self.width
-
-    def plain_texts(self, context: Context) -> Language:
-        if context.edm(self.property) is EdmType.STRING:
-            return ANY
-        return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
-
-    def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        digits = completed(text, self.width, "0123456789", upper=upper)
-        if digits is None or context.edm(self.property) is EdmType.STRING:
-            return None
-        return self.decode(digits, context)
-
     def order(self, context: Context) -> int:
         return -1
-
-    def shape(self, context: Context) -> str:
-        return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
-
-    def fixed_width(self, context: Context) -> bool:
-        return False  # a number may outgrow its width
 
     def __str__(self) -> str:
         return f"{{reverse_pad({shown_name(self.property)},{self.width})}}"

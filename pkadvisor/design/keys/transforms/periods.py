@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,14 @@ def first_moment(digits: str, pattern: str) -> datetime:
         days = monthrange(values[0], values[1])[1] if place == 2 else 0
         if values[place] > (9999, 12, days, 23, 59, 59)[place]:
             values[place:] = _LEAST[place:]
-            return _next_unit(datetime(*values, tzinfo=UTC), place - 1)  # type: ignore[misc,arg-type]
-    return datetime(*values, tzinfo=UTC)  # type: ignore[misc,arg-type]
+            return _next_unit(_moment(values), place - 1)
+    return _moment(values)
+
+
+def _moment(values: Sequence[int]) -> datetime:
+    """The moment of a year, month, day, hour, minute and second."""
+    year, month, day, hour, minute, second = values
+    return datetime(year, month, day, hour, minute, second, tzinfo=UTC)
 
 
 def _next_unit(moment: datetime, place: int) -> datetime:
