@@ -55,9 +55,7 @@ def gives_up(best: CostEstimate, judged: Judged) -> list[str]:
         )
     if best.break_factor < BREAK_ENOUGH and math.isfinite(best.break_factor):
         out.append(f"it breaks at {best.break_factor:.3g} times the declared peak: {best.break_cause}")
-    from pkadvisor.design.keys.transforms import Sequence
-
-    if any(isinstance(p, Sequence) for p in (*best.scheme.main.partition, *best.scheme.main.row)):
+    if any(p.assigned for p in (*best.scheme.main.partition, *best.scheme.main.row)):
         out.append("no properties identify an entity: the application must assign the number {seq}")
     return out
 
@@ -172,13 +170,13 @@ def _coarse_times(judged: Judged, population: Population) -> list[str]:
 
 def _head_room(best: CostEstimate, population: Population) -> list[str]:
     """How far the padded numbers of a design reach, and how far the data does."""
-    from pkadvisor.design.keys.transforms import Pad, ReversePad
-    from pkadvisor.table.edm import EdmType
+    from pkadvisor.design.keys.transforms import Context
 
-    out = []
+    out, context = [], Context(population.types)
     for key, _ in best.scheme.each_key():
         for part in (*key.partition, *key.row):
-            if isinstance(part, Pad | ReversePad) and population.types.get(part.property, EdmType.STRING).integer:
-                reach, largest = 10**part.width - 1, population.sizes(part.property).largest
+            limits = part.limits(context)
+            if part.padded_width and limits is not None and part.keeps_apart(context):
+                reach, largest = limits[1], population.sizes(part.properties[0]).largest
                 out.append(f"numbers beyond the padding: {part} holds up to {reach:,}, the data reaches {largest:,}")
     return list(dict.fromkeys(out))

@@ -42,7 +42,7 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
     from pkadvisor.design.cost.explain import explain
     from pkadvisor.design.keys.conditions import conditions
     from pkadvisor.design.keys.key_terms import KeysThemselves
-    from pkadvisor.design.plan.requests import multi_valued
+    from pkadvisor.design.keys.scheme import multi_valued
 
     sections = read_sections(request, progress)
     section, dataset, workload, current = _section_of(sections, name)
@@ -306,7 +306,7 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     """
     from pkadvisor.design.keys.keyreader import reads
     from pkadvisor.design.keys.template import decoder, separators
-    from pkadvisor.design.keys.transforms import Context, Literal
+    from pkadvisor.design.keys.transforms import Context
 
     known = {**_needed(parts), **types}
     context = Context(known, separators(parts))
@@ -316,8 +316,8 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
     pieces: list[dict[str, Any]] = []
     exact, index = True, 0
     for part in parts:
-        if isinstance(part, Literal):
-            pieces.append({"part": str(part), "text": part.text, "value": None, "words": "fixed text"})
+        if part.constant is not None:
+            pieces.append({"part": str(part), "text": part.constant, "value": None, "words": "fixed text"})
             continue
         piece = match.group(f"g{index}")
         index += 1
@@ -329,37 +329,30 @@ def take_apart(parts: tuple[Part, ...], text: str, types: Mapping[str, EdmType])
 
 def _needed(parts: tuple[Part, ...]) -> dict[str, EdmType]:
     """The type that a part needs of a property of which nothing is known."""
-    from pkadvisor.design.keys.transforms import Pad, ReversePad, ReverseTicks, Ticks, Time
-
-    out: dict[str, EdmType] = {}
-    for part in parts:
-        if isinstance(part, Pad | ReversePad):
-            out[part.property] = EdmType.INT64
-        elif isinstance(part, Time | Ticks | ReverseTicks):
-            out[part.property] = EdmType.DATETIME
-    return out
+    return {part.properties[0]: part.usual_type for part in parts if part.usual_type is not None}
 
 
 def _meaning(part: Part, piece: str, context: Any) -> tuple[str | None, str, bool]:
     """(the value behind a piece, in words, whether the template would write the piece so)."""
     from pkadvisor.design.keys.infer.proof import read_part
-    from pkadvisor.design.keys.transforms import MISSING, Hashed, ReverseTicks, Ticks, Time
+    from pkadvisor.design.keys.transforms import MISSING
     from pkadvisor.table.edm import format_ticks
 
     names = ", ".join(part.properties)
-    if piece == MISSING and not isinstance(part, Hashed):
+    hashing = part.hashing
+    if hashing is not None:
+        known = hashing.buckets_total > 10_000 or piece in hashing.buckets()
+        return None, f"one of {hashing.buckets_total:,} buckets of {names}; a hash cannot be undone", known
+    if piece == MISSING:
         return None, f"{names} is missing", True
-    if isinstance(part, Hashed):
-        known = part.buckets_total > 10_000 or piece in part.buckets()
-        return None, f"one of {part.buckets_total:,} buckets of {names}; a hash cannot be undone", known
     try:
         value = read_part(part, piece, context.types)
     except (ValueError, OverflowError) as error:
-        return None, str(error) or "cannot be read", not part.decodes and not isinstance(part, Time)
-    timed = isinstance(part, Time | Ticks | ReverseTicks) or context.edm(part.properties[0]) is EdmType.DATETIME
+        return None, str(error) or "cannot be read", not part.decodes and part.period is None
+    timed = part.tells_time or context.edm(part.properties[0]) is EdmType.DATETIME
     shown = format_ticks(value, trim=True) if timed and isinstance(value, int) else str(value)
     again = part.encode({part.properties[0]: value}, context)
-    words = f"the period of {names} that begins then" if isinstance(part, Time) else names
+    words = f"the period of {names} that begins then" if part.period is not None else names
     return shown, words, again == piece
 
 
@@ -387,11 +380,8 @@ def _shape(value: str) -> dict[str, Any] | None:
 
 def _template(parts: tuple[Part, ...], *, redact: bool) -> str:
     """A template; its letters and digits outside braces are values of the data where these are to be hidden."""
-    from pkadvisor.design.keys.transforms import Literal
 
-    shown = [
-        "[text]" if redact and isinstance(p, Literal) and any(c.isalnum() for c in p.text) else str(p) for p in parts
-    ]
+    shown = ["[text]" if redact and p.constant and any(c.isalnum() for c in p.constant) else str(p) for p in parts]
     return "".join(shown)
 
 

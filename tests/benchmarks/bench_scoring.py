@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pkadvisor.design.rows.atoms import Atom
+    from pkadvisor.design.keys.transforms.base import Atom
 
 CHUNK = 1_000_000
 SAMPLE = 1_000_000

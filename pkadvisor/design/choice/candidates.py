@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, variable
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
@@ -369,7 +369,7 @@ def unique_partition(ground: Ground) -> Iterator[Key]:
     for demand in ground.reading():
         parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
         whole = complete([], parts, ground)
-        if whole and not any(isinstance(p, Sequence) for p in whole):
+        if whole and not any(p.assigned for p in whole):
             yield Key(ground.join(whole), ())
 
 
@@ -522,7 +522,7 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
     tail = _range_parts(demand, population, set(equal))
     tail_names = {p for t in tail for p in t.properties}
     rest = [p for p in identity if p.properties[0] not in tail_names]
-    sequence = [p for p in main.row if isinstance(p, Sequence)]
+    sequence = [p for p in main.row if p.assigned]
     if fits_inside(main, demand, ground):
         inner = [p for p in fixed if p.properties[0] not in partition_properties]
         row = [*inner, *tail, *(p for p in rest if p.properties[0] not in partition_properties), *sequence]
@@ -542,12 +542,12 @@ def _labelled_apart(main: Key, rows: tuple[IndexRow, ...]) -> tuple[IndexRow, ..
     for row in rows:
         inside = row.key.partition == main.partition
         parts = row.key.row if inside else row.key.partition
-        first = parts[0] if parts else None
-        if not isinstance(first, Literal):
+        label = leading_text(parts)
+        if not label:
             out.append(row)
             continue
         labels = taken["RowKey" if inside else "PartitionKey"]
-        text = next(t for n in itertools.count(1) if (t := _numbered(first.text, n)) not in labels)
+        text = next(t for n in itertools.count(1) if (t := _numbered(label, n)) not in labels)
         labels.add(text)
         parts = (Literal(text), *parts[1:])
         key = Key(row.key.partition, parts) if inside else Key(parts, row.key.row)
@@ -566,10 +566,9 @@ def with_index_rows(scheme: KeyScheme, rows: tuple[IndexRow, ...]) -> KeyScheme:
     main = scheme.main
     rows = _labelled_apart(main, rows)
     inside = any(row.key.partition == main.partition for row in rows)
-    if inside and not (main.row and isinstance(main.row[0], Literal)):
+    if inside and not leading_text(main.row):
         labelled = Key(main.partition, (Literal(_label(variable(main.row))), *main.row))
-        labels = {row.key.row[0].text for row in rows if row.key.row and isinstance(row.key.row[0], Literal)}
-        if labelled.row[0].text in labels:  # type: ignore[union-attr]
+        if leading_text(labelled.row) in {leading_text(row.key.row) for row in rows}:
             labelled = Key(main.partition, (Literal("ENTITY:"), *main.row))
         main = labelled
     pattern = "intra-partition index rows" if inside else "inter-partition index rows"

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key
 from pkadvisor.design.keys.transforms import Context
+from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.load.estimates import CostEstimate, Term
-from pkadvisor.design.rows.atoms import Atom, atom_of, atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.data.sketches import KeySketch, distinct_of
 from pkadvisor.observe.workload import Basis
@@ -68,7 +69,7 @@ def _sketches(keys: list[Key], population: Population, dataset: Dataset | None) 
         if not atoms or ("s",) in atoms:
             continue
         for part in key.partition:
-            atom = atom_of(part)
+            atom = part.atom
             if atom is not None:
                 made = pl.col(atom[1]) if atom[0] == "p" else part.expression(context)
                 columns.setdefault(_name(atom), made)

@@ -118,7 +118,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:
     """Without what is planned and proved but not weighed: rows for each value of a property, and who asks for them."""
-    from pkadvisor.design.plan.requests import multi_valued
+    from pkadvisor.design.keys.scheme import multi_valued
     from pkadvisor.table.odata import properties
 
     multi = multi_valued(scheme) if scheme is not None else {}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pkadvisor.design.choice.conflicts import Constraint
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import CostEstimate, Violation
 from pkadvisor.observe.workload import QueryClass, Transaction, Workload
@@ -180,9 +180,8 @@ def labelled(scheme: KeyScheme, kind: str) -> KeyScheme:
     label = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] + ":"
 
     def marked(row: tuple[Part, ...]) -> tuple[Part, ...]:
-        if row and isinstance(row[0], Literal):
-            return (Literal(label + row[0].text), *row[1:])
-        return (Literal(label), *row)
+        first = leading_text(row)
+        return (Literal(label + first), *(row[1:] if first else row))
 
     rows = tuple(
         IndexRow(Key(r.key.partition, marked(r.key.row)), r.copy) if scheme.same_partition(r) else r

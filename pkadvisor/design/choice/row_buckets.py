@@ -13,7 +13,7 @@ from pkadvisor.design.choice.candidates import Ground, bucket_properties, bucket
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Hash, Literal, Part
+from pkadvisor.design.keys.transforms import Literal, Part
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.rows.fronts import write_fronts
@@ -71,7 +71,7 @@ def _via(scheme: KeyScheme, partition: tuple[Part, ...]) -> int:
     """The one index row (from 1) without buckets that has a PartitionKey; 0 for the main key's, and where rows share
     it."""
     rows = [via for via, row in enumerate(scheme.index_rows, 1) if row.key.partition == partition]
-    plain = not any(isinstance(part, Hash) for part in partition)
+    plain = not any(part.bucket_count for part in partition)
     return rows[0] if len(rows) == 1 and plain and partition != scheme.main.partition else 0
 
 

@@ -101,9 +101,8 @@ def collisions(dataset: Dataset, key: Key, types: Mapping[str, EdmType]) -> int:
     import polars as pl
 
     from pkadvisor.design.keys.scheme import key_expression
-    from pkadvisor.design.keys.transforms import Sequence as SequencePart
 
-    if any(isinstance(p, SequencePart) for p in (*key.partition, *key.row)):
+    if any(part.assigned for part in (*key.partition, *key.row)):
         return 0
     names = list(key.properties)
     if not names:

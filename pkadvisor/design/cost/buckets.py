@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_cost import has_row, read
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, variable
-from pkadvisor.design.keys.transforms import MISSING, Hash, Part, canonical_text
+from pkadvisor.design.keys.transforms import MISSING, Part, canonical_text
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
@@ -206,7 +206,7 @@ def append_buckets(
 
 def without_hash(parts: tuple[Part, ...], name: str) -> tuple[Part, ...]:
     """A key without the buckets of one property."""
-    return tuple(p for p in parts if not (isinstance(p, Hash) and p.source == name))
+    return tuple(p for p in parts if p.bucketed_property != name)
 
 
 def _inserts(demand: Demand) -> bool:
@@ -368,15 +368,15 @@ def bucket_words(
     out = []
     parts = variable(scheme.main.partition)
     for part in parts:
-        if not isinstance(part, Hash) or not isinstance(part.source, str) or not bench.population.has(part.source):
+        name, count = part.bucketed_property, part.bucket_count
+        if count is None or not bench.population.has(name):
             continue
-        name = part.source
-        found, what = partition_buckets(name, scheme, bench, costs, part.count), "partition"
+        found, what = partition_buckets(name, scheme, bench, costs, count), "partition"
         if part is parts[0] and inserts_per_s:
-            other = append_buckets(name, scheme, bench, costs, inserts_per_s, part.count)
+            other = append_buckets(name, scheme, bench, costs, inserts_per_s, count)
             if other is not None and _needs(other) > _needs(found):
                 found, what = other, "range"
-        out.append(_told(part, found, what))
+        out.append(_told(name, count, found, what))
     return tuple(out)
 
 
@@ -384,13 +384,13 @@ def _needs(found: Buckets) -> float:
     return dict(found.load_per_s)[1] if found.comfort is None else float(found.comfort)
 
 
-def _told(part: Hash, found: Buckets, what: str) -> str:
+def _told(name: str, count: int, found: Buckets, what: str) -> str:
     loads = dict(found.load_per_s)
     text = (
-        f"{part.count} buckets by {part.source}: the fullest {what} takes {loads[part.count]:,.0f} entities/s at the "
+        f"{count} buckets by {name}: the fullest {what} takes {loads[count]:,.0f} entities/s at the "
         f"peak of the horizon, of {found.target_per_s:,.0f}"
     )
-    others = [f"{loads[c]:,.0f} with {c}" for c in (part.count - 1, part.count + 1) if c in loads]
+    others = [f"{loads[c]:,.0f} with {c}" for c in (count - 1, count + 1) if c in loads]
     text += f" ({', '.join(others)}); {found.reason}"
     if found.chosen is not None and found.chosen > 1:
         text += f" ({100 * found.usable_share:.0f} % of the target); another count later moves every entity"

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
-    Literal,
-    Pad,
     Part,
-    ReversePad,
 )
 from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
@@ -128,10 +125,11 @@ def _clamped(demand: Demand, key: Key) -> tuple[str, ...]:
     """Bounds with an offset that may leave the digits of a padded number."""
     out = []
     for part in (*key.partition, *key.row):
-        if isinstance(part, Pad | ReversePad) and part.property in demand.conditions.ranges:
-            span = demand.conditions.ranges[part.property]
+        if part.padded_width and part.properties[0] in demand.conditions.ranges:
+            span = demand.conditions.ranges[part.properties[0]]
             if any(getattr(operand, "offset", 0) for operand in (span.low, span.high)):
-                out.append(f"keep the bounds on {part.property} within {part.width} digits before padding them")
+                name, width = part.properties[0], part.padded_width
+                out.append(f"keep the bounds on {name} within {width} digits before padding them")
     return tuple(out)
 
 
@@ -154,7 +152,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
             if name not in demand.constants:
                 scanned = scanned * len(demand.conditions.any_of[name])
         shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
-        if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not _leads_with_text(key.row):
+        if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not leading_text(key.row):
             scanned = scanned * shared
     if found.back:
         way = walk_back(found, demand, population)
@@ -248,10 +246,6 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     counts = np.asarray(between, dtype=np.float64)
     population.memo[memo] = counts
     return counts
-
-
-def _leads_with_text(parts: tuple[Part, ...]) -> bool:
-    return bool(parts) and isinstance(parts[0], Literal)
 
 
 def _spread(best: Read, demand: Demand, key: Key, population: Population, loads: LoadMap, rate_per_s: Floats) -> None:

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.key_terms import Known, direction
-from pkadvisor.design.keys.transforms import Each, Field, Hashed, Literal, Pad, Part, ReversePad, Time
+from pkadvisor.design.keys.scheme import multi_valued
+from pkadvisor.design.keys.transforms import Context, Each, Part
 from pkadvisor.design.plan.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
-from pkadvisor.design.plan.requests import client_work, multi_valued, requests
+from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.edm import Literal as Constant
 
@@ -49,7 +50,7 @@ def stories(
     out: list[PartStory] = []
     end = ""
     for part in parts:
-        if isinstance(part, Literal):
+        if part.constant is not None:
             continue
         shown, found = str(part), fixing(part, wanted)
         if end and found is not None:
@@ -58,9 +59,9 @@ def stories(
             out.append(PartStory(shown, "open", BEHIND))
         elif found is not None:
             out.append(_fixed(part, *found))
-        elif isinstance(part, Hashed) and part.buckets_total <= FAN_OUT_MAX:
+        elif part.hashing is not None and part.hashing.buckets_total <= FAN_OUT_MAX:
             names = ", ".join(part.properties)
-            words = f"the query does not fix {names}: each of the {part.buckets_total} buckets is asked"
+            words = f"the query does not fix {names}: each of the {part.hashing.buckets_total} buckets is asked"
             out.append(PartStory(shown, "bucket", words))
         else:
             end = shown
@@ -89,35 +90,14 @@ def _stopping(
     name = part.properties[0] if part.properties else ""
     if name in wanted.ranges and len(part.properties) == 1:
         if direction(part, parts, types, known):
-            what = "whole periods that the range touches" if isinstance(part, Time) else "the range"
+            what = "whole periods that the range touches" if part.period is not None else "the range"
             return PartStory(shown, "range", f"bounded by {what} on {name}")
-        return PartStory(shown, "open", f"the range on {name} is no range of keys: {_disorder(part, types, known)}")
+        why = part.disorder(Context(dict(types)), known.fits)
+        return PartStory(shown, "open", f"the range on {name} is no range of keys: {why}")
     if not name:
         return PartStory(shown, "open", "a number that only the application knows")
     missing = [n for n in part.properties if n not in wanted.equal]
     return PartStory(shown, "open", f"the query does not fix {', '.join(missing)}")
-
-
-def _disorder(part: Part, types: Mapping[str, EdmType], known: Known) -> str:
-    """Why text order is not value order."""
-    name = part.properties[0]
-    edm = types.get(name, EdmType.STRING)
-    if isinstance(part, Field) and edm.numeric:
-        return f"{name} is a number without padding, and 10 sorts before 2"
-    if isinstance(part, Pad | ReversePad):
-        if not edm.integer:
-            return f"{name} is {edm}"
-        below = isinstance(part, ReversePad) and known.fits(name, part.width)
-        return f"{name} goes below zero" if below else f"{name} has more digits than {part.width}"
-    if isinstance(part, Hashed):
-        return "a hash keeps no order"
-    if isinstance(part, Time):
-        return f"'{part.format}' does not run from the year down"
-    if isinstance(part, Each):
-        return "an entity has several values"
-    if isinstance(part, Field):
-        return f"values of {name} continue one another, hold escaped characters, or are not known"
-    return f"{part.function} keeps no order"
 
 
 @dataclass(frozen=True, slots=True)

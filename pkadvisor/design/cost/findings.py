@@ -5,11 +5,9 @@ from __future__ import annotations
 from pkadvisor.design.cost.buckets import bucket_words
 from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
-from pkadvisor.design.keys.scheme import KeyScheme
+from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import (
-    Field,
-    Literal,
     Part,
 )
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, Remark, TransactionOutcome, Violation
@@ -85,7 +83,7 @@ def violations_of(
             )
     isolation = bench.workload.isolation
     for each, _ in scheme.each_key() if isolation is not None else ():
-        first = next((p for p in each.partition if not isinstance(p, Literal)), None)
+        first = next(iter(variable(each.partition)), None)
         if first is None or first.properties != (isolation,) or not first.injective:
             text = format_template(each.partition) or "''"
             message = f"the PartitionKey {text} does not lead with {isolation}: it mixes what must stay apart"
@@ -255,17 +253,14 @@ def _order_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     for key, _ in scheme.each_key():
         for parts in (key.partition, key.row):
             for position, part in enumerate(parts):
-                if not isinstance(part, Field) or not types.get(part.property, EdmType.STRING).numeric:
+                name = part.plain_property
+                if not name or not types.get(name, EdmType.STRING).numeric:
                     continue
                 neighbour = parts[position + 1] if position + 1 < len(parts) else None
-                if neighbour is not None and not isinstance(neighbour, Literal):
-                    out.append(
-                        Remark("ambiguous", f"{{{part.property}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key")
-                    )
-                if part.property in ordered or parts is key.row:
-                    out.append(
-                        Remark("unpadded", f"{{{part.property}}} is a number without padding: 10 sorts before 2")
-                    )
+                if neighbour is not None and neighbour.constant is None:
+                    out.append(Remark("ambiguous", f"{{{name}}} touches {neighbour}: 1 + 11 and 11 + 1 give one key"))
+                if name in ordered or parts is key.row:
+                    out.append(Remark("unpadded", f"{{{name}}} is a number without padding: 10 sorts before 2"))
     return list(dict.fromkeys(out))
 
 

@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
 from pkadvisor.design.keys.transforms import (
-    Field,
-    Hashed,
-    Pad,
+    Context,
     Part,
-    ReversePad,
-    ReverseTicks,
-    Ticks,
-    Time,
     escape,
 )
 from pkadvisor.design.load.estimates import Bench, Remark
@@ -61,10 +55,10 @@ def _width_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[
     import polars as pl
 
     for part in parts:
-        if not isinstance(part, Pad | ReversePad) or not population.types.get(part.property, EdmType.STRING).integer:
+        width = part.padded_width
+        if not width or not part.keeps_apart(Context(population.types)):
             continue
-        name, width = part.property, part.width
-        reverse = isinstance(part, ReversePad)
+        name, reverse = part.properties[0], part.order(Context(population.types)) < 0
         if not population.has(name) or name in population.hashed:
             continue
         if population.fits(name, width):
@@ -93,9 +87,9 @@ def _separator_remarks(parts: tuple[Part, ...], population: Population) -> Itera
     if not between:
         return
     for part in parts:
-        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+        name = part.plain_property
+        if not name or population.types.get(name) is not EdmType.STRING:
             continue
-        name = part.property
         if not population.has(name) or name in population.hashed:
             continue
         memo = ("separator", name, between)
@@ -123,7 +117,7 @@ def _zone_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[R
     """Times of the key that the data gives without a zone."""
     for part in parts:
         for name in part.properties:
-            if isinstance(part, Time | Ticks | ReverseTicks | Field) and name in population.zoneless:
+            if part.hashing is None and name in population.zoneless:
                 values = population.coded(name).values
                 example = f", such as {values[0]:%Y-%m-%dT%H:%M:%S}" if len(values) else ""
                 what = f"{name} has no time zone in the data"
@@ -150,7 +144,7 @@ def _changing_remarks(scheme: KeyScheme, bench: Bench) -> Iterator[Remark]:
     population = bench.population
     for parts in _texts(scheme):
         for part in parts:
-            if not isinstance(part, Hashed):
+            if part.hashing is None:
                 continue
             for demand in bench.demands:
                 for name in (n for n in part.properties if n in demand.query.sets):
@@ -183,20 +177,19 @@ def _hostile_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
     """Texts in the key with characters that the service forbids there."""
     out = []
     for part in (*scheme.main.partition, *scheme.main.row):
-        if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+        name = part.plain_property
+        if not name or population.types.get(name) is not EdmType.STRING or name in population.hashed:
             continue
-        if part.property in population.hashed:
-            continue
-        memo = ("hostile", part.property)
+        memo = ("hostile", name)
         if memo not in population.memo:
-            column = population.frame.get_column(part.property).head(population.rows)
+            column = population.frame.get_column(name).head(population.rows)
             population.memo[memo] = int(column.str.contains(FORBIDDEN_PATTERN).sum() or 0)
         count = population.memo[memo]
         if count:
             out.append(
                 Remark(
                     "illegal-characters",
-                    f"{count:,} values of {part.property} hold characters that keys may not: they are escaped",
+                    f"{count:,} values of {name} hold characters that keys may not: they are escaped",
                 )
             )
     return out

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_cost import plans_of, preference, read
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import ReverseTicks, Ticks, Time
 from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
 from pkadvisor.design.load.keyfacts import row_bytes
@@ -44,9 +43,7 @@ def retention(scheme: KeyScheme, bench: Bench) -> Retention | None:
         return None
     expired = _inserted_per_s(bench) or population.total / workload.retention_s
     name = arrival_time(population)
-    held = name is not None and any(
-        isinstance(part, Time | Ticks | ReverseTicks) and part.property == name for part in scheme.main.partition
-    )
+    held = name is not None and any(part.tells_time and part.properties == (name,) for part in scheme.main.partition)
     if held:
         how = f"a table per period: the PartitionKey {format_template(scheme.main.partition)} holds {name}"
         return Retention(True, how, expired, 0.0)

@@ -21,15 +21,9 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     RANGE_END,
     Context,
-    Each,
-    Field,
     Hashed,
     Literal,
-    Pad,
     Part,
-    Prefix,
-    ReversePad,
-    Sortable,
     Time,
     canonical_text,
     escape,
@@ -95,27 +89,24 @@ def direction(part: Part, parts: tuple[Part, ...], types: Mapping[str, EdmType],
     have outgrown its padding.
     """
     texts = (EdmType.STRING, EdmType.BINARY)
-    if isinstance(part, Each):
+    context = Context(dict(types))
+    if part.several is not None:
         return 0
-    if isinstance(part, Field) and types.get(part.property, EdmType.STRING) in texts:
+    if part.plain_property and types.get(part.plain_property, EdmType.STRING) in texts:
         rest = parts[parts.index(part) + 1 :]
-        if rest and not isinstance(rest[0], Literal):
+        if rest and rest[0].constant is None:
             return 0
-        following = rest[0].text[:1] if rest and isinstance(rest[0], Literal) else ""
-        return 1 if known.keeps_order(part.property, following) else 0
-    if isinstance(part, Pad | ReversePad) and not (
-        types.get(part.property, EdmType.STRING).integer
-        and known.fits(part.property, part.width, below_zero=isinstance(part, Pad))
-    ):
+        following = (rest[0].constant or "")[:1] if rest else ""
+        return 1 if known.keeps_order(part.plain_property, following) else 0
+    way, width = part.order(context), part.padded_width
+    if width and not (part.keeps_apart(context) and known.fits(part.properties[0], width, below_zero=way > 0)):
         return 0
-    return part.order(Context(dict(types)))
+    return way
 
 
 def serves_exactly(part: Part, types: Mapping[str, EdmType]) -> bool:
     """Whether a part that is fixed fixes its property: different values have different texts."""
-    if isinstance(part, Pad | ReversePad):
-        return types.get(part.property, EdmType.STRING).integer
-    return part.injective
+    return part.keeps_apart(Context(dict(types)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,23 +172,12 @@ class Hole:
 
     def outside(self, given: Mapping[str, Constant], types: Mapping[str, EdmType]) -> str:
         """The text below or above every number of a padded part, for a bound that its width cannot hold; else empty."""
-        part = self.part
-        if not self.bound or not isinstance(part, Pad | ReversePad | Sortable):
+        context = Context(dict(types))
+        if not self.bound or self.part.limits(context) is None:
             return ""
         values = {name: operand_value(operand, given) for name, operand in self.operands}
-        value = values[part.property]
-        edm = types.get(part.property, EdmType.STRING)
-        if isinstance(part, Sortable):
-            if not edm.integer:
-                return ""
-            half = 2**31 if edm is EdmType.INT32 else 2**63
-            low, high = -half, half - 1
-        else:
-            low, high = (-(10**part.width) if isinstance(part, Pad) else 0), 10**part.width - 1
-        if not isinstance(value, int) or low <= value <= high:
-            return ""
-        above = (value > high) != (part.order(Context(dict(types))) < 0)
-        return ("g" if isinstance(part, Sortable) else ":") if above else "-"
+        value = values[self.part.properties[0]]
+        return self.part.beyond(value, context) if isinstance(value, int) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,10 +363,10 @@ def bounds(
     if way < 0:
         span = Range(span.high, span.high_inclusive, span.low, span.low_inclusive)
     low_in, high_in = span.low_inclusive, span.high_inclusive
-    if isinstance(part, Time | Prefix):  # a period holds values on both sides of the bound: whole periods are read
+    if not part.injective:  # a period holds values on both sides of the bound: whole periods are read
         low_in = high_in = True
     following = parts[parts.index(part) + 1 :]
-    beyond = following[0].text[:1] if following and isinstance(following[0], Literal) else ""
+    beyond = (following[0].constant or "")[:1] if following else ""
     top = above(beyond) if beyond else (RANGE_END if following else "")
     beside = separators(parts)
 
@@ -412,7 +392,7 @@ def bounds(
 
 
 def _is_text(part: Part, types: Mapping[str, EdmType]) -> bool:
-    return isinstance(part, Field) and types.get(part.property, EdmType.STRING) is EdmType.STRING
+    return bool(part.plain_property) and types.get(part.plain_property, EdmType.STRING) is EdmType.STRING
 
 
 def shown_filter(text: str) -> str:

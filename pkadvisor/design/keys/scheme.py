@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
-from pkadvisor.design.keys.transforms import Context, Literal, Part, Value
+from pkadvisor.design.keys.transforms import Context, Each, Part, Value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType
 
@@ -112,7 +112,18 @@ def parse_key(partition: str, row: str, *, known: Iterable[str] | None = None, w
 
 def variable(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """The parts that depend on the entity."""
-    return tuple(part for part in parts if not isinstance(part, Literal))
+    return tuple(part for part in parts if part.constant is None)
+
+
+def leading_text(parts: tuple[Part, ...]) -> str:
+    """The constant text that a key begins with; empty where it begins with an entity's."""
+    return (parts[0].constant or "") if parts else ""
+
+
+def multi_valued(scheme: KeyScheme) -> dict[str, Each]:
+    """Properties that hold several values, as the index rows take them apart."""
+    parts = [part for key, _ in scheme.each_key() for part in (*key.partition, *key.row)]
+    return {each.property: each for part in parts if (each := part.several) is not None}
 
 
 def _with_sources(parts: Iterable[object]) -> Iterator[Part]:

@@ -15,7 +15,7 @@ the canonical form: no blanks around arguments, backticks only where a name need
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -193,9 +193,8 @@ class _Hole:
             width = max(1, node.meta.end_pos - at)
             raise self.fail(f"{function} takes ({', '.join(ARGUMENTS[function])})", at, width=width)
         values = [self.value(function, kind, argument) for kind, argument in zip(wanted, arguments, strict=True)]
-        if function == "concat":
-            return TRANSFORMS[function](tuple(values))
-        return TRANSFORMS[function](*values)
+        make: Callable[..., Part] = TRANSFORMS[function]
+        return make(tuple(values)) if ARGUMENTS[function][-1] == "source…" else make(*values)
 
     @staticmethod
     def fits(kind: str, argument: Any) -> bool:

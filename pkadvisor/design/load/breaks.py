@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Hash, Part, ReverseTicks, Ticks, Time
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Break, ClassCost, Term
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
 from pkadvisor.design.plan.plan import Access
@@ -184,11 +184,11 @@ def _names_keys(part: Part, population: Population) -> bool:
     import numpy as np
 
     atoms = atoms_of((part,))
-    if not atoms or isinstance(part, Time | Ticks | ReverseTicks | Hash):
+    if not atoms or part.tells_time or part.bucket_count is not None:
         return False
     edm = [population.types.get(name) for name in part.properties]
     if not edm or all(e in (EdmType.DATETIME, EdmType.BOOLEAN) for e in edm):
-        return bool(part.function == "seq")
+        return part.assigned
     count = population.distinct(atoms)
     if count >= VALUES_FEW:
         return True

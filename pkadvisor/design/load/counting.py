@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Hashed, Literal, Part
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import row_bytes
 from pkadvisor.design.rows.atoms import atoms_of
@@ -66,9 +66,9 @@ def set_fixes(names: Sequence[str], parts: Sequence[Part], population: Populatio
     common = [("p", name) for name in names if population.has(name)]
     seen = population.complete or int(population.counts(common).max(initial=0)) > 1
     for part in parts:
-        if isinstance(part, Literal) or (part.properties and set(part.properties) <= set(names)):
+        if part.constant is not None or (part.properties and set(part.properties) <= set(names)):
             continue
-        read = [("p", name) for name in part.properties] if isinstance(part, Hashed) else list(atoms_of((part,)))
+        read = [("p", name) for name in part.properties] if part.hashing is not None else list(atoms_of((part,)))
         if not seen or not population.determines(common, read):
             return False
     return True

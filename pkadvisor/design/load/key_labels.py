@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import encode, variable
-from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def band_label(
     for part in variable(tuple(parts)):
         values = [row_values(population, row, (part,)) for row in (first_row, last_row)]
         texts = tuple(encode((part,), found, population.types) for found in values)
-        ends = [found[part.properties[0]] for found in values] if isinstance(part, Ticks | ReverseTicks) else []
+        ends = [found[part.properties[0]] for found in values] if part.tells_time and part.injective else []
         dated = _dates(ends[0], ends[1]) if len(ends) == 2 else None
         out.append(dated if dated is not None else (texts[0], texts[1]))
         if texts[0] != texts[1]:

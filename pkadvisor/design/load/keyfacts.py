@@ -6,16 +6,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
+from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression, leading_text
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     Context,
-    Each,
-    Field,
-    Literal,
-    Pad,
     Part,
-    TextOf,
 )
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.rows.atoms import atoms_of
@@ -38,9 +33,8 @@ def key_surplus(key: Key, population: Population) -> int:
     Where parts of varying width touch (``{month}{day}``) the texts are compared, since 1 + 11 and 11 + 1 read the same;
     so they are where digits of texts are padded, since 7 and 07 become one.
     """
-    doubtful = any(
-        isinstance(p, Pad) and population.types.get(p.property) is EdmType.STRING for p in (*key.partition, *key.row)
-    )
+    context = Context(population.types)
+    doubtful = any(part.injective and not part.keeps_apart(context) for part in (*key.partition, *key.row))
     if not (doubtful or touching(key.partition, population) or touching(key.row, population)):
         return population.surplus(atoms_of((*key.partition, *key.row)))
     memo = ("surplus", key)
@@ -83,7 +77,7 @@ def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> 
 
 def _labelled_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
     """Whether two keys begin with texts of which neither begins the other."""
-    texts = [p[0].text if p and isinstance(p[0], Literal) else "" for p in (one, other)]
+    texts = [leading_text(parts) for parts in (one, other)]
     return bool(all(texts)) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
 
 
@@ -91,10 +85,11 @@ def touching(parts: tuple[Part, ...], population: Population) -> bool:
     """Whether a part of varying width is followed by another part with no text between them."""
     return any(
         (
-            (isinstance(part, Field) and population.types.get(part.property) not in FIXED_LENGTHS)
-            or isinstance(part, TextOf | Each)
+            (part.plain_property and population.types.get(part.plain_property) not in FIXED_LENGTHS)
+            or part.changes_text
+            or part.several is not None
         )
-        and not isinstance(after, Literal)
+        and after.constant is None
         for part, after in pairwise(parts)
     )
 
@@ -167,21 +162,22 @@ def _escaped(part: Part, beside: str, population: Population) -> int:
 
     from pkadvisor.design.keys.transforms import escape_expression
 
-    if isinstance(part, TextOf) and not population.hashed & {*part.properties}:
+    if part.changes_text and not population.hashed & {*part.properties}:
         memo = ("escaped", str(part), beside)
         if memo not in population.memo:
             text = part.expression(Context(population.types, beside))
             longest = population.frame.head(population.rows).select(units(text).max()).item()
             population.memo[memo] = int(longest or 0)
         return int(population.memo[memo])
-    if not isinstance(part, Field) or population.types.get(part.property) is not EdmType.STRING:
+    name = part.plain_property
+    if not name or population.types.get(name) is not EdmType.STRING:
         return 0
-    memo = ("escaped", part.property, beside)
+    memo = ("escaped", name, beside)
     if memo not in population.memo:
-        column = population.frame.get_column(part.property).drop_nulls()
+        column = population.frame.get_column(name).drop_nulls()
         found = 0
-        if part.property not in population.hashed and column.dtype == pl.String and len(column):
-            text = escape_expression(pl.col(part.property), beside)
+        if name not in population.hashed and column.dtype == pl.String and len(column):
+            text = escape_expression(pl.col(name), beside)
             found = int(column.to_frame().select(units(text).max()).item())
         population.memo[memo] = found
     return int(population.memo[memo])
@@ -192,9 +188,9 @@ def _length(part: Part, population: Population, *, longest: bool = False) -> flo
     length = part.usual_length(Context(population.types))
     if length is not None:
         return float(length)
-    if not isinstance(part, Field | Each):
+    if not part.plain_property and part.several is None:
         return _measured(part, population, longest=longest)
-    edm, sizes = population.types.get(part.property, EdmType.STRING), population.sizes(part.property)
+    edm, sizes = population.types.get(part.properties[0], EdmType.STRING), population.sizes(part.properties[0])
     if edm.integer:
         return float(len(str(sizes.largest)))
     if edm in FIXED_LENGTHS:

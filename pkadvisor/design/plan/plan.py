@@ -39,21 +39,18 @@ from pkadvisor.design.keys.key_terms import (
     shown_filter,
     within,
 )
+from pkadvisor.design.keys.scheme import leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     Context,
-    Each,
     Field,
     Hashed,
-    Literal,
     Part,
-    Prefix,
-    TextOf,
     Time,
     time_unit,
 )
+from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
-from pkadvisor.design.rows.atoms import Atom, atom_of
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -173,16 +170,17 @@ def walk(
     useful = (0, 0, text)  # parts, buckets and text up to the last part that a condition fixes
     context = Context(dict(types))
     for position, part in enumerate(parts):
-        if isinstance(part, Literal):
-            text = text.plus(part.text)
+        if part.constant is not None:
+            text = text.plus(part.constant)
             if useful[0] == fixed:
                 useful = (fixed, len(buckets), text)
             continue
         found = fixing(part, wanted)
-        if found is None and isinstance(part, Hashed) and part.buckets_total <= fan_out_max:
-            fan_out_max //= part.buckets_total
-            buckets.append(part)
-            text = text.plus(Fan(part))
+        hashing = part.hashing
+        if found is None and hashing is not None and hashing.buckets_total <= fan_out_max:
+            fan_out_max //= hashing.buckets_total
+            buckets.append(hashing)
+            text = text.plus(Fan(hashing))
             fixed += 1
             continue
         if found is None:
@@ -200,12 +198,12 @@ def walk(
         choices += [name for name in chosen if name not in choices]
         # Without text between them, the end of one part and the beginning of the next are not told apart.
         after = parts[position + 1] if position + 1 < len(parts) else None
-        apart = after is None or isinstance(after, Literal) or (part.injective and part.fixed_width(context))
+        apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
         if apart and serves_exactly(part, types):
             exact |= set(part.properties)
             if shown is not part and serves_exactly(shown, types):
                 exact |= set(shown.properties)
-        shown_atom = atom_of(shown)
+        shown_atom = shown.atom
         assert shown_atom is not None
         atoms.append(shown_atom)
         fixed += 1
@@ -222,7 +220,7 @@ def fixing(
     part: Part, wanted: Conditions
 ) -> tuple[Part, tuple[tuple[str, Operand | Choice], ...], tuple[str, ...]] | None:
     """(the part to write, an operand for each of its properties, which of them are choices) where all are fixed."""
-    if not part.properties or (not isinstance(part, Each) and any(n in wanted.multi for n in part.properties)):
+    if not part.properties or (part.several is None and any(n in wanted.multi for n in part.properties)):
         return None
     fixed = {**{n: o[0] for n, o in wanted.any_of.items()}, **wanted.equal}
     if all(name in fixed for name in part.properties):
@@ -244,22 +242,15 @@ def fixing(
 def _over(part: Part, rules: Mapping[str, Part]) -> Part | None:
     """The part of a property that is a function of another, as a part of that other; None where there is none."""
     (name,) = part.properties if len(part.properties) == 1 else ("",)
-    if isinstance(part, Field):
-        return rules.get(name)
-    if isinstance(part, Hashed | TextOf) and getattr(part, "source", None) == name and name in rules:
-        rule = rules[name]
-        return replace(part, source=rule.property if isinstance(rule, Field) else rule)  # type: ignore[arg-type]
-    return None
+    return part.over(rules[name]) if name in rules else None
 
 
 def beginning_of(
     part: Part, wanted: Conditions
 ) -> tuple[tuple[Part, tuple[tuple[str, Operand | Choice], ...]], Atom] | None:
     """The text that a part begins with: the filter fixes a property that is a prefix of this one."""
-    if not isinstance(part, Field):
-        return None
-    for rule in wanted.prefixes:
-        if rule.source == part.property and rule.target in wanted.equal:
+    for rule in wanted.prefixes if part.plain_property else ():
+        if rule.source == part.plain_property and rule.target in wanted.equal:
             return (Field(rule.target), ((rule.target, wanted.equal[rule.target]),)), ("p", rule.target)
     return None
 
@@ -272,7 +263,7 @@ def plan(
     known: Known = NOTHING_KNOWN,
 ) -> tuple[AccessPlan, ...]:
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
-    own = {p.property: p for key, _ in scheme.each_key() for p in (*key.partition, *key.row) if isinstance(p, Each)}
+    own = multi_valued(scheme)
     planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
     plans = [planner.plan(via) for via in range(scheme.rows_per_entity)]
     # The newest n of an order that periods follow can also be had by going back period by period.
@@ -308,9 +299,9 @@ class _Planner:
         if self.query.top is None or not order or not order[0].descending:
             return None
         found = walk(key.partition, self.wanted, self.types)
-        part = next((p for p in key.partition[::-1] if not isinstance(p, Literal)), None)
-        before = [p for p in key.partition if not isinstance(p, Literal)][:-1]
-        if not isinstance(part, Time) or part.properties != (order[0].property,) or found.fixed != len(before):
+        *before, last = variable(key.partition) or (None,)
+        part = last.period if last is not None else None
+        if part is None or part.properties != (order[0].property,) or found.fixed != len(before):
             return None
         if found.complete or found.buckets or found.choices or not self.known.always_there(part.property):
             return None
@@ -349,7 +340,7 @@ class _Planner:
             choices = tuple(dict.fromkeys((*partition.choices, *(row.choices if exact else ()))))
             served = {*partition.exact, *(row.exact if exact else ())}
         bounded = row.range_part if exact and range_atom and row.range_part else partition.range_part
-        if range_atom and range_atom[0] == "p" and bounded is not None and not isinstance(bounded, Prefix):
+        if range_atom and range_atom[0] == "p" and bounded is not None and bounded.injective:
             # A missing value stands above ASCII and below other letters: a range of texts may take it in.
             texts = self.types.get(range_atom[1], EdmType.STRING) is EdmType.STRING
             if not texts or self.known.always_there(range_atom[1]):
@@ -392,7 +383,7 @@ class _Planner:
         """The grouping that a range bounds; None where the order of the key is not that of the values."""
         if part is None or direction(part, parts, self.types, self.known) == 0:
             return None
-        return atom_of(part)
+        return part.atom
 
     def terms(self, key: Key, partition: Walk, row: Walk, access: Access, periods: Time | None) -> list[KeyTerm]:
         """The comparisons on both keys."""
@@ -402,8 +393,8 @@ class _Planner:
             if periods is not None:
                 text = text.plus(Period(periods))
                 for after in key.partition[key.partition.index(periods) + 1 :]:
-                    assert isinstance(after, Literal)
-                    text = text.plus(after.text)
+                    assert after.constant is not None
+                    text = text.plus(after.constant)
             terms = [KeyTerm("PartitionKey", "eq", text)]
             if row.complete:
                 return [*terms, KeyTerm("RowKey", "eq", row.text)]
@@ -416,9 +407,9 @@ class _Planner:
             part = partition.range_part
             terms = bounds("PartitionKey", key.partition, partition.text, part, wanted, types, known)
         else:
-            terms = within("PartitionKey", KeyText().plus(_label(key.partition)))
+            terms = within("PartitionKey", KeyText().plus(leading_text(key.partition)))
         if len(self.scheme.index_rows):  # rows of another kind lie in the same table
-            terms += within("RowKey", KeyText().plus(_label(key.row)))
+            terms += within("RowKey", KeyText().plus(leading_text(key.row)))
         return terms
 
     def rest(self, served: set[str]) -> list[Filter]:
@@ -450,12 +441,12 @@ class _Planner:
             if name not in operators:
                 continue
             whole = operators[name] == "eq"
-            asked = languages_of(parts, self.types) if whole else (exactly(_label(parts)), ANY)
+            asked = languages_of(parts, self.types) if whole else (exactly(leading_text(parts)), ANY)
             if not may_meet(asked, languages_of(others, self.types)):
                 return True
         if operators.get("PartitionKey") != "eq" or key.partition == other.partition:
             return False
-        mine, theirs = _label(key.partition), _label(other.partition)
+        mine, theirs = leading_text(key.partition), leading_text(other.partition)
         labelled = ((mine, other.partition), (theirs, key.partition))
         return any(label and not self.known.begins(parts, label) for label, parts in labelled)
 
@@ -463,10 +454,10 @@ class _Planner:
         """Whether each request's rows come back in the wanted order, so that ``$top`` may stop early."""
         if not order:
             return True
-        rows = [(p, key.row) for p in key.row if not isinstance(p, Literal)]
+        rows = [(part, key.row) for part in variable(key.row)]
         remaining = rows[row.fixed :]
         if not exact:
-            remaining = [(p, key.partition) for p in key.partition if not isinstance(p, Literal)]
+            remaining = [(part, key.partition) for part in variable(key.partition)]
             remaining = [*remaining[partition.fixed :], *rows]
             if partition.buckets or partition.choices:
                 return False
@@ -475,11 +466,16 @@ class _Planner:
             way = -1 if by.descending else 1
             part, parts = next(left, (None, ()))
             # Periods in order, then the time itself: the order of the time.
-            while isinstance(part, Time) and part.properties == (by.property,) and part.order(Context({})) == way:
+            while (
+                part is not None
+                and part.period
+                and part.properties == (by.property,)
+                and part.order(Context({})) == way
+            ):
                 part, parts = next(left, (None, ()))
             if part is None or part.properties != (by.property,):
                 return False
-            if isinstance(part, Time) or direction(part, parts, self.types, self.known) != way:
+            if part.period or direction(part, parts, self.types, self.known) != way:
                 return False
         return True
 
@@ -522,11 +518,6 @@ def _product(parts: tuple[Hashed, ...]) -> int:
     return count
 
 
-def _label(parts: tuple[Part, ...]) -> str:
-    """The literal text that a key begins with."""
-    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
-
-
 def properties_of(filter_: Filter) -> tuple[str, ...]:
     """The properties of a filter."""
     from pkadvisor.table.odata import properties
@@ -536,11 +527,10 @@ def properties_of(filter_: Filter) -> tuple[str, ...]:
 
 def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> Time | None:
     """A bounded period at the end of the PartitionKey: one request for each period in the range."""
-    part = found.range_part
-    if found.complete or not isinstance(part, Time):
+    part = found.range_part.period if found.range_part is not None else None
+    if found.complete or part is None:
         return None
-    last = [p for p in parts if not isinstance(p, Literal)][-1]
-    return part if last is part and wanted.ranges[part.property].low is not None else None
+    return part if variable(parts)[-1] is part and wanted.ranges[part.property].low is not None else None
 
 
 __all__ = ["Access", "AccessPlan", "Conditions", "Range", "Walk", "conditions", "plan", "walk"]

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
-from pkadvisor.design.keys.scheme import Key, KeyScheme, encode
-from pkadvisor.design.keys.transforms import Each, Pad, ReversePad, Time, Value
+from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, multi_valued
+from pkadvisor.design.keys.transforms import Context, Each, Time, Value
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
@@ -196,11 +196,6 @@ class Row:
     properties: Mapping[str, Constant]
 
 
-def multi_valued(scheme: KeyScheme) -> dict[str, Each]:
-    """Properties that hold several values, as the index rows take them apart."""
-    return {p.property: p for key, _ in scheme.each_key() for p in (*key.partition, *key.row) if isinstance(p, Each)}
-
-
 def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, Each]) -> bool:
     """Whether an entity satisfies a filter: a multi-valued property equals what any of its values equals."""
     from pkadvisor.table.odata import And, Comparison, Not, Or, evaluate
@@ -242,7 +237,7 @@ def keys_of(
     """
     values: dict[str, Value] = {n: c.value for n, c in properties.items()}
     values["#seq"] = number
-    parts = [p for p in (*key.partition, *key.row) if isinstance(p, Each)]
+    parts = [each for part in (*key.partition, *key.row) if (each := part.several) is not None]
     if not parts:
         return [(encode(key.partition, values, dict(types)), encode(key.row, values, dict(types)))]
     out = []
@@ -329,14 +324,15 @@ def _beyond_the_padding(plan: AccessPlan) -> list[str]:
     out = []
     for term in plan.terms:
         for piece in term.text.pieces:
-            if isinstance(piece, Hole) and piece.bound and isinstance(piece.part, Pad | ReversePad):
+            if isinstance(piece, Hole) and piece.bound and piece.part.padded_width:
                 (operand,) = (o for _, o in piece.operands)
                 if operand.offset if isinstance(operand, Parameter) else 0:
-                    below, beyond = ("':'", "'-'") if isinstance(piece.part, ReversePad) else ("'-'", "':'")
-                    name, width = piece.part.property, piece.part.width
+                    falls = piece.part.order(Context({})) < 0
+                    below, beyond = ("':'", "'-'") if falls else ("'-'", "':'")
+                    name, width = piece.part.properties[0], piece.part.padded_width
                     out.append(
                         f"end the key with {beyond} in place of a bound on {name} of more than {width} digits, with "
-                        f"{below} of one below {'0' if isinstance(piece.part, ReversePad) else f'-{10**width}'}"
+                        f"{below} of one below {'0' if falls else f'-{10**width}'}"
                     )
     return list(dict.fromkeys(out))
 

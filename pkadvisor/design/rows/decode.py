@@ -13,15 +13,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
-from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     Context,
-    Literal,
     Part,
 )
+from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.canonical import moment_of
-from pkadvisor.design.rows.atoms import Atom
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -227,7 +226,7 @@ def _through(
         if read is None:
             return None
         values |= read
-    elif any(isinstance(p, Literal) for p in key.row[:1]) and len(key.row) > 1 and rk is None and not bounds:
+    elif leading_text(key.row) and len(key.row) > 1 and rk is None and not bounds:
         return values
     return values
 
@@ -251,13 +250,12 @@ def decode_range(
         if fixed is None:
             continue
         values, count = fixed
-        variable = [p for p in parts if not isinstance(p, Literal)]
-        if count >= len(variable):
+        varying = variable(parts)
+        if count >= len(varying):
             return values
-        part = variable[count]
+        part = varying[count]
         at = parts.index(part)
-        ahead = parts[at - 1] if at else None
-        before = ahead.text if isinstance(ahead, Literal) else ""
+        before = (parts[at - 1].constant or "") if at else ""
         if not low[:cut].endswith(before):  # the ends lie before the part, and say nothing of it
             meets = low <= before + OPEN_END and before <= high
             return values if cut or meets else None

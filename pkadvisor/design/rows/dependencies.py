@@ -145,7 +145,7 @@ def sentences(population: Population) -> list[str]:
     """What was found, in words."""
     out = []
     for found in dependencies(population):
-        rule = str(found.rule)[1:-1] if not isinstance(found.rule, Field) else f"the text of {found.source}"
+        rule = f"the text of {found.source}" if found.rule.plain_property else str(found.rule)[1:-1]
         tail = "one key serves look-ups by either" if found.both_ways else f"a key over {found.target} serves both"
         if found.prefix:
             tail = f"a key that begins with {found.source} serves look-ups by either"

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks, Time, time_unit
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import descends
-from pkadvisor.design.rows.atoms import atom_of, atoms_of
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
@@ -106,7 +106,7 @@ def _write_fronts(parts: tuple[Part, ...], population: Population, reaction: flo
         return Fronts(1.0, 1.0, Basis.COUNTED, "one partition takes every insert", 1.0)
     if population.arrival is None or population.rows < ROWS_MIN:
         leading = parts[0]
-        timed = isinstance(leading, Time | Ticks | ReverseTicks) or (
+        timed = leading.tells_time or (
             leading.properties and population.types.get(leading.properties[0]) is EdmType.DATETIME
         )
         if timed:
@@ -129,11 +129,12 @@ def _period_place(parts: tuple[Part, ...], population: Population, windows: Wind
     import numpy as np
 
     for place, part in enumerate(parts[:-1]):
-        if not isinstance(part, Time) or population.types.get(part.property) is not EdmType.DATETIME:
+        period = part.period
+        if period is None or population.types.get(period.property) is not EdmType.DATETIME:
             continue
-        if not descends(part.format) or _PERIOD_S[time_unit(part.format)] <= reaction:
+        if not descends(period.format) or _PERIOD_S[period.unit] <= reaction:
             continue
-        atom = atom_of(part)
+        atom = part.atom
         assert atom is not None
         codes = population.atom(atom)[0][windows.recent]
         if float((codes == np.maximum.accumulate(codes)).mean()) >= RISING_SHARE:
@@ -149,9 +150,9 @@ def _derived(
     Until the service has reacted, each value of what stands before the period is one front; afterwards the ranges of
     the present period are cut as if the key had no period. Follows from the order of the keys, whatever the sample.
     """
-    part = parts[place]
-    assert isinstance(part, Time)
-    unit = time_unit(part.format)
+    period = parts[place].period
+    assert period is not None
+    unit = period.unit
     before = parts[:place]
     behind = _write_fronts(before, population, reaction, rate)
     within = _write_fronts(before + parts[place + 1 :], population, reaction, rate)

@@ -18,14 +18,13 @@ from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     MISSING,
     Context,
-    Field,
     Part,
-    Reverse,
     bucket,
     canonical_text,
 )
+from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
-from pkadvisor.design.rows.atoms import Atom, atom_of, atom_properties, function_of
+from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -488,15 +487,13 @@ class Population:
 
         out: list[Ints] = []
         for part in parts:
-            atom = atom_of(part)
+            atom = part.atom
             if atom is None:
                 continue
             codes, _ = self.atom(atom)
             if part.order(Context(self.types)) < 0:
                 codes = -codes
-            elif isinstance(part, Reverse) or (
-                isinstance(part, Field) and self.types.get(part.property, EdmType.STRING).numeric
-            ):
+            elif atom[0] == "p" and not part.order(Context(self.types)):  # its texts have an order of their own
                 codes, _ = self._texts(("f", str(part)))
             out.append(codes)
         return out

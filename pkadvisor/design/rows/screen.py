@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms import MISSING, Context
+from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
-from pkadvisor.design.rows.atoms import Atom, atom_properties, function_of
+from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.observe.data.hashing import GOLDEN, mixed, presence, value_hashes
 from pkadvisor.table.edm import EdmType

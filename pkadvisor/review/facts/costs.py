@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Hash
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, sure
@@ -77,7 +76,7 @@ def buckets(subject: Subject) -> float | None:
     """Hash buckets that a part of a PartitionKey makes."""
     place: KeyPart = subject.item
     part = place.part
-    return float(part.count) if isinstance(part, Hash) and place.key.is_partition else None
+    return float(part.bucket_count) if part.bucket_count and place.key.is_partition else None
 
 
 def buckets_needed(subject: Subject) -> float | None:
@@ -87,17 +86,18 @@ def buckets_needed(subject: Subject) -> float | None:
     """
     place: KeyPart = subject.item
     part, view = place.part, subject.view
-    if not isinstance(part, Hash) or not place.key.is_partition or place.key.row or not isinstance(part.source, str):
+    name, count = part.bucketed_property, part.bucket_count
+    if not name or count is None or not place.key.is_partition or place.key.row:
         return None
-    if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(part.source):
+    if not view.has_data or view.bench is None or view.estimate is None or not view.bench.population.has(name):
         return None
     from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
     from pkadvisor.design.keys.scheme import variable
 
     scheme, found, inserts = view.estimate.scheme, view.estimate.classes, view.estimate.inserts_per_s_peak
-    needs = [partition_buckets(part.source, scheme, view.bench, found, part.count)]
+    needs = [partition_buckets(name, scheme, view.bench, found, count)]
     if part is variable(scheme.main.partition)[0] and inserts:
-        other = append_buckets(part.source, scheme, view.bench, found, inserts, part.count)
+        other = append_buckets(name, scheme, view.bench, found, inserts, count)
         if other is not None:
             needs.append(other)
         elif inserts * view.bench.horizon_factor > view.limits.headroom_warn_share * view.limits.range_entities_per_s:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import format_template
-from pkadvisor.design.keys.transforms import Part, Time, time_unit
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Known
 from pkadvisor.review.views.expressions import FactType
@@ -94,7 +94,7 @@ def _divided(parts: tuple[Part, ...], view: TableView) -> bool:
     for part in variable(parts)[len(found[1]) :]:
         if not follows_clock(part, view):
             return True
-        if not isinstance(part, Time) or PERIOD_S.get(time_unit(part.format), 0) <= reaction_s:
+        if part.period is None or PERIOD_S.get(part.period.unit, 0) <= reaction_s:
             return False
     return False
 

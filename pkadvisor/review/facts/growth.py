@@ -7,7 +7,7 @@ import re
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part, ReverseTicks, Ticks, Time, time_unit
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.units import DAY_S, MONTH_S
 from pkadvisor.observe.workload import Basis, DrawBy, GrowthOf, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, Known, number
@@ -133,12 +133,12 @@ def _coarsest(view: TableView) -> str | None:
     """week, month or year where the PartitionKey divides entities by nothing finer; values where there can be no more
     of them; None for other keys."""
     parts = variable(view.scheme.main.partition) if view.scheme is not None else ()
-    periods = [p for p in parts if isinstance(p, Time)]
-    if not parts or any(not isinstance(p, Time) and values_most(p, view) is None for p in parts):
+    periods = [period for part in parts if (period := part.period) is not None]
+    if not parts or any(p.period is None and values_most(p, view) is None for p in parts):
         return None
     if not periods:
         return "values"
-    units = {time_unit(p.format) for p in periods}
+    units = {period.unit for period in periods}
     return next((u for u in _PERIOD_S if u in units), None) if units <= set(_PERIOD_S) else None
 
 
@@ -149,7 +149,7 @@ def partition_entities_at_horizon(subject: Subject) -> float | None:
     if unit is None or growth is None or view.scheme is None:
         return None
     parts = variable(view.scheme.main.partition)
-    among = math.prod(values_most(p, view) or 1.0 for p in parts if not isinstance(p, Time))
+    among = math.prod(values_most(p, view) or 1.0 for p in parts if p.period is None)
     rate = _lasting_inserts_per_s(view)
     held = declared_entities(view) if unit == "values" else None if rate is None else rate * _PERIOD_S[unit]
     return None if held is None else held / among * growth.factor
@@ -185,9 +185,7 @@ def expiry(subject: Subject) -> str | None:
 def _by_period(parts: tuple[Part, ...], view: TableView) -> bool:
     """Whether a key holds the time of arrival, at any place; any time where nobody says which one that is."""
     arrival = arrival_of(view)
-    return clock_part(parts, view) is not None or any(
-        isinstance(p, Time | Ticks | ReverseTicks) and arrival in (None, p.property) for p in parts
-    )
+    return clock_part(parts, view) is not None or any(p.tells_time and arrival in (None, *p.properties) for p in parts)
 
 
 def _blind(view: TableView) -> list[str]:

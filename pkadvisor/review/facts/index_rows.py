@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.transforms import Each, Literal, Lower, Part, Sequence
+from pkadvisor.design.keys.scheme import leading_text
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
 from pkadvisor.review.facts.base import Fact, sure
@@ -58,13 +58,10 @@ def missing_target(subject: Subject) -> tuple[str, ...]:
     main = scheme.main.row if properties_of(scheme.main.row) else scheme.main.partition
     own = (*scheme.main.partition, *scheme.main.row)
     parts = (*row.key.partition, *row.key.row)
-    if any(isinstance(p, Sequence) for p in (*own, *parts)):
+    if any(part.assigned for part in (*own, *parts)):
         return ()
     told = {
-        name
-        for p in parts
-        for name in p.properties
-        if not isinstance(p, Each) and (p.injective or isinstance(p, Lower) or p in own)
+        name for p in parts for name in p.properties if p.several is None and (p.injective or p.folds_case or p in own)
     }
     return tuple(n for n in properties_of(main) if n not in told)
 
@@ -99,7 +96,7 @@ def listed_by(subject: Subject) -> tuple[str, ...]:
 def collisions(subject: Subject) -> float | None:
     """Entities of the data whose index row has the key of another's; unknown without data and for rows per value."""
     view, row = subject.view, subject.item
-    if not view.has_data or view.bench is None or any(isinstance(p, Each) for p in (*row.key.partition, *row.key.row)):
+    if not view.has_data or view.bench is None or any(p.several for p in (*row.key.partition, *row.key.row)):
         return None
     import numpy as np
 
@@ -148,9 +145,9 @@ def _aimed_at(query: QueryClass, row: IndexRow, scheme: KeyScheme) -> bool | Non
 
     None where nobody can say: the row begins with no text of its own, or the filter has a value in its place.
     """
-    labels = {"RowKey": _label(row.key.row)}
+    labels = {"RowKey": leading_text(row.key.row)}
     if not scheme.same_partition(row):
-        labels["PartitionKey"] = _label(row.key.partition)
+        labels["PartitionKey"] = leading_text(row.key.partition)
     labels = {name: label for name, label in labels.items() if label}
     if not labels:
         return None
@@ -166,11 +163,6 @@ def _aimed_at(query: QueryClass, row: IndexRow, scheme: KeyScheme) -> bool | Non
         if text.startswith(label) or (comparison.operator is not Operator.EQ and label.startswith(text)):
             return True
     return None if unsure else False
-
-
-def _label(parts: tuple[Part, ...]) -> str:
-    """The text that a key begins with."""
-    return parts[0].text if parts and isinstance(parts[0], Literal) else ""
 
 
 def _number(row: IndexRow, scheme: KeyScheme) -> int:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
-    Each,
     EdmType,
-    Field,
-    Hashed,
-    Literal,
     Part,
-    Sortable,
-    TextOf,
     Time,
     time_unit,
 )
@@ -40,7 +35,7 @@ REGULAR_FROM = 5.0
 
 def texts_of(part: Part, population: Population) -> pl.Series | None:
     """The texts that a part writes or hashes, before any escape, row by row; None where they are hidden, or no text."""
-    if not isinstance(part, Field | TextOf | Hashed) or not part.properties:
+    if not (part.plain_property or part.text_source or part.changes_text) or not part.properties:
         return None  # each: a list holds several texts
     if any(not population.has(n) or n in population.hashed for n in part.properties):
         return None
@@ -48,10 +43,8 @@ def texts_of(part: Part, population: Population) -> pl.Series | None:
         return None
     memo = ("review texts", str(part))
     if memo not in population.memo:
-        from pkadvisor.design.keys.transforms.texts import source_expression
-
-        context = Context(population.types)
-        plain = source_expression(part.source, context) if isinstance(part, Hashed) else part.plain_expression(context)
+        written = part.text_source if part.hashing is not None and part.text_source is not None else part
+        plain = written.plain_expression(Context(population.types))
         frame = population.frame.head(population.rows)
         population.memo[memo] = frame.select(plain.alias("t")).to_series()
     found: pl.Series = population.memo[memo]
@@ -80,7 +73,7 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
     names = [(p, n) for p in parts for n in p.properties]
     if population is None or any(not population.has(n) for _, n in names):
         return None
-    if any(n in population.hashed and isinstance(p, TextOf | Sortable) for p, n in names):
+    if any(n in population.hashed and p.changes_text for p, n in names):
         return None
     from pkadvisor.design.load.keyfacts import longest
 
@@ -92,7 +85,7 @@ def longest_units(parts: tuple[Part, ...], view: TableView) -> float | None:
 
 def _written(key: KeyText, population: Population) -> list[tuple[Part, pl.Series]]:
     """The parts that write texts of the data into a key, with these texts."""
-    found = [(p, texts_of(p, population)) for p in key.parts if isinstance(p, Field | TextOf)]
+    found = [(p, texts_of(p, population)) for p in key.parts if p.plain_property or p.changes_text]
     return [(p, texts) for p, texts in found if texts is not None]
 
 
@@ -125,11 +118,9 @@ def _separated(subject: Subject) -> dict[str, int] | None:
     population = subject.view.population
     written = _written(key, population) if population is not None else []
     between = [
-        p.text
-        for i, p in enumerate(key.parts)
-        if isinstance(p, Literal)
-        and any(not isinstance(b, Literal) for b in key.parts[:i])
-        and any(not isinstance(a, Literal) for a in key.parts[i + 1 :])
+        part.constant
+        for i, part in enumerate(key.parts)
+        if part.constant is not None and variable(key.parts[:i]) and variable(key.parts[i + 1 :])
     ]
     if not written or not between:
         return None if not written else {}
@@ -149,8 +140,8 @@ def separator_before_end(subject: Subject) -> bool | None:
     """Whether a part that holds the separator has another after it."""
     found = _separated(subject)
     key: KeyText = subject.item
-    variable = [str(p) for p in key.parts if not isinstance(p, Literal)]
-    return None if found is None else any(part in variable[:-1] for part in found)
+    before_last = [str(part) for part in variable(key.parts)[:-1]]
+    return None if found is None else any(part in before_last for part in found)
 
 
 def entities_with_separator(subject: Subject) -> float | None:
@@ -168,7 +159,7 @@ def _key(subject: Subject) -> tuple[Key, Population] | None:
     if key.is_partition or population is None or view.scheme is None:
         return None
     whole = list(view.scheme.each_key())[key.row][0]
-    if any(isinstance(p, Each) for p in (*whole.partition, *whole.row)):
+    if any(p.several for p in (*whole.partition, *whole.row)):
         return None
     return (whole, population) if all(population.has(n) for n in whole.properties) else None
 
@@ -193,7 +184,7 @@ def duplicates(subject: Subject) -> float | None:
 
 
 def _has_each(keys: object) -> bool:
-    return any(isinstance(p, Each) for key, _ in keys for p in (*key.partition, *key.row))  # type: ignore[attr-defined]
+    return any(p.several for key, _ in keys for p in (*key.partition, *key.row))  # type: ignore[attr-defined]
 
 
 def duplicate_example(subject: Subject) -> str | None:

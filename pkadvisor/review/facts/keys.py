@@ -6,26 +6,14 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     FORBIDDEN,
     Context,
-    Each,
     EdmType,
-    Field,
-    Hashed,
-    Literal,
-    Lower,
     Part,
-    Prefix,
-    Reverse,
-    ReverseTicks,
-    Sequence,
-    TextOf,
-    Ticks,
     Time,
-    time_unit,
 )
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
@@ -34,6 +22,7 @@ from pkadvisor.review.facts.days import DAY_S, entities_per_s
 from pkadvisor.review.views.collisions import SLOT_S, collisions_per_day
 from pkadvisor.review.views.expressions import FactType
 from pkadvisor.review.views.holes import texts_outside
+from pkadvisor.review.views.key_loads import values_most
 from pkadvisor.review.views.names import moment_of_arrival, year
 from pkadvisor.review.views.subjects import KeyText, Subject
 from pkadvisor.review.views.views import TableView
@@ -76,7 +65,7 @@ def touching(subject: Subject) -> str | None:
     """
     key: KeyText = subject.item
     unknown = False
-    for is_text, run in groupby(key.parts, lambda p: isinstance(p, Literal)):
+    for is_text, run in groupby(key.parts, lambda p: p.constant is not None):
         if is_text:
             continue
         widths = [(part, _varies(part, subject.view)) for part in run]
@@ -89,15 +78,16 @@ def touching(subject: Subject) -> str | None:
 
 def _varies(part: Part, view: TableView) -> bool | None:
     """Whether the texts of a part differ in length; None where nobody can tell."""
-    if isinstance(part, Each):
-        return True
-    if isinstance(part, Prefix):
-        return None
-    if isinstance(part, Lower | Reverse):
-        return _varies(part.source if not isinstance(part.source, str) else Field(part.source), view)  # type: ignore[arg-type]
-    if not isinstance(part, Field):
-        return isinstance(part, TextOf)
-    edm, name = view.types.get(part.property), part.property
+    name = part.plain_property
+    if not name:
+        if part.several is not None:
+            return True
+        if part.first_characters is not None:
+            return None
+        if part.changes_text and part.text_source is not None:
+            return _varies(part.text_source, view)
+        return part.changes_text
+    edm = view.types.get(name)
     if edm is None:
         return False if year(name) else None
     if edm in _OWN_ENDS or (edm.integer and year(name)):
@@ -124,24 +114,24 @@ def units(subject: Subject) -> Known | None:
 
 def _least(part: Part, view: TableView) -> int:
     """Characters that a part has at least, on average."""
-    if isinstance(part, Literal):
-        return len(part.text.encode("utf-16-le", "surrogatepass")) // 2
+    if part.constant is not None:
+        return len(part.constant.encode("utf-16-le", "surrogatepass")) // 2
     length = part.usual_length(Context(dict(view.types)))
     if length is not None:
         return length
-    if isinstance(part, Lower | Reverse | Prefix):
-        source = part.source if not isinstance(part.source, str) else Field(part.source)
-        least = _least(source, view)  # type: ignore[arg-type]
-        return min(part.count, least) if isinstance(part, Prefix) else least
-    if not isinstance(part, Field):
+    if part.text_source is not None:
+        least = _least(part.text_source, view)
+        return least if part.first_characters is None else min(part.first_characters, least)
+    name = part.plain_property
+    if not name:
         return 0
-    edm = view.types.get(part.property)
+    edm = view.types.get(name)
     fixed = {EdmType.DATETIME: 28, EdmType.GUID: 36, EdmType.BOOLEAN: 4}
     if edm in fixed:
         return fixed[edm]
     if edm is not None and edm.numeric:
         return 1
-    return declared_sizes(view).get(part.property, 0) * (2 if edm is EdmType.BINARY else 1)
+    return declared_sizes(view).get(name, 0) * (2 if edm is EdmType.BINARY else 1)
 
 
 def declared_sizes(view: TableView) -> dict[str, int]:
@@ -162,17 +152,15 @@ def keys_possible(subject: Subject) -> float | None:
         return None
     total = 1.0
     for part in dict.fromkeys(_variable(whole_key(subject))):
-        if isinstance(part, Hashed):
-            total *= part.buckets_total
-        elif isinstance(part, Field) and subject.view.types.get(part.property) is EdmType.BOOLEAN:
-            total *= 2
-        else:
+        values = values_most(part, subject.view)
+        if values is None:
             return None
+        total *= values
     return total
 
 
 def _variable(key: Key) -> Iterator[Part]:
-    yield from (p for p in (*key.partition, *key.row) if not isinstance(p, Literal))
+    yield from variable((*key.partition, *key.row))
 
 
 def inserts_per_day(subject: Subject) -> float | None:
@@ -195,7 +183,7 @@ def asked_for_several(subject: Subject) -> tuple[str, ...]:
     if is_partition(subject) or is_index_row(subject):
         return ()
     key = whole_key(subject)
-    if not key.properties or any(isinstance(p, Sequence) for p in _variable(key)):
+    if not key.properties or any(p.assigned for p in _variable(key)):
         return ()
     found = []
     for query in subject.view.workload.classes:
@@ -218,14 +206,14 @@ def coarse_time(subject: Subject) -> Time | None:
     if is_partition(subject):
         return None
     parts = tuple(_variable(whole_key(subject)))
-    times = [p for p in parts if isinstance(p, Time)]
-    if not times or any(isinstance(p, Sequence | Ticks | ReverseTicks | Each) for p in parts):
+    times = [period for part in parts if (period := part.period) is not None]
+    if not times or any(p.assigned or p.several or (p.tells_time and p.injective) for p in parts):
         return None
     if len({t.property for t in times}) > 1 or not _is_arrival(times[0].property, subject.view):
         return None
-    if any(times[0].property in p.properties for p in parts if not isinstance(p, Time)):
+    if any(times[0].property in p.properties for p in parts if p.period is None):
         return None
-    return min(times, key=lambda t: SLOT_S[time_unit(t.format)])
+    return min(times, key=lambda period: SLOT_S[period.unit])
 
 
 def _is_arrival(name: str, view: TableView) -> bool:
@@ -244,22 +232,22 @@ def collisions(subject: Subject) -> Known | None:
     rate = _rate_per_s(subject.view, Operation.INSERT, Operation.UPSERT)
     if time is None or rate is None:
         return None
-    slot = SLOT_S[time_unit(time.format)]
-    others = [p for p in dict.fromkeys(_variable(whole_key(subject))) if not isinstance(p, Time)]
+    slot = SLOT_S[time.unit]
+    others = [p for p in dict.fromkeys(_variable(whole_key(subject))) if p.period is None]
     if subject.view.has_data:
         found = key_values.groups_of(tuple(others), time, slot, rate, subject.view)
         return None if found is None else Known(collisions_per_day(found, slot), Basis.ESTIMATED)
     groups = 1.0
     for part in others:
-        if not isinstance(part, Hashed):
+        if part.hashing is None:
             return None
-        groups *= part.buckets_total
+        groups *= part.hashing.buckets_total
     return Known(collisions_per_day([(groups, rate / groups)], slot), Basis.DERIVED)
 
 
 def time_resolution(subject: Subject) -> str | None:
     time = coarse_time(subject)
-    return None if time is None else time_unit(time.format)
+    return None if time is None else time.unit
 
 
 # --- isolation --------------------------------------------------------------------------------------------------------
@@ -279,11 +267,11 @@ def isolation_leads(subject: Subject) -> bool | None:
     if name is None or not key.is_partition:
         return None
     for part in key.parts:
-        if isinstance(part, Literal):
+        if part.constant is not None:
             continue
         if part.properties != (name,):
             return False
-        if part.injective or isinstance(part, Lower):
+        if part.injective or part.folds_case:
             return True
     return False
 

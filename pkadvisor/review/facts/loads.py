@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Field
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Known, number
 from pkadvisor.review.facts.fronts import is_one_partition
@@ -202,7 +201,7 @@ def only_truth(subject: Subject) -> bool:
     view = subject.view
     found = variable(view.scheme.main.partition) if view.scheme is not None else ()
     return bool(found) and all(
-        isinstance(part, Field) and view.types.get(part.property) is EdmType.BOOLEAN for part in found
+        bool(part.plain_property) and view.types.get(part.plain_property) is EdmType.BOOLEAN for part in found
     )
 
 

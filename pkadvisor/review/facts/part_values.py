@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Each, EdmType, Pad, ReversePad
+from pkadvisor.design.keys.transforms import EdmType
 from pkadvisor.observe.workload import Basis
 from pkadvisor.review.facts.base import Fact, Found
 from pkadvisor.review.facts.key_values import lengths_differ, texts_of
@@ -57,7 +57,7 @@ def digits(subject: Subject) -> float | None:
     """The digits of the largest whole number at hand."""
     place: KeyPart = subject.item
     population = subject.view.population
-    name = place.part.properties[0] if isinstance(place.part, Pad | ReversePad) else ""
+    name = place.part.properties[0] if place.part.padded_width else ""
     if population is None or not population.has(name) or not population.types[name].integer:
         return None
     return float(len(str(population.sizes(name).largest)))
@@ -121,7 +121,7 @@ def missing_share(subject: Subject) -> float | None:
     """The share of entities without one of its properties; a list that is empty makes no row, and is not missing."""
     place: KeyPart = subject.item
     population = subject.view.population
-    if population is None or isinstance(place.part, Each):
+    if population is None or place.part.several is not None:
         return None
     shares = [1 - population.sizes(n).present for n in place.part.properties if population.has(n)]
     return max(shares, default=None)

@@ -5,21 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
     Context,
-    Each,
     EdmType,
-    Field,
-    Hashed,
-    Literal,
     Pad,
     Part,
-    Prefix,
-    Reverse,
-    ReversePad,
-    Sequence,
     Sortable,
-    TextOf,
     Time,
 )
 from pkadvisor.observe.workload import Basis, Operation, QueryClass
@@ -63,39 +55,40 @@ def type_(subject: Subject) -> str | None:
 def number_unpadded(subject: Subject) -> bool | None:
     """Whether it is a number as it is; years have four digits. Unknown where the type is."""
     part = part_of(subject)
-    if not isinstance(part, Field):
+    name = part.plain_property
+    if not name:
         return False
-    edm = subject.view.types.get(part.property)
+    edm = subject.view.types.get(name)
     if edm is None:
         return None
-    return edm.numeric and not (edm.integer and names.year(part.property))
+    return edm.numeric and not (edm.integer and names.year(name))
 
 
 def time_unsorted(subject: Subject) -> bool:
     """Whether it is a time whose text does not run from the year down."""
     part = part_of(subject)
-    return isinstance(part, Time) and part.order(Context(subject.view.types)) == 0
+    return part.period is not None and part.order(Context(subject.view.types)) == 0
 
 
 def padded(subject: Subject) -> str | None:
     """The part as it sorts: padded to the digits of its type, from the year down."""
     part = part_of(subject)
-    if isinstance(part, Time):
-        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.format]
-        return f"{Time(part.property, ''.join(tokens))}" if tokens else None
-    if not isinstance(part, Field):
+    if part.period is not None:
+        tokens = [t for t in ("yyyy", "MM", "dd", "HH", "mm", "ss") if t in part.period.format]
+        return f"{Time(part.period.property, ''.join(tokens))}" if tokens else None
+    name = part.plain_property
+    if not name:
         return None
-    edm = subject.view.types.get(part.property)
-    if edm is EdmType.DOUBLE:
-        return str(Sortable(part.property))
-    width = order.digits_for(part.property, subject.view)
-    return None if width is None else str(Pad(part.property, width))
+    if subject.view.types.get(name) is EdmType.DOUBLE:
+        return str(Sortable(name))
+    width = order.digits_for(name, subject.view)
+    return None if width is None else str(Pad(name, width))
 
 
 def calendar(subject: Subject) -> bool:
     """Whether it is a number of a calendar or clock, which varies in digits and has an order."""
     part = part_of(subject)
-    return isinstance(part, Field) and names.calendar(part.property)
+    return bool(part.plain_property) and names.calendar(part.plain_property)
 
 
 def _through(subject: Subject) -> list[QueryClass]:
@@ -136,9 +129,9 @@ def asked_in_order(subject: Subject) -> tuple[str, ...]:
 
 def _spans_digits(query: QueryClass, place: KeyPart) -> bool:
     """Whether a filter over the key itself is a range of numbers where the key has the part."""
-    if any(not isinstance(p, Literal) for p in place.key.parts[: place.position]):
+    if variable(place.key.parts[: place.position]):
         return False
-    before = "".join(p.text for p in place.key.parts[: place.position] if isinstance(p, Literal))
+    before = "".join(p.constant or "" for p in place.key.parts[: place.position])
     span = conditions(query.filter).ranges.get("PartitionKey" if place.key.is_partition else "RowKey")
     if span is None or (place.key.row and not before):
         return False
@@ -167,7 +160,7 @@ def left_open(subject: Subject) -> bool | None:
     if not any(q.operation is Operation.QUERY for q in subject.view.workload.classes):
         return None
     place: KeyPart = subject.item
-    before = [p for p in place.key.parts[: place.position] if not isinstance(p, Literal)]
+    before = variable(place.key.parts[: place.position])
     for query in _through(subject):
         plan = subject.view.plan_of(query)
         scanned = plan is not None and str(plan.access) == "table scan"
@@ -184,19 +177,17 @@ def _counts(part: Part, subject: Subject) -> bool:
 
 def width(subject: Subject) -> float | None:
     part = part_of(subject)
-    return float(part.width) if isinstance(part, Pad | ReversePad) else None
+    return float(part.padded_width) if part.padded_width else None
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
-def _as_typed(part: Part | str) -> bool:
+def _as_typed(part: Part) -> bool:
     """Whether a text reaches the key in the case in which it was typed."""
-    if isinstance(part, str | Field):
-        return True
-    if isinstance(part, Prefix | Reverse | Hashed):
-        return _as_typed(part.source)  # type: ignore[arg-type]
-    return isinstance(part, Each)
+    if part.text_source is not None:
+        return not part.folds_case and _as_typed(part.text_source)
+    return bool(part.plain_property) or part.several is not None
 
 
 def _of_text(subject: Subject) -> bool:
@@ -224,25 +215,25 @@ def unstable_hash(subject: Subject) -> bool:
 def leads_partition(subject: Subject) -> bool:
     """Whether it is the first variable part of a PartitionKey."""
     place: KeyPart = subject.item
-    first = next(p for p in place.key.parts if not isinstance(p, Literal))
+    first = variable(place.key.parts)[0]
     return place.key.is_partition and first == place.part
 
 
 def whole_number(subject: Subject) -> bool:
     """Whether it is a whole number in its own order, or a number that the application gives out."""
     part = part_of(subject)
-    if isinstance(part, Sequence):
+    if part.assigned:
         return True
-    if not isinstance(part, Field | Pad | ReversePad | Sortable):
+    if part.text_source is not None or part.atom != ("p", *part.properties):
         return False
-    edm = subject.view.types.get(part.property)
-    return edm.integer if edm is not None else isinstance(part, Pad | ReversePad)
+    edm = subject.view.types.get(part.properties[0])
+    return edm.integer if edm is not None else bool(part.padded_width)
 
 
 def counts_up(subject: Subject) -> bool:
     """Whether it is the running number of the table's own entities, by its name."""
     part, section = part_of(subject), subject.view.section
-    if isinstance(part, Sequence):
+    if part.assigned:
         return True
     tables = (section.table, *([section.kind] if section.kind else []))
     return whole_number(subject) and any(names.counter_of(part.properties[0], table) for table in tables)
@@ -251,15 +242,15 @@ def counts_up(subject: Subject) -> bool:
 def shows(subject: Subject) -> str:
     """What a reader of the key learns of the value: ``value``, ``hash`` of it alone, or ``group`` of many values."""
     part = part_of(subject)
-    if isinstance(part, Hashed):
-        return "hash" if part.buckets_total >= HASH_TELLS_FROM else "group"
-    source: object = part
-    while isinstance(source, TextOf):
-        if isinstance(source, Prefix) and source.count < PREFIX_TELLS_FROM:
+    if part.hashing is not None:
+        return "hash" if part.hashing.buckets_total >= HASH_TELLS_FROM else "group"
+    source: Part | None = part
+    while source is not None:
+        if source.first_characters is not None and source.first_characters < PREFIX_TELLS_FROM:
             return "group"
-        source = source.source if hasattr(source, "source") else None
-    if isinstance(part, Time):
-        return "value" if "dd" in part.format else "group"
+        source = source.text_source
+    if part.period is not None:
+        return "value" if "dd" in part.period.format else "group"
     return "value"
 
 
@@ -283,7 +274,7 @@ def token_name(subject: Subject) -> bool:
     part = part_of(subject)
     types = subject.view.types
     found = (n for n in part.properties if types.get(n, EdmType.STRING) is EdmType.STRING)
-    return not isinstance(part, Each) and any(names.token(name) for name in found)
+    return part.several is None and any(names.token(name) for name in found)
 
 
 def names_a_hash(subject: Subject) -> bool:

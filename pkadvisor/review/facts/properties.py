@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pkadvisor.design.keys.transforms import Literal
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.plan.plan import AccessPlan
 from pkadvisor.observe.workload import Basis, Operation, QueryClass, Rate
 from pkadvisor.review.facts.base import Fact, Found
@@ -132,7 +132,7 @@ def _reads_all(found: AccessPlan, view: TableView) -> bool:
     """Whether a plan reads a partition in which everything lies."""
     assert view.scheme is not None
     key, _ = list(view.scheme.each_key())[found.via]
-    return str(found.access) == "partition scan" and all(isinstance(p, Literal) for p in key.partition)
+    return str(found.access) == "partition scan" and not variable(key.partition)
 
 
 def erasure_access(subject: Subject) -> str | None:

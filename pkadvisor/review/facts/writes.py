@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.transforms import Literal, Part, Sequence
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.workload import Basis, QueryClass, Transaction
 from pkadvisor.review.facts.base import Fact, Known, number, sure
 from pkadvisor.review.facts.sizes import request_bytes
@@ -58,7 +59,7 @@ def one_partition(subject: Subject) -> bool | None:
     scheme = subject.view.scheme
     if names is None or scheme is None:
         return None
-    return not names and not any(isinstance(p, Sequence) for p in scheme.main.partition)
+    return not names and not any(p.assigned for p in scheme.main.partition)
 
 
 def written_twice(subject: Subject) -> bool | None:
@@ -69,7 +70,7 @@ def written_twice(subject: Subject) -> bool | None:
     if scheme is None:
         return None
     parts = (*scheme.main.partition, *scheme.main.row)
-    named = bool(scheme.main.row) and not any(isinstance(p, Sequence) for p in parts)
+    named = bool(scheme.main.row) and not any(p.assigned for p in parts)
     kinds = {c.kind for c in subject.view.workload.classes if c.name in found.together}
     return named and len(found.together) > 1 and len(kinds) == 1 and set(scheme.main.properties) <= set(found.group_by)
 
@@ -241,10 +242,10 @@ def _one_entity(query: QueryClass, view: TableView) -> bool:
     scheme = view.scheme
     if scheme is None:
         return False
-    parts = [p for p in (*scheme.main.partition, *scheme.main.row) if not isinstance(p, Literal)]
+    parts = variable((*scheme.main.partition, *scheme.main.row))
     equal = conditions(query.filter).equal if query.filter is not None else {}
     names = properties_of(parts)
-    if any(isinstance(p, Sequence) for p in parts):
+    if any(p.assigned for p in parts):
         return False
     return all(name in equal and not isinstance(equal[name], Parameter) for name in names)
 

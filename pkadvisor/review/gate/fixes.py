@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.template import hole_spans
-from pkadvisor.design.keys.transforms import Literal
 from pkadvisor.errors import UsageError
 from pkadvisor.observe.design_file.declaration_yaml import LINE_BREAK, Document, Path_
 from pkadvisor.review.views.listing import subjects_of_design
@@ -125,7 +125,7 @@ def _key_edits(
         key = subject.above(Scope.KEY)
         item: KeyText = key.item
         spans = hole_spans(item.text)
-        holes = [part for part in item.parts if not isinstance(part, Literal)]
+        holes = variable(item.parts)
         if len(spans) != len(holes):
             raise _RefusedError("the template cannot be edited as text")
         only: KeyPart | None = subject.item if subject.scope is Scope.PART else None

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Field, Literal, Part, Prefix
+from pkadvisor.design.keys.transforms import Field, Literal, Part
 from pkadvisor.table.odata import Parameter
 
 
@@ -22,10 +22,11 @@ def beginnings_known(scheme: KeyScheme, ranges: Mapping[str, Range]) -> KeySchem
     """
 
     def known(part: Part) -> Part:
-        if not isinstance(part, Prefix) or not isinstance(part.source, str) or part.source not in ranges:
+        source = part.text_source.plain_property if part.text_source is not None else ""
+        if part.first_characters is None or source not in ranges:
             return part
-        text = shared_beginning(ranges[part.source], part.count)
-        return Literal(text) if text else Field(part.source)
+        text = shared_beginning(ranges[source], part.first_characters)
+        return Literal(text) if text else Field(source)
 
     def changed(key: Key) -> Key:
         return Key(tuple(known(p) for p in key.partition), key.row)

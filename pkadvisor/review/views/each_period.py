@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 from pkadvisor.design.keys.conditions import Range, conditions
-from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Literal, Time
+from pkadvisor.design.keys.scheme import KeyScheme, variable
+from pkadvisor.design.keys.transforms import Time
 from pkadvisor.design.plan.plan import walk
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
@@ -27,10 +27,11 @@ def asked_apart(query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType])
     wanted = conditions(query.filter)
     for key, _ in scheme.each_key():
         for i, part in enumerate(key.partition):
-            if not isinstance(part, Time) or part.property not in wanted.ranges:
+            period = part.period
+            if period is None or period.property not in wanted.ranges:
                 continue
             behind = key.partition[i + 1 :]
-            if wanted.ranges[part.property].low is None or all(isinstance(p, Literal) for p in behind):
+            if wanted.ranges[period.property].low is None or not variable(behind):
                 break
             first, rest = walk(key.partition[:i], wanted, types), walk(behind, wanted, types)
             if not first.complete or not rest.complete:
@@ -38,5 +39,5 @@ def asked_apart(query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType])
             each = math.prod(p.buckets_total for p in (*first.buckets, *rest.buckets))
             for name in {*first.choices, *rest.choices}:
                 each *= len(wanted.any_of[name])
-            return part, wanted.ranges[part.property], each
+            return period, wanted.ranges[period.property], each
     return None

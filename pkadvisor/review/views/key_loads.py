@@ -14,23 +14,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import (
-    Concat,
-    Field,
-    Hash,
-    HashPrefix,
-    Literal,
-    Lower,
-    Pad,
     Part,
-    Prefix,
-    ReversePad,
-    ReverseTicks,
-    Sortable,
-    Source,
-    Ticks,
-    Time,
 )
-from pkadvisor.design.keys.transforms import Sequence as SequencePart
 from pkadvisor.design.keys.transforms.periods import tokens
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.design_file.declaration import ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP
@@ -64,31 +49,25 @@ def arrival_of(view: TableView) -> str | None:
     return None if found in (None, ARRIVAL_FILE_ORDER, ARRIVAL_TIMESTAMP) else str(found)
 
 
-def follows_clock(part: Part | Source, view: TableView) -> bool:
+def follows_clock(part: Part, view: TableView) -> bool:
     """Whether the text of a part moves on (or back) as rows are inserted, as far as the design file tells.
 
     A time does where it is the declared arrival; where none is declared, unless its name says that it is another moment
     (a birthday, a due date). A number does where it is declared as the arrival.
     """
-    if isinstance(part, SequencePart):
+    if part.assigned:
         return True
-    if isinstance(part, Time):
-        return tokens(part.format)[0] not in _CYCLES and _is_arrival(part.property, view)
-    if isinstance(part, Ticks | ReverseTicks):
-        return _is_arrival(part.property, view)
-    if isinstance(part, Prefix | Lower):
-        return _source_follows(part.source, view)
-    if isinstance(part, Concat):
-        first = next((item for item in part.items if not isinstance(item, Literal)), None)
-        return first is not None and not isinstance(first, Literal) and _source_follows(first, view)
-    if isinstance(part, Field | Pad | ReversePad | Sortable):
-        return _source_follows(part.property, view)
-    return False
+    if part.tells_time:
+        cycles = part.period is not None and tokens(part.period.format)[0] in _CYCLES
+        return not cycles and _is_arrival(part.properties[0], view)
+    if part.beginning is not None:
+        return follows_clock(part.beginning, view)
+    if part.text_source is not None or part.several is not None or part.atom != ("p", *part.properties):
+        return False
+    return _property_follows(part.properties[0], view)
 
 
-def _source_follows(source: Source, view: TableView) -> bool:
-    if not isinstance(source, str):
-        return follows_clock(source, view)
+def _property_follows(source: str, view: TableView) -> bool:
     if source == arrival_of(view):
         return True
     return view.types.get(source) is EdmType.DATETIME and _is_arrival(source, view)
@@ -112,9 +91,9 @@ def clock_part(parts: tuple[Part, ...], view: TableView) -> tuple[Part, tuple[Pa
 
 def values_most(part: Part, view: TableView) -> float | None:
     """How many texts a part can have at the most, where that is certain: of a truth value and of a hash."""
-    if isinstance(part, Hash | HashPrefix):
-        return float(part.buckets_total)
-    if isinstance(part, Field) and view.types.get(part.property) is EdmType.BOOLEAN:
+    if part.hashing is not None:
+        return float(part.hashing.buckets_total)
+    if part.plain_property and view.types.get(part.plain_property) is EdmType.BOOLEAN:
         return 2.0
     return None
 

@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow
-from pkadvisor.design.keys.transforms import Literal
 from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.observe.workload import Operation, Transaction
 from pkadvisor.review.views.subjects import KeyPart, KeyText, Property, Scope, Subject
@@ -65,7 +64,7 @@ def _keys_of(view: TableView, table: Subject, path: Path_, logical: str) -> Iter
             subject = Subject(Scope.KEY, text or "''", here, f"{prefix}.{word}", table, view.design, view, item)
             yield subject
             for position, part in enumerate(parts):
-                if not isinstance(part, Literal):
+                if part.constant is None:
                     place = KeyPart(part, position, item)
                     at = f"{prefix}.{word}.{part}"
                     yield Subject(Scope.PART, str(part), here, at, subject, view.design, view, place)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.design.keys.scheme import variable
-from pkadvisor.design.keys.transforms import Part, Sequence
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import KEY_NAMES, names_keys
@@ -54,7 +54,7 @@ def _named(query: QueryClass, view: TableView, *, whole: bool) -> Named | None:
         return _constants(KEY_NAMES if whole else KEY_NAMES[:1], equal)
     main = view.scheme.main
     parts: tuple[Part, ...] = variable((*main.partition, *main.row) if whole else main.partition)
-    if any(isinstance(part, Sequence) for part in parts):
+    if any(part.assigned for part in parts):
         return None
     return _constants(tuple(dict.fromkeys(n for part in parts for n in part.properties)), equal)
 

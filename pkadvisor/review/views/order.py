@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import (
-    Field,
     Pad,
     Part,
     ReversePad,
     ReverseTicks,
     Ticks,
-    Time,
 )
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.observe.workload import Operation, QueryClass
@@ -125,10 +123,10 @@ def _turned(part: Part, view: TableView, *, descending: bool) -> Part | None:
     """A part of the same property that runs in the wanted direction."""
     name = part.properties[0]
     edm = view.types.get(name)
-    if isinstance(part, Time | Ticks | ReverseTicks) or edm is EdmType.DATETIME:
+    if part.tells_time or edm is EdmType.DATETIME:
         return ReverseTicks(name) if descending else Ticks(name)
-    if isinstance(part, Pad | ReversePad) or (isinstance(part, Field) and edm in (EdmType.INT32, EdmType.INT64)):
-        width = part.width if isinstance(part, Pad | ReversePad) else digits_for(name, view) or INT64_DIGITS
+    if part.padded_width or (part.plain_property and edm in (EdmType.INT32, EdmType.INT64)):
+        width = part.padded_width or digits_for(name, view) or INT64_DIGITS
         return ReversePad(name, width) if descending else Pad(name, width)
     return None
 

@@ -45,7 +45,7 @@ def periods_of(view: TableView, query: QueryClass) -> float | None:
         return None
     seconds = _span_s(wanted[part.property])
     if seconds is not None:
-        return seconds / PERIOD_S.get(time_unit(part.format), 1)
+        return seconds / PERIOD_S.get(part.unit, 1)
     cost = view.cost_of(query)
     return cost.fan_out / plan.buckets if cost is not None and plan.periods is not None and not plan.choices else None
 
@@ -66,13 +66,14 @@ def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
     key = list(view.scheme.each_key())[plan.via][0]
     if plan.range_atom[0] != "t":
         return None
-    return next((p for p in key.partition if isinstance(p, Time) and p.property == plan.range_atom[1]), None)
+    periods = (part.period for part in key.partition)
+    return next((p for p in periods if p is not None and p.property == plan.range_atom[1]), None)
 
 
 def periods_within(part: Time, span: Range) -> float | None:
     """The periods of a part between two bounds; None where the filter does not tell how many."""
     seconds = _span_s(span)
-    return None if seconds is None else seconds / PERIOD_S.get(time_unit(part.format), 1)
+    return None if seconds is None else seconds / PERIOD_S.get(part.unit, 1)
 
 
 def _span_s(span: Range) -> float | None:

@@ -7,15 +7,9 @@ from dataclasses import replace
 from enum import StrEnum
 
 from pkadvisor.design.keys.conditions import conditions
-from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.transforms import (
-    Hashed,
-    HashPrefix,
-    Literal,
-    Lower,
     Part,
-    Sequence,
-    Time,
 )
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.observe.workload import Operation, QueryClass
@@ -104,7 +98,7 @@ def told_by_partition(view: TableView, query: QueryClass) -> bool:
     told = {
         name
         for part in list(view.scheme.each_key())[plan.via][0].partition
-        if isinstance(part, Lower) or (isinstance(part, HashPrefix) and part.digits >= TOLD_DIGITS)
+        if part.folds_case or (part.hashing is not None and part.hashing.buckets_total >= 16**TOLD_DIGITS)
         for name in part.properties
     }
     left = (*plan.rest, *plan.client)
@@ -247,8 +241,8 @@ def row_key_known(view: TableView, query: QueryClass) -> str:
     if named != ("PartitionKey",):
         return ""
     main = view.scheme.main
-    exact = {n for p in main.partition if p.injective and not isinstance(p, Literal | Sequence) for n in p.properties}
-    if any(isinstance(p, Sequence) for p in main.row) or not set(_names(main.row)) <= exact:
+    exact = {name for part in main.partition if part.injective for name in part.properties}
+    if any(p.assigned for p in main.row) or not set(_names(main.row)) <= exact:
         return ""
     return view.raw_text(0, False) or "''"
 
@@ -261,7 +255,7 @@ def row_key_meant(view: TableView, query: QueryClass) -> str:
         return ""
     row = view.scheme.main.row
     names = set(_names(row))
-    if names_keys(query) != ("PartitionKey",) or not names or any(isinstance(p, Sequence) for p in row):
+    if names_keys(query) != ("PartitionKey",) or not names or any(p.assigned for p in row):
         return ""
     return view.raw_text(0, False) if names <= conditions(query.filter).equal.keys() else ""
 
@@ -278,12 +272,12 @@ def blocked_by(view: TableView, place: KeyPart) -> tuple[str, ...]:
     that a PartitionKey is made of, the last part of a RowKey.
     """
     part, key, scheme = place.part, place.key, view.scheme
-    if scheme is None or key.row != 0 or isinstance(part, Hashed | Sequence):
+    if scheme is None or key.row != 0 or part.hashing is not None or part.assigned:
         return ()
-    variable = [p for p in key.parts if not isinstance(p, Literal)]
-    if key.is_partition and (isinstance(part, Time) or len(variable) == 1):
+    varying = variable(key.parts)
+    if key.is_partition and (part.period is not None or len(varying) == 1):
         return ()
-    if not key.is_partition and variable[-1] is part:
+    if not key.is_partition and varying[-1] is part:
         return ()
     if set(part.properties) & _asked_for(view):
         return ()

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.keys.transforms import Part
 from pkadvisor.observe.design_file.declaration_yaml import Path_
 from pkadvisor.review.views.holes import HOLES
 from pkadvisor.table.edm import EdmType
@@ -122,6 +122,6 @@ class Subject:
 
 def hole_of(place: KeyPart) -> tuple[int, int] | None:
     """Where a variable part stands in the text of its key: (from which character, how many)."""
-    before = sum(not isinstance(part, Literal) for part in place.key.parts[: place.position])
+    before = sum(part.constant is None for part in place.key.parts[: place.position])
     holes = [m for m in HOLES.finditer(place.key.text) if m[0] not in ("{{", "}}")]
     return (holes[before].start(), len(holes[before][0])) if before < len(holes) else None

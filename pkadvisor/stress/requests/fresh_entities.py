@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import Key as KeyTemplate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Hashed, Part, Time
-from pkadvisor.design.keys.transforms import Sequence as SequencePart
+from pkadvisor.design.keys.transforms import Context, Part, Time
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
@@ -76,26 +75,27 @@ class FreshEntities:
         for key in keys:
             context = Context(dict(self._types), separators(key.partition))
             for part in key.partition:
-                if isinstance(part, Hashed) and set(part.properties) & changed:
+                if part.hashing is not None and set(part.properties) & changed:
                     self._steady.append((part, context))
-                    buckets *= part.buckets_total
+                    buckets *= part.hashing.buckets_total
         self._tries = min(TRIES_MAX, buckets * TRIES_PER_BUCKET) if self._steady else 1
 
     @property
     def periods(self) -> tuple[Time, ...]:
         """The periods of the arrival in PartitionKeys: with them the keys of inserts change during a run."""
         parts = [p for key, _ in self._scheme.each_key() for p in key.partition]
-        return tuple(p for p in parts if isinstance(p, Time) and p.property == self.arrival)
+        periods = (part.period for part in parts)
+        return tuple(period for period in periods if period is not None and period.property == self.arrival)
 
     def may_part(self, short: Collection[Time]) -> bool:
         """Whether two entities that are new like the same row may have different PartitionKeys within a period, or
         because they always do; ``short`` are periods of which each entity has its own."""
         changed = {self.arrival, self.serial}
         return any(
-            isinstance(part, SequencePart) or bool(set(part.properties) & changed)
+            part.assigned or bool(set(part.properties) & changed)
             for key, _ in self._scheme.each_key()
             for part in key.partition
-            if not isinstance(part, Hashed) and not (isinstance(part, Time) and part not in short)
+            if part.hashing is None and (part.period is None or part.period in short)
         )
 
     def moment(self, at_ns: int) -> int:
@@ -143,8 +143,7 @@ def _values(properties: Properties) -> dict[str, str | int | float | bool | byte
 def _tells(key: KeyTemplate, names: Collection[str | None]) -> bool:
     """Whether a key differs wherever one of some properties does, or is numbered by the application."""
     return any(
-        isinstance(part, SequencePart) or (part.injective and set(part.properties) & set(names))
-        for part in (*key.partition, *key.row)
+        part.assigned or (part.injective and set(part.properties) & set(names)) for part in (*key.partition, *key.row)
     )
 
 

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, encode
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Each, Part, Value
-from pkadvisor.design.keys.transforms import Sequence as SequencePart
+from pkadvisor.design.keys.transforms import Context, Part, Value
 from pkadvisor.design.plan.requests import TARGET_KEYS, keys_of
 from pkadvisor.design.rows.values import python_value
 from pkadvisor.errors import UsageError
@@ -100,7 +99,7 @@ def is_written(row: IndexRow | None, properties: Properties) -> bool:
 def sequence_numbers(scheme: KeyScheme, entities: Sequence[Properties], types: Mapping[str, EdmType]) -> list[int]:
     """What ``seq`` writes for each entity: 0, 1, 2 … among those with the same key otherwise."""
     parts = (*scheme.main.partition, *scheme.main.row)
-    if not any(isinstance(p, SequencePart) for p in parts):
+    if not any(p.assigned for p in parts):
         return [0] * len(entities)
     seen: Counter[str] = Counter()
     out = []
@@ -156,7 +155,7 @@ class KeyTexts:
         self._made: list[list[_Parts]] = []
         """For each key and each of its two texts: the parts with the names that they read, and texts by value."""
         self._plain = not any(
-            isinstance(p, Each | SequencePart) for key, _ in scheme.each_key() for p in (*key.partition, *key.row)
+            p.several or p.assigned for key, _ in scheme.each_key() for p in (*key.partition, *key.row)
         )
         for key, _ in scheme.each_key():
             both: list[_Parts] = []

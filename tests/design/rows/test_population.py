@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import MISSING, bucket
-from pkadvisor.design.rows.atoms import Atom, atom_of, atoms_of
+from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
 from pkadvisor.table.edm import EdmType
@@ -192,7 +193,7 @@ def test_consecutive_periods_differ_by_one(moments: list[datetime]) -> None:
 
 def test_atoms_of_parts() -> None:
     parts = parse_template("A:{a}_{pad(a,3)}_{time(t,'yyyyMM')}_{hash(b,4)}_{seq(2)}")
-    assert [atom_of(p) for p in parts if atom_of(p)] == [
+    assert [p.atom for p in parts if p.atom] == [
         ("p", "a"),
         ("p", "a"),
         ("t", "t", "month"),

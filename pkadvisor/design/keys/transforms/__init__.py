@@ -27,8 +27,6 @@ no ``~`` (which would read as an escape).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     FORBIDDEN,
@@ -44,8 +42,8 @@ from pkadvisor.design.keys.transforms.base import (
     unescape,
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
-from pkadvisor.design.keys.transforms.hashes import BUCKETS_MAX, Hash, Hashed, HashPrefix, bucket
-from pkadvisor.design.keys.transforms.numbers import WIDTH_MAX, Pad, ReversePad, ReverseSortable, Sortable
+from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
+from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import (
     Concat,
@@ -62,76 +60,39 @@ from pkadvisor.design.keys.transforms.texts import (
 from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
 from pkadvisor.table.edm import EdmType
 
-Part = (
-    Literal
-    | Field
-    | Pad
-    | ReversePad
-    | Sortable
-    | ReverseSortable
-    | Time
-    | Ticks
-    | ReverseTicks
-    | Hash
-    | HashPrefix
-    | Lower
-    | Prefix
-    | Reverse
-    | Concat
-    | Each
-    | Sequence
-)
+Part = Transform
+"""A part of a key: fixed text, a property, or a function of the template language."""
 
-TRANSFORMS: dict[str, Callable[..., Part]] = {
-    "pad": Pad,
-    "reverse_pad": ReversePad,
-    "sortable": Sortable,
-    "reverse_sortable": ReverseSortable,
-    "time": Time,
-    "ticks": Ticks,
-    "reverse_ticks": ReverseTicks,
-    "hash": Hash,
-    "hash_prefix": HashPrefix,
-    "lower": Lower,
-    "prefix": Prefix,
-    "reverse": Reverse,
-    "concat": Concat,
-    "each": Each,
-    "seq": Sequence,
-}
+FUNCTIONS: tuple[type[Part], ...] = (
+    Pad,
+    ReversePad,
+    Sortable,
+    ReverseSortable,
+    Time,
+    Ticks,
+    ReverseTicks,
+    Hash,
+    HashPrefix,
+    Lower,
+    Prefix,
+    Reverse,
+    Concat,
+    Each,
+    Sequence,
+)
 """The functions of the template language; a bare property is ``Field``, text between braces ``Literal``."""
 
-ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "pad": ("property", "integer"),
-    "reverse_pad": ("property", "integer"),
-    "sortable": ("property",),
-    "reverse_sortable": ("property",),
-    "time": ("property", "format"),
-    "ticks": ("property",),
-    "reverse_ticks": ("property",),
-    "hash": ("source", "integer"),
-    "hash_prefix": ("source", "integer"),
-    "lower": ("source",),
-    "prefix": ("source", "integer"),
-    "reverse": ("source",),
-    "concat": ("source…",),
-    "each": ("property", "[text]"),
-    "seq": ("integer",),
-}
+TRANSFORMS: dict[str, type[Part]] = {part.function: part for part in FUNCTIONS}
+"""By the name that a template uses."""
+
+ARGUMENTS: dict[str, tuple[str, ...]] = {name: part.takes for name, part in TRANSFORMS.items()}
 """What each function takes: a ``source`` is a property or a function of text, ``…`` repeats, brackets may be left
 out."""
 
-INTEGERS: dict[str, tuple[int, int]] = {
-    "pad": (1, WIDTH_MAX),
-    "reverse_pad": (1, WIDTH_MAX),
-    "hash": (2, BUCKETS_MAX),
-    "hash_prefix": (1, 16),
-    "prefix": (1, 512),
-    "seq": (1, WIDTH_MAX),
-}
+INTEGERS: dict[str, tuple[int, int]] = {name: part.integers for name, part in TRANSFORMS.items() if any(part.integers)}
 """The least and the greatest number that a function takes."""
 
-SOURCES = ("lower", "prefix", "reverse", "concat", "pad", "time", "ticks")
+SOURCES = tuple(name for name, part in TRANSFORMS.items() if part.makes_source)
 """Functions that may stand inside another: they make text of a property."""
 
 

@@ -20,7 +20,13 @@ from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, e
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
+
+    from pkadvisor.design.keys.transforms.hashes import Hashed
+    from pkadvisor.design.keys.transforms.texts import Each
+    from pkadvisor.design.keys.transforms.times import Time
 
 Value = Union[str, int, float, bool, bytes, None]  # noqa: UP007  (a runtime alias that reads as the table in edm.py)
 
@@ -125,23 +131,127 @@ def _counted_up(text: str, letters: str) -> str:
     return ""
 
 
+Atom = tuple[str, ...]
+"""A grouping of rows that a part makes: ('p', property) · ('t', property, unit) · ('h', property, n) · ('f', text of
+another function of properties) · ('m', number of a constant condition) · ('s',) a sequence."""
+
+
 class Transform:
-    """A piece of key.
+    """A piece of key, which answers for itself whatever the planner, the cost model and the review ask of it.
 
     ``injective``: different values give different texts. ``decodes``: ``decode`` gives back what was encoded.
-    ``reads`` are the types of property that it takes; None for all.
+    ``reads`` are the types of property that it takes; None for all. ``usual_type``: the type of a property of which
+    nothing is known. ``tells_time``: it writes a moment of a DateTime, or its period. ``assigned``: the application
+    gives it out. ``folds_case``: texts that differ in case become one. ``changes_text``: it writes text made of text.
     """
 
     __slots__ = ()
     function: ClassVar[str] = ""
+    takes: ClassVar[tuple[str, ...]] = ()
+    """The kinds of its arguments in a template (``Arguments`` in README, *Key templates*)."""
+    integers: ClassVar[tuple[int, int]] = (0, 0)
+    """The least and the greatest number that it takes."""
+    makes_source: ClassVar[bool] = False
+    """Whether it may stand inside another function: it makes text of a property."""
     injective: ClassVar[bool] = True
     decodes: ClassVar[bool] = True
     reads: ClassVar[tuple[EdmType, ...] | None] = None
+    usual_type: ClassVar[EdmType | None] = None
+    tells_time: ClassVar[bool] = False
+    assigned: ClassVar[bool] = False
+    folds_case: ClassVar[bool] = False
+    changes_text: ClassVar[bool] = False
+    ends: ClassVar[tuple[str, str]] = ("-", ":")
+    """A character below all and one above all with which the text of a number within its limits begins."""
 
     @builtins.property
     def properties(self) -> tuple[str, ...]:
         """The properties read, each once."""
         return ()
+
+    @builtins.property
+    def constant(self) -> str | None:
+        """The text that the part has in every key; None where it depends on the entity."""
+        return None
+
+    @builtins.property
+    def plain_property(self) -> str:
+        """The property whose canonical text the part is; empty for every other part."""
+        return ""
+
+    @builtins.property
+    def padded_width(self) -> int:
+        """The digits to which a whole number is padded; 0 where none is."""
+        return 0
+
+    @builtins.property
+    def period(self) -> Time | None:
+        """The part as a period of time; None where it is none."""
+        return None
+
+    @builtins.property
+    def hashing(self) -> Hashed | None:
+        """The part as a hash; None where it is none."""
+        return None
+
+    @builtins.property
+    def bucket_count(self) -> int | None:
+        """How many numbered buckets it makes; None where it makes none."""
+        return None
+
+    @builtins.property
+    def bucketed_property(self) -> str:
+        """The property whose values it divides into numbered buckets; empty for every other part."""
+        return ""
+
+    @builtins.property
+    def several(self) -> Each | None:
+        """The part as one value of several, with a row for each; None where there is one row for an entity."""
+        return None
+
+    @builtins.property
+    def text_source(self) -> Transform | None:
+        """What makes the text that the part changes or hashes; None where it makes its text of a value."""
+        return None
+
+    @builtins.property
+    def beginning(self) -> Transform | None:
+        """The part with which its text begins, where it is made of others' texts in their order; else None."""
+        return None
+
+    @builtins.property
+    def first_characters(self) -> int | None:
+        """After how many characters the text of its source is cut; None where it is whole."""
+        return None
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        """The grouping of rows that it makes; None for constant text."""
+        return ("f", str(self))
+
+    def over(self, source: Transform) -> Transform | None:
+        """The part made of another's text in place of that of its one property; None where it takes no text."""
+        return None
+
+    def keeps_apart(self, context: Context) -> bool:
+        """Whether different values have different texts, for the types at hand."""
+        return self.injective
+
+    def limits(self, context: Context) -> tuple[int, int] | None:
+        """The least and the greatest whole number that keep their order; None where there is no such limit."""
+        return None
+
+    def beyond(self, value: int, context: Context) -> str:
+        """A text below or above every number in its limits, for a bound that lies outside of them; else empty."""
+        limits = self.limits(context)
+        if limits is None or limits[0] <= value <= limits[1]:
+            return ""
+        above = (value > limits[1]) != (self.order(context) < 0)
+        return self.ends[1] if above else self.ends[0]
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        """Why the order of its texts is not that of the values; ``fits`` tells whether all have so many digits."""
+        return f"{self.function} keeps no order"
 
     def encode(self, values: dict[str, Value], context: Context) -> str:
         """The key text of one entity."""
@@ -149,6 +259,10 @@ class Transform:
 
     def expression(self, context: Context) -> pl.Expr:
         """``encode`` over columns."""
+        raise NotImplementedError
+
+    def plain_expression(self, context: Context) -> pl.Expr:
+        """Its text over columns before it is escaped; null where missing."""
         raise NotImplementedError
 
     def decode(self, text: str, context: Context) -> object:
@@ -205,6 +319,10 @@ class Unary(Transform):
     @builtins.property
     def properties(self) -> tuple[str, ...]:
         return (self.property,)
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("p", self.property)
 
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
         """The text before it is escaped; None where the value is missing."""

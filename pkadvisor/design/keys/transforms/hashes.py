@@ -11,11 +11,12 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import MISSING, Context, Transform, Value
+from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, digits
 from pkadvisor.design.keys.transforms.texts import (
     Source,
+    part_of_source,
     renamed_source,
     source_expression,
     source_name,
@@ -24,6 +25,8 @@ from pkadvisor.design.keys.transforms.texts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -62,6 +65,7 @@ class Hashed(Transform):
     source: Source
     injective: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
+    takes: ClassVar[tuple[str, ...]] = ("source", "integer")
 
     @builtins.property
     def properties(self) -> tuple[str, ...]:
@@ -71,6 +75,20 @@ class Hashed(Transform):
     def property(self) -> str:
         """The one property behind the source; the first of several."""
         return self.properties[0] if self.properties else ""
+
+    @builtins.property
+    def hashing(self) -> Hashed | None:
+        return self
+
+    @builtins.property
+    def text_source(self) -> Transform | None:
+        return part_of_source(self.source)
+
+    def over(self, source: Transform) -> Transform | None:
+        return replace(self, source=source.plain_property or source) if isinstance(self.source, str) else None  # type: ignore[type-var]
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        return "a hash keeps no order"
 
     @builtins.property
     def buckets_total(self) -> int:
@@ -118,6 +136,19 @@ class Hash(Hashed):
     source: Source
     count: int
     function: ClassVar[str] = "hash"
+    integers: ClassVar[tuple[int, int]] = (2, BUCKETS_MAX)
+
+    @builtins.property
+    def bucket_count(self) -> int | None:
+        return self.count
+
+    @builtins.property
+    def bucketed_property(self) -> str:
+        return self.source if isinstance(self.source, str) else ""
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("h", self.source, str(self.count)) if isinstance(self.source, str) else ("f", str(self))
 
     @builtins.property
     def digits(self) -> int:
@@ -163,6 +194,7 @@ class HashPrefix(Hashed):
     source: Source
     digits: int
     function: ClassVar[str] = "hash_prefix"
+    integers: ClassVar[tuple[int, int]] = (1, 16)
 
     @builtins.property
     def buckets_total(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 import struct
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Languag
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     import polars as pl
     from numpy.typing import NDArray
@@ -63,6 +66,24 @@ class _Padded(Unary):
     __slots__ = ()
     property: str
     width: int
+    takes: ClassVar[tuple[str, ...]] = ("property", "integer")
+    integers: ClassVar[tuple[int, int]] = (1, WIDTH_MAX)
+    usual_type: ClassVar[EdmType | None] = EdmType.INT64
+
+    @builtins.property
+    def padded_width(self) -> int:
+        return self.width
+
+    def keeps_apart(self, context: Context) -> bool:
+        return context.edm(self.property).integer  # as text, 7 and 07 share a key
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        edm = context.edm(self.property)
+        if not edm.integer:
+            return f"{self.property} is {edm}"
+        if fits(self.property, self.width):
+            return f"{self.property} goes below zero"
+        return f"{self.property} has more digits than {self.width}"
 
     def escapes(self, context: Context) -> bool:
         return context.edm(self.property) is EdmType.STRING
@@ -100,6 +121,7 @@ class Pad(_Padded):
     property: str
     width: int
     function: ClassVar[str] = "pad"
+    makes_source: ClassVar[bool] = True
     reads: ClassVar[tuple[EdmType, ...] | None] = (*WHOLE, EdmType.STRING)
 
     def text_of(self, value: Value, context: Context) -> str:
@@ -123,6 +145,9 @@ class Pad(_Padded):
 
     def order(self, context: Context) -> int:
         return 1
+
+    def limits(self, context: Context) -> tuple[int, int] | None:
+        return -(10**self.width), 10**self.width - 1
 
     def __str__(self) -> str:
         return f"{{pad({shown_name(self.property)},{self.width})}}"
@@ -168,6 +193,9 @@ class ReversePad(_Padded):
 
     def order(self, context: Context) -> int:
         return -1
+
+    def limits(self, context: Context) -> tuple[int, int] | None:
+        return 0, 10**self.width - 1
 
     def __str__(self) -> str:
         return f"{{reverse_pad({shown_name(self.property)},{self.width})}}"
@@ -221,8 +249,14 @@ class Sortable(Unary):
 
     property: str
     function: ClassVar[str] = "sortable"
+    takes: ClassVar[tuple[str, ...]] = ("property",)
     reads: ClassVar[tuple[EdmType, ...] | None] = tuple(_DIGITS)
+    ends: ClassVar[tuple[str, str]] = ("-", "g")
     _reverse: ClassVar[bool] = False
+
+    def limits(self, context: Context) -> tuple[int, int] | None:
+        half = 1 << (4 * self._digits(context) - 1)
+        return (-half, half - 1) if context.edm(self.property).integer else None
 
     def _digits(self, context: Context) -> int:
         return _DIGITS.get(context.edm(self.property), 16)

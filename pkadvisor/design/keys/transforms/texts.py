@@ -14,6 +14,7 @@ from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     MISSING,
     RANGE_END,
+    Atom,
     Context,
     Transform,
     Unary,
@@ -44,6 +45,8 @@ from pkadvisor.design.keys.transforms.languages import (
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
 
@@ -52,6 +55,14 @@ class Literal(Transform):
     """Fixed text. Its forbidden characters are an error of the template, not escaped."""
 
     text: str
+
+    @builtins.property
+    def constant(self) -> str | None:
+        return self.text
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return None
 
     def encode(self, values: dict[str, Value], context: Context) -> str:
         return self.text
@@ -77,6 +88,18 @@ class Field(Unary):
     """
 
     property: str
+
+    @builtins.property
+    def plain_property(self) -> str:
+        return self.property
+
+    def over(self, source: Transform) -> Transform | None:
+        return source
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        if context.edm(self.property).numeric:
+            return f"{self.property} is a number without padding, and 10 sorts before 2"
+        return f"values of {self.property} continue one another, hold escaped characters, or are not known"
 
     def text_of(self, value: Value, context: Context) -> str:
         return canonical_text(value, context.edm(self.property))
@@ -113,10 +136,20 @@ class TextOf(Transform):
     __slots__ = ()
     source: Source
     decodes: ClassVar[bool] = False
+    changes_text: ClassVar[bool] = True
+    makes_source: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("source",)
 
     @builtins.property
     def properties(self) -> tuple[str, ...]:
         return source_properties(self.source)
+
+    @builtins.property
+    def text_source(self) -> Transform | None:
+        return part_of_source(self.source)
+
+    def over(self, source: Transform) -> Transform | None:
+        return replace(self, source=source.plain_property or source) if isinstance(self.source, str) else None  # type: ignore[type-var]
 
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
         """The text before it is escaped; None where the value is missing."""
@@ -175,7 +208,12 @@ class Lower(TextOf):
 
     source: Source
     injective: ClassVar[bool] = False
+    folds_case: ClassVar[bool] = True
     function: ClassVar[str] = "lower"
+
+    @builtins.property
+    def beginning(self) -> Transform | None:
+        return self.text_source
 
     def changed(self, text: str) -> str:
         return text.translate(_LOWERED)
@@ -201,6 +239,16 @@ class Prefix(TextOf):
     count: int
     injective: ClassVar[bool] = False
     function: ClassVar[str] = "prefix"
+    takes: ClassVar[tuple[str, ...]] = ("source", "integer")
+    integers: ClassVar[tuple[int, int]] = (1, 512)
+
+    @builtins.property
+    def beginning(self) -> Transform | None:
+        return self.text_source
+
+    @builtins.property
+    def first_characters(self) -> int | None:
+        return self.count
 
     def changed(self, text: str) -> str:
         return text[: self.count]
@@ -230,6 +278,11 @@ class Reverse(TextOf):
     def injective(self) -> bool:  # type: ignore[override]
         """Whether the source is."""
         return isinstance(self.source, str) or self.source.injective
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        """Equal texts have equal reverses."""
+        return ("p", self.source) if isinstance(self.source, str) else ("f", str(self))
 
     def changed(self, text: str) -> str:
         return text[::-1]
@@ -269,6 +322,19 @@ class Concat(TextOf):
 
     items: tuple[Source | Literal, ...]
     function: ClassVar[str] = "concat"
+    takes: ClassVar[tuple[str, ...]] = ("source…",)
+
+    @builtins.property
+    def text_source(self) -> Transform | None:
+        return None  # there are several
+
+    @builtins.property
+    def beginning(self) -> Transform | None:
+        first = next((item for item in self.items if not isinstance(item, Literal)), None)
+        return None if first is None else part_of_source(first)
+
+    def over(self, source: Transform) -> Transform | None:
+        return None
 
     @builtins.property
     def injective(self) -> bool:  # type: ignore[override]
@@ -328,7 +394,15 @@ class Each(Unary):
     property: str
     delimiter: str = ""
     function: ClassVar[str] = "each"
+    takes: ClassVar[tuple[str, ...]] = ("property", "[text]")
     reads: ClassVar[tuple[EdmType, ...] | None] = (EdmType.STRING,)
+
+    @builtins.property
+    def several(self) -> Each | None:
+        return self
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        return "an entity has several values"
 
     def values_of(self, value: Value) -> tuple[str, ...]:
         """The distinct values in a property, in the order in which they stand; none for a missing property."""
@@ -383,7 +457,14 @@ class Sequence(Transform):
 
     width: int
     decodes: ClassVar[bool] = False
+    assigned: ClassVar[bool] = True
     function: ClassVar[str] = "seq"
+    takes: ClassVar[tuple[str, ...]] = ("integer",)
+    integers: ClassVar[tuple[int, int]] = (1, 38)
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("s",)
 
     def encode(self, values: dict[str, Value], context: Context) -> str:
         """The number in ``values['#seq']``, 0 where absent."""
@@ -416,6 +497,11 @@ Source = Union[str, Lower, Prefix, Reverse, Concat, Unary]  # noqa: UP007  (a ru
 def source_properties(source: Source) -> tuple[str, ...]:
     """The properties behind a source."""
     return (source,) if isinstance(source, str) else source.properties
+
+
+def part_of_source(source: Source) -> Transform:
+    """A source as a part: a property is its canonical text."""
+    return Field(source) if isinstance(source, str) else source
 
 
 def source_text(source: Source, values: dict[str, Value], context: Context) -> str | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import Context, Unary, Value, completed, shown_name
+from pkadvisor.design.keys.transforms.base import Atom, Context, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
@@ -18,19 +19,32 @@ from pkadvisor.design.keys.transforms.periods import (
     descends,
     first_moment,
     period_expression,
+    time_unit,
     tokens,
 )
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
 TICKS_DIGITS = 19
 TIMES = (EdmType.DATETIME,)
 
 
+class _OfTime(Unary):
+    """What moments and periods of a DateTime share."""
+
+    __slots__ = ()
+    takes: ClassVar[tuple[str, ...]] = ("property",)
+    reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
+    usual_type: ClassVar[EdmType | None] = EdmType.DATETIME
+    tells_time: ClassVar[bool] = True
+
+
 @dataclass(frozen=True, slots=True)
-class Time(Unary):
+class Time(_OfTime):
     """The UTC period that a DateTime falls into, written with yyyy MM dd HH mm ss, or YYYY and ww for ISO weeks.
 
     Laws: ascending (not strictly) where the pattern runs from the year down; not injective; decodes to the first moment
@@ -42,7 +56,24 @@ class Time(Unary):
     injective: ClassVar[bool] = False
     decodes: ClassVar[bool] = False
     function: ClassVar[str] = "time"
-    reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
+    takes: ClassVar[tuple[str, ...]] = ("property", "format")
+    makes_source: ClassVar[bool] = True
+
+    @builtins.property
+    def period(self) -> Time | None:
+        return self
+
+    @builtins.property
+    def unit(self) -> str:
+        """The finest unit of the period, such as ``day``."""
+        return time_unit(self.format)
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("t", self.property, self.unit)
+
+    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
+        return f"'{self.format}' does not run from the year down"
 
     def __post_init__(self) -> None:
         check_pattern(self.format)
@@ -110,7 +141,7 @@ class Time(Unary):
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks(Unary):
+class Ticks(_OfTime):
     """A DateTime as 19 digits of 100-ns ticks since 0001-01-01 UTC.
 
     Laws: injective; ascending; decodes.
@@ -118,7 +149,7 @@ class Ticks(Unary):
 
     property: str
     function: ClassVar[str] = "ticks"
-    reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
+    makes_source: ClassVar[bool] = True
 
     def text_of(self, value: Value, context: Context) -> str:
         assert isinstance(value, int)
@@ -152,7 +183,7 @@ class Ticks(Unary):
 
 
 @dataclass(frozen=True, slots=True)
-class ReverseTicks(Unary):
+class ReverseTicks(_OfTime):
     """``DateTime.MaxValue.Ticks`` minus the ticks, 19 digits: the newest first (log-tail pattern).
 
     Laws: injective; descending; decodes.
@@ -160,7 +191,6 @@ class ReverseTicks(Unary):
 
     property: str
     function: ClassVar[str] = "reverse_ticks"
-    reads: ClassVar[tuple[EdmType, ...] | None] = TIMES
 
     def text_of(self, value: Value, context: Context) -> str:
         assert isinstance(value, int)
