@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import Key
-from pkadvisor.design.keys.transforms import Context
-from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.keys.transforms import Atom, Context
 from pkadvisor.design.load.estimates import CostEstimate, Term
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.key_terms import Known, direction
 from pkadvisor.design.keys.scheme import multi_valued
-from pkadvisor.design.keys.transforms import Context, Each, Part
+from pkadvisor.design.keys.transforms import Context, ListPart, Part
 from pkadvisor.design.plan.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.table.edm import EdmType
@@ -262,7 +262,7 @@ def _examples(
     types: Mapping[str, EdmType],
     bench: Bench | None,
     demand: Demand | None,
-    multi: Mapping[str, Each],
+    multi: Mapping[str, ListPart],
 ) -> tuple[tuple[str, ...], int]:
     """(the first requests for the parameters of one entity, how many there are)."""
     from pkadvisor.design.load.keyfacts import typed_values

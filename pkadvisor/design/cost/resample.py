@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.demand import demands
 from pkadvisor.design.rows.intervals import NO_INTERVAL, Units, units_of
 from pkadvisor.design.rows.population import Coded, Population

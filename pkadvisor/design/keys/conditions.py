@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.keys.transforms import ListPart
+
 if TYPE_CHECKING:
-    from pkadvisor.design.keys.transforms import Each, Part
+    from pkadvisor.design.keys.transforms import Part
     from pkadvisor.table.odata import Filter, Parameter
     from pkadvisor.table.odata import Literal as Constant
 
@@ -58,7 +60,7 @@ class Conditions:
     derived: tuple[Dependency, ...] = ()
     prefixes: tuple[Dependency, ...] = ()
     inverse: tuple[Dependency, ...] = ()
-    multi: Mapping[str, Each] = field(default_factory=dict)
+    multi: Mapping[str, ListPart] = field(default_factory=dict)
     """Properties that hold several values: ``eq`` asks for any of them, and only rows for each value serve it."""
 
     @property

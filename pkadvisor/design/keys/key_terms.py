@@ -21,10 +21,10 @@ from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     RANGE_END,
     Context,
-    Hashed,
+    HashPart,
     Literal,
     Part,
-    Time,
+    PeriodPart,
     canonical_text,
     escape,
 )
@@ -184,7 +184,7 @@ class Hole:
 class Fan:
     """One bucket of all; the number of the request says which."""
 
-    part: Hashed
+    part: HashPart
 
     def template(self, types: Mapping[str, EdmType]) -> str:
         """First and last bucket."""
@@ -198,7 +198,7 @@ class Fan:
 class Period:
     """One period of an enumerated range of time."""
 
-    part: Time
+    part: PeriodPart
 
     def template(self, types: Mapping[str, EdmType]) -> str:
         """The part itself."""
@@ -214,7 +214,7 @@ class Filling:
     """What fills the pieces of one request: values of parameters, a bucket for each fan-out, a moment of a period."""
 
     values: Mapping[str, Constant]
-    buckets: Mapping[Hashed, str]
+    buckets: Mapping[HashPart, str]
     moment: int | None = None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.template import format_template, parse_template, separators
-from pkadvisor.design.keys.transforms import Context, Each, Part, Value
+from pkadvisor.design.keys.transforms import Context, ListPart, Part, Value
 from pkadvisor.errors import UsageError
 from pkadvisor.table.edm import EdmType
 
@@ -120,7 +120,7 @@ def leading_text(parts: tuple[Part, ...]) -> str:
     return (parts[0].constant or "") if parts else ""
 
 
-def multi_valued(scheme: KeyScheme) -> dict[str, Each]:
+def multi_valued(scheme: KeyScheme) -> dict[str, ListPart]:
     """Properties that hold several values, as the index rows take them apart."""
     parts = [part for key, _ in scheme.each_key() for part in (*key.partition, *key.row)]
     return {each.property: each for part in parts if (each := part.several) is not None}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.scheme import Key
-    from pkadvisor.design.keys.transforms.base import Atom
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
     from pkadvisor.observe.workload import Basis
 

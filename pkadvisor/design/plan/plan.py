@@ -42,14 +42,14 @@ from pkadvisor.design.keys.key_terms import (
 from pkadvisor.design.keys.scheme import leading_text, multi_valued, variable
 from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
+    Atom,
     Context,
     Field,
-    Hashed,
+    HashPart,
     Part,
-    Time,
+    PeriodPart,
     time_unit,
 )
-from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.table.edm import EdmType
 
@@ -91,7 +91,7 @@ class Walk:
     complete: bool
     atoms: tuple[Atom, ...]
     range_part: Part | None
-    buckets: tuple[Hashed, ...]
+    buckets: tuple[HashPart, ...]
     choices: tuple[str, ...]
     text: KeyText
     exact: frozenset[str]
@@ -116,8 +116,8 @@ class AccessPlan:
     pointer: bool
     equal_atoms: tuple[Atom, ...]
     range_atom: Atom | None
-    periods: Time | None
-    fans: tuple[Hashed, ...]
+    periods: PeriodPart | None
+    fans: tuple[HashPart, ...]
     choices: tuple[str, ...]
     unserved: tuple[str, ...]
     order_served: bool
@@ -163,7 +163,7 @@ def walk(
     """
     types, beside = types or {}, separators(parts)
     fixed, atoms, exact = 0, list[Atom](), set[str]()
-    buckets, choices = list[Hashed](), list[str]()
+    buckets, choices = list[HashPart](), list[str]()
     range_part: Part | None = None
     beginning: KeyText | None = None
     complete, text = True, KeyText()
@@ -291,7 +291,7 @@ class _Planner:
     types: Mapping[str, EdmType]
     known: Known
 
-    def back(self, via: int) -> Time | None:
+    def back(self, via: int) -> PeriodPart | None:
         """The periods at the end of a PartitionKey that hold the newest rows first, where a query asks for the first
         few of exactly that order and fixes everything before them."""
         key, _ = list(self.scheme.each_key())[via]
@@ -307,7 +307,7 @@ class _Planner:
             return None
         return part if part.order(Context(dict(self.types))) == 1 else None
 
-    def plan(self, via: int, back: Time | None = None) -> AccessPlan:
+    def plan(self, via: int, back: PeriodPart | None = None) -> AccessPlan:
         """The plan through one row; with ``back``, going back by these periods."""
         key, index_row = list(self.scheme.each_key())[via]
         wanted = self.wanted
@@ -333,7 +333,7 @@ class _Planner:
         else:
             access = Access.TABLE_SCAN
             equal_atoms = ()
-        fans, choices = tuple[Hashed, ...](), tuple[str, ...]()
+        fans, choices = tuple[HashPart, ...](), tuple[str, ...]()
         served = set[str]()
         if access is not Access.TABLE_SCAN:
             fans = (*partition.buckets, *(row.buckets if exact else ()))
@@ -385,7 +385,7 @@ class _Planner:
             return None
         return part.atom
 
-    def terms(self, key: Key, partition: Walk, row: Walk, access: Access, periods: Time | None) -> list[KeyTerm]:
+    def terms(self, key: Key, partition: Walk, row: Walk, access: Access, periods: PeriodPart | None) -> list[KeyTerm]:
         """The comparisons on both keys."""
         wanted, types, known = self.wanted, self.types, self.known
         if partition.complete or periods is not None:
@@ -511,7 +511,7 @@ def _divided(
     return tuple(sent), tuple(client)
 
 
-def _product(parts: tuple[Hashed, ...]) -> int:
+def _product(parts: tuple[HashPart, ...]) -> int:
     count = 1
     for part in parts:
         count *= part.buckets_total
@@ -525,7 +525,7 @@ def properties_of(filter_: Filter) -> tuple[str, ...]:
     return properties(filter_)
 
 
-def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> Time | None:
+def _enumerable(parts: tuple[Part, ...], found: Walk, wanted: Conditions) -> PeriodPart | None:
     """A bounded period at the end of the PartitionKey: one request for each period in the range."""
     part = found.range_part.period if found.range_part is not None else None
     if found.complete or part is None:

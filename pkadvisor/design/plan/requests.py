@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.keys.conditions import Range
 from pkadvisor.design.keys.key_terms import Choice, Filling, Hole, operand_value
 from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, multi_valued
-from pkadvisor.design.keys.transforms import Context, Each, Time, Value
+from pkadvisor.design.keys.transforms import Context, ListPart, PeriodPart, Value
 from pkadvisor.table.edm import TICKS_MAX, TICKS_UNIX_EPOCH, EdmType, order_key
 from pkadvisor.table.edm import Literal as Constant
 
@@ -141,7 +141,7 @@ def _moments(
         moment = previous_end(moment, part) if plan.back else next_period(moment, part)
 
 
-def _start(moment: int, part: Time) -> datetime:
+def _start(moment: int, part: PeriodPart) -> datetime:
     """The first moment of the period that a tick falls into."""
     from datetime import datetime
 
@@ -153,7 +153,7 @@ def _start(moment: int, part: Time) -> datetime:
     return start
 
 
-def previous_end(moment: int, part: Time) -> int:
+def previous_end(moment: int, part: PeriodPart) -> int:
     """The last tick before the period that a moment falls into; -1 before the year 1."""
     from datetime import datetime, timedelta
 
@@ -162,7 +162,7 @@ def previous_end(moment: int, part: Time) -> int:
     return seconds * 10_000_000 + TICKS_UNIX_EPOCH - 1
 
 
-def next_period(moment: int, part: Time) -> int | None:
+def next_period(moment: int, part: PeriodPart) -> int | None:
     """The first tick of the period after the one that a moment falls into; None after the year 9999."""
     from datetime import datetime, timedelta
 
@@ -196,7 +196,7 @@ class Row:
     properties: Mapping[str, Constant]
 
 
-def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, Each]) -> bool:
+def holds(filter_: Filter, properties: Mapping[str, Constant], multi: Mapping[str, ListPart]) -> bool:
     """Whether an entity satisfies a filter: a multi-valued property equals what any of its values equals."""
     from pkadvisor.table.odata import And, Comparison, Not, Or, evaluate
 

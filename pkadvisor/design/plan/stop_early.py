@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.transforms.base import Atom
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import time_unit
+from pkadvisor.design.keys.transforms import PeriodPart, time_unit
 from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.transforms import Time
     from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.design.rows.demand import Demand
 
@@ -54,7 +53,7 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     return walked
 
 
-def _walk_back(found: AccessPlan, part: Time, demand: Demand, population: Population) -> WalkBack:
+def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: Population) -> WalkBack:
     import numpy as np
 
     wanted, rows = demand.query.top, population.rows

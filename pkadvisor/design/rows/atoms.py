@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import Part
-from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.keys.transforms import Atom, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.keys.transforms import Atom
 from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.screen import THREADS, PartitionFacts, atom_hashes, needed, salted, summed
 from pkadvisor.observe.data.hashing import GOLDEN, presence, value_hashes

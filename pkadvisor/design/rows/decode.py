@@ -16,10 +16,10 @@ from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_pref
 from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
+    Atom,
     Context,
     Part,
 )
-from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType

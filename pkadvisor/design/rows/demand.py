@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.conditions import Operand, Range
-    from pkadvisor.design.keys.transforms.base import Atom
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.population import Population
     from pkadvisor.table.odata import Filter

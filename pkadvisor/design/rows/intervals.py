@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from pkadvisor.design.keys.transforms.base import Atom
+    from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
 
     Ints = NDArray[np.int64]

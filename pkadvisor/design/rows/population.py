@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.keys.template import languages_of, separators
 from pkadvisor.design.keys.transforms import (
     MISSING,
+    Atom,
     Context,
     Part,
     bucket,
     canonical_text,
 )
-from pkadvisor.design.keys.transforms.base import Atom
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value

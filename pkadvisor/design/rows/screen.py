@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms import MISSING, Context
-from pkadvisor.design.keys.transforms.base import Atom
+from pkadvisor.design.keys.transforms import MISSING, Atom, Context
 from pkadvisor.design.keys.transforms.canonical import canonical_expression
 from pkadvisor.design.keys.transforms.hashes import bucket_numbers
 from pkadvisor.design.rows.atoms import atom_properties, function_of

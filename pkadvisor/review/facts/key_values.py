@@ -10,7 +10,7 @@ from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
     Part,
-    Time,
+    PeriodPart,
     time_unit,
 )
 from pkadvisor.observe.workload import Basis
@@ -199,7 +199,7 @@ def duplicate_example(subject: Subject) -> str | None:
 
 
 def groups_of(
-    others: tuple[Part, ...], time: Time, slot_s: float, rate_per_s: float, view: TableView
+    others: tuple[Part, ...], time: PeriodPart, slot_s: float, rate_per_s: float, view: TableView
 ) -> list[tuple[float, float]] | None:
     """(how many, inserts a second of each) of the groups that share a time, where these parts make them.
 
@@ -230,7 +230,7 @@ def groups_of(
 def _by_chance(
     groups: list[tuple[float, float]],
     atoms: tuple[tuple[str, ...], ...],
-    time: Time,
+    time: PeriodPart,
     slot_s: float,
     population: Population,
 ) -> bool:

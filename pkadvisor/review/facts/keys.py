@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms import (
     Context,
     EdmType,
     Part,
-    Time,
+    PeriodPart,
 )
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.review.facts import key_values
@@ -198,7 +198,7 @@ def _rate_per_s(view: TableView, *operations: Operation) -> float | None:
     return entities_per_s(view, (c for c in view.workload.classes if c.operation in operations))
 
 
-def coarse_time(subject: Subject) -> Time | None:
+def coarse_time(subject: Subject) -> PeriodPart | None:
     """The finest period of a RowKey and its PartitionKey where entities of one group are told apart by nothing else.
 
     Only of the time at which entities come, and only where no part is finer: ticks, a number given out, a whole time.

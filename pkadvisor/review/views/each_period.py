@@ -10,14 +10,16 @@ import math
 
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.scheme import KeyScheme, variable
-from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.plan import walk
 from pkadvisor.observe.workload import Operation, QueryClass
 from pkadvisor.review.views.as_sent import names_keys
 from pkadvisor.table.edm import EdmType
 
 
-def asked_apart(query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType]) -> tuple[Time, Range, int] | None:
+def asked_apart(
+    query: QueryClass, scheme: KeyScheme, types: dict[str, EdmType]
+) -> tuple[PeriodPart, Range, int] | None:
     """(the period, its bounds, requests for each period); None where no key has all but one bounded period fixed.
 
     The period is not the last part of the key: there the planner enumerates.

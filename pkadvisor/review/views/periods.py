@@ -7,7 +7,7 @@ import re
 
 from pkadvisor.design.keys.conditions import Range, conditions
 from pkadvisor.design.keys.transforms import (
-    Time,
+    PeriodPart,
 )
 from pkadvisor.design.keys.transforms.periods import time_unit
 from pkadvisor.design.plan.plan import Access, AccessPlan
@@ -59,7 +59,7 @@ def requests_for_periods(view: TableView, query: QueryClass) -> float | None:
     return found[2] * (math.ceil(seconds / PERIOD_S.get(time_unit(found[0].format), 1)) + 1.0)
 
 
-def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
+def _leading_time(view: TableView, plan: AccessPlan) -> PeriodPart | None:
     """The period of a PartitionKey that a range scan of partitions is bounded by."""
     if view.scheme is None or plan.access is not Access.PARTITION_RANGE_SCAN or not plan.range_atom:
         return None
@@ -70,7 +70,7 @@ def _leading_time(view: TableView, plan: AccessPlan) -> Time | None:
     return next((p for p in periods if p is not None and p.property == plan.range_atom[1]), None)
 
 
-def periods_within(part: Time, span: Range) -> float | None:
+def periods_within(part: PeriodPart, span: Range) -> float | None:
     """The periods of a part between two bounds; None where the filter does not tell how many."""
     seconds = _span_s(span)
     return None if seconds is None else seconds / PERIOD_S.get(part.unit, 1)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import Key as KeyTemplate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Part, Time
+from pkadvisor.design.keys.transforms import Context, Part, PeriodPart
 from pkadvisor.stress.requests.rows import Placed, Properties, pointer, rows_of
 from pkadvisor.table.edm import TICKS_MAX, EdmType, Literal
 from pkadvisor.table.store import Key
@@ -81,13 +81,13 @@ class FreshEntities:
         self._tries = min(TRIES_MAX, buckets * TRIES_PER_BUCKET) if self._steady else 1
 
     @property
-    def periods(self) -> tuple[Time, ...]:
+    def periods(self) -> tuple[PeriodPart, ...]:
         """The periods of the arrival in PartitionKeys: with them the keys of inserts change during a run."""
         parts = [p for key, _ in self._scheme.each_key() for p in key.partition]
         periods = (part.period for part in parts)
         return tuple(period for period in periods if period is not None and period.property == self.arrival)
 
-    def may_part(self, short: Collection[Time]) -> bool:
+    def may_part(self, short: Collection[PeriodPart]) -> bool:
         """Whether two entities that are new like the same row may have different PartitionKeys within a period, or
         because they always do; ``short`` are periods of which each entity has its own."""
         changed = {self.arrival, self.serial}

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_cost import falls_together, locates, touched
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
-from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, ClassCost
 from pkadvisor.design.load.keyfacts import typed_values
@@ -115,7 +115,7 @@ class Programs:
         """How a class finds its entities; None for inserts."""
         return self._classes[class_number].cost.plan
 
-    def periods(self, class_number: int) -> tuple[Time, ...]:
+    def periods(self, class_number: int) -> tuple[PeriodPart, ...]:
         """The periods in keys that a class takes from the clock: with each of them its requests change."""
         found = self._classes[class_number]
         if found.inserting is not None:
@@ -124,7 +124,7 @@ class Programs:
         grows = plan is not None and plan.periods is not None and plan.periods.property == self._arrival
         return (plan.periods,) if plan is not None and plan.periods is not None and grows and self._open(plan) else ()
 
-    def inserts_may_part(self, class_number: int, short: Collection[Time]) -> bool:
+    def inserts_may_part(self, class_number: int, short: Collection[PeriodPart]) -> bool:
         """Whether an insert may have a PartitionKey that another one like it has not; ``short``: periods that each
         request has for its own."""
         found = self._classes[class_number].inserting

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import Request, next_period
 from pkadvisor.engine.capacity.service_times import Kind
 from pkadvisor.limits import Limits
@@ -52,7 +52,7 @@ class Recorder:
     """Programs on a plain table. ``short`` are the periods of keys that nobody follows: each request has its own."""
 
     def __init__(
-        self, programs: Programs, limits: Limits, scale: Sequence[Scale | None], short: tuple[Time, ...] = ()
+        self, programs: Programs, limits: Limits, scale: Sequence[Scale | None], short: tuple[PeriodPart, ...] = ()
     ) -> None:
         self.programs, self._short, self._scale = programs, short, scale
         self.limits = page_limits(limits)

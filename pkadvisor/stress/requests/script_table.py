@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.keys.transforms import Time
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.plan.requests import next_period
 from pkadvisor.limits import Limits
 from pkadvisor.stress.requests.programs import Programs
@@ -113,14 +113,14 @@ class Clock(NamedTuple):
     """When keys change during a run, in ns since it began, and the periods that are too short to be followed."""
 
     ends_ns: tuple[int, ...]
-    short: tuple[Time, ...]
+    short: tuple[PeriodPart, ...]
 
 
 def clock_of(programs: Programs, duration_ns: int) -> Clock:
     """The ends of the periods that inserts and open queries name; at most ``EPOCHS_MAX`` of each kind of period."""
     parts = {part for number in range(len(programs.classes)) for part in programs.periods(number)}
     ends: set[int] = set()
-    short: list[Time] = []
+    short: list[PeriodPart] = []
     for part in sorted(parts, key=str):
         found: list[int] = []
         moment = next_period(programs.start_ticks, part)

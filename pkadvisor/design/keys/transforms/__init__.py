@@ -32,7 +32,11 @@ from pkadvisor.design.keys.transforms.base import (
     FORBIDDEN,
     MISSING,
     RANGE_END,
+    Atom,
     Context,
+    HashPart,
+    ListPart,
+    PeriodPart,
     Transform,
     Unary,
     Value,
@@ -43,17 +47,16 @@ from pkadvisor.design.keys.transforms.base import (
 )
 from pkadvisor.design.keys.transforms.canonical import canonical_expression, canonical_text
 from pkadvisor.design.keys.transforms.hashes import Hash, Hashed, HashPrefix, bucket
-from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sortable
+from pkadvisor.design.keys.transforms.lists import Each
+from pkadvisor.design.keys.transforms.numbers import Pad, ReversePad, ReverseSortable, Sequence, Sortable
 from pkadvisor.design.keys.transforms.periods import TIME_UNITS, check_pattern, time_unit
 from pkadvisor.design.keys.transforms.texts import (
     Concat,
-    Each,
     Field,
     Literal,
     Lower,
     Prefix,
     Reverse,
-    Sequence,
     Source,
     TextOf,
 )
@@ -112,18 +115,22 @@ __all__ = [
     "TICKS_DIGITS",
     "TIME_UNITS",
     "TRANSFORMS",
+    "Atom",
     "Concat",
     "Context",
     "Each",
     "EdmType",
     "Field",
     "Hash",
+    "HashPart",
     "HashPrefix",
     "Hashed",
+    "ListPart",
     "Literal",
     "Lower",
     "Pad",
     "Part",
+    "PeriodPart",
     "Prefix",
     "Reverse",
     "ReversePad",

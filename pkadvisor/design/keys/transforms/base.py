@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from pkadvisor.design.keys.transforms.hashes import Hashed
-    from pkadvisor.design.keys.transforms.texts import Each
-    from pkadvisor.design.keys.transforms.times import Time
-
 Value = Union[str, int, float, bool, bytes, None]  # noqa: UP007  (a runtime alias that reads as the table in edm.py)
 
 MISSING = "~-"
@@ -185,12 +181,12 @@ class Transform:
         return 0
 
     @builtins.property
-    def period(self) -> Time | None:
+    def period(self) -> PeriodPart | None:
         """The part as a period of time; None where it is none."""
         return None
 
     @builtins.property
-    def hashing(self) -> Hashed | None:
+    def hashing(self) -> HashPart | None:
         """The part as a hash; None where it is none."""
         return None
 
@@ -205,7 +201,7 @@ class Transform:
         return ""
 
     @builtins.property
-    def several(self) -> Each | None:
+    def several(self) -> ListPart | None:
         """The part as one value of several, with a row for each; None where there is one row for an entity."""
         return None
 
@@ -377,3 +373,60 @@ class Unary(Transform):
         from dataclasses import replace
 
         return replace(self, property=names.get(self.property, self.property))  # type: ignore[type-var]
+
+
+class PeriodPart(Unary):
+    """A period of time, by a pattern."""
+
+    __slots__ = ()
+    format: str
+
+    @builtins.property
+    def period(self) -> PeriodPart | None:
+        return self
+
+    @builtins.property
+    def unit(self) -> str:
+        """The finest unit of the period, such as ``day``."""
+        raise NotImplementedError
+
+
+class ListPart(Unary):
+    """One value of several, with a row for each."""
+
+    __slots__ = ()
+
+    @builtins.property
+    def several(self) -> ListPart | None:
+        return self
+
+    def values_of(self, value: Value) -> tuple[str, ...]:
+        """The distinct values in a property, in the order in which they stand; none for a missing property."""
+        raise NotImplementedError
+
+
+class HashPart(Transform):
+    """A hash: one of so many texts, in no order."""
+
+    __slots__ = ()
+
+    @builtins.property
+    def hashing(self) -> HashPart | None:
+        return self
+
+    @builtins.property
+    def buckets_total(self) -> int:
+        """How many texts there are."""
+        raise NotImplementedError
+
+    def buckets(self) -> list[str]:
+        """Every bucket's text, in order."""
+        raise NotImplementedError
+
+    def last(self) -> str:
+        """The last bucket's text."""
+        raise NotImplementedError
+
+    def hashed(self, text: str) -> str:
+        """The key text for a canonical text."""
+        raise NotImplementedError

@@ -11,7 +11,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, Transform, Value
+from pkadvisor.design.keys.transforms.base import MISSING, Atom, Context, HashPart, Transform, Value
 from pkadvisor.design.keys.transforms.columns import over_distinct
 from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, digits
 from pkadvisor.design.keys.transforms.texts import (
@@ -58,7 +58,7 @@ def bucket_numbers(texts: pl.Series) -> NDArray[np.uint64]:
     return np.frombuffer(digests, dtype=">u8")[::4]  # 8 of 32 bytes
 
 
-class Hashed(Transform):
+class Hashed(HashPart):
     """What a bucket and a hash prefix share: a source, a number of texts, and the texts in order."""
 
     __slots__ = ()
@@ -77,10 +77,6 @@ class Hashed(Transform):
         return self.properties[0] if self.properties else ""
 
     @builtins.property
-    def hashing(self) -> Hashed | None:
-        return self
-
-    @builtins.property
     def text_source(self) -> Transform | None:
         return part_of_source(self.source)
 
@@ -89,23 +85,6 @@ class Hashed(Transform):
 
     def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
         return "a hash keeps no order"
-
-    @builtins.property
-    def buckets_total(self) -> int:
-        """How many texts there are."""
-        raise NotImplementedError
-
-    def buckets(self) -> list[str]:
-        """Every bucket's text, in order."""
-        raise NotImplementedError
-
-    def last(self) -> str:
-        """The last bucket's text."""
-        raise NotImplementedError
-
-    def hashed(self, text: str) -> str:
-        """The key text for a canonical text."""
-        raise NotImplementedError
 
     def hashed_column(self, texts: pl.Series) -> pl.Series:
         """``hashed`` over texts without nulls."""

@@ -1,4 +1,4 @@
-"""Numbers as text that sorts as they do: padded, counted down, or in a fixed width that no number outgrows."""
+"""Numbers as text that sorts as they do: padded, counted down, in a fixed width, or assigned by the application."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import Context, Unary, Value, completed, shown_name
+from pkadvisor.design.keys.transforms.base import Atom, Context, Transform, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
-from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run
+from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -331,6 +331,48 @@ class ReverseSortable(Sortable):
     function: ClassVar[str] = "reverse_sortable"
     reads: ClassVar[tuple[EdmType, ...] | None] = (*_DIGITS, EdmType.DATETIME)
     _reverse: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Transform):
+    """A number that the application assigns to tell apart entities whose key would otherwise be equal.
+
+    Over a data set it is the position among the rows with the same rest of the key, from 0, in the order of the data.
+    """
+
+    width: int
+    decodes: ClassVar[bool] = False
+    assigned: ClassVar[bool] = True
+    function: ClassVar[str] = "seq"
+    takes: ClassVar[tuple[str, ...]] = ("integer",)
+    integers: ClassVar[tuple[int, int]] = (1, WIDTH_MAX)
+
+    @builtins.property
+    def atom(self) -> Atom | None:
+        return ("s",)
+
+    def encode(self, values: dict[str, Value], context: Context) -> str:
+        """The number in ``values['#seq']``, 0 where absent."""
+        number = values.get("#seq", 0)
+        assert isinstance(number, int)
+        return f"{number:0{self.width}d}"
+
+    def expression(self, context: Context) -> pl.Expr:
+        import polars as pl
+
+        return pl.col("#seq").cast(pl.String).str.pad_start(self.width, "0")
+
+    def texts(self, context: Context) -> Language:
+        return digits(self.width, None)
+
+    def usual_length(self, context: Context) -> int | None:
+        return self.width
+
+    def shape(self, context: Context) -> str:
+        return f"[0-9]{{{self.width}}}[0-9]*?"
+
+    def __str__(self) -> str:
+        return f"{{seq({self.width})}}"
 
 
 _SIGN, _ALL, _NAN = 1 << 63, (1 << 64) - 1, 0x7FF8 << 48

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import builtins
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Union
 
@@ -35,7 +34,6 @@ from pkadvisor.design.keys.transforms.languages import (
     ANY,
     Language,
     cut,
-    digits,
     escaped,
     exactly,
     fixed_length,
@@ -381,113 +379,6 @@ class Concat(TextOf):
             "'" + i.text.replace("'", "''") + "'" if isinstance(i, Literal) else source_name(i) for i in self.items
         ]
         return f"{{concat({','.join(shown)})}}"
-
-
-@dataclass(frozen=True, slots=True)
-class Each(Unary):
-    """One value of a multi-valued property, a row for each: an index row that finds entities by any of their values.
-
-    The property holds a JSON array of strings or numbers, or text that ``delimiter`` divides; blanks around a delimited
-    value are not part of it. The empty list makes no row. As a value it is text: what is written and asked is the same.
-    """
-
-    property: str
-    delimiter: str = ""
-    function: ClassVar[str] = "each"
-    takes: ClassVar[tuple[str, ...]] = ("property", "[text]")
-    reads: ClassVar[tuple[EdmType, ...] | None] = (EdmType.STRING,)
-
-    @builtins.property
-    def several(self) -> Each | None:
-        return self
-
-    def disorder(self, context: Context, fits: Callable[[str, int], bool]) -> str:
-        return "an entity has several values"
-
-    def values_of(self, value: Value) -> tuple[str, ...]:
-        """The distinct values in a property, in the order in which they stand; none for a missing property."""
-        if value is None:
-            return ()
-        text = str(value)
-        if self.delimiter:
-            found = [piece.strip() for piece in text.split(self.delimiter)]
-            return tuple(dict.fromkeys(piece for piece in found if piece))
-        if not text.strip():
-            return ()
-        try:
-            items = json.loads(text)
-        except ValueError:
-            return (text,)
-        if not isinstance(items, list):
-            return (text,)
-        return tuple(dict.fromkeys(_text_of_item(item) for item in items if item is not None))
-
-    def text_of(self, value: Value, context: Context) -> str:
-        return str(value)
-
-    def plain_expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
-        return pl.col(self.property)
-
-    def escapes(self, context: Context) -> bool:
-        return True
-
-    def value_of(self, plain: str, context: Context) -> object:
-        return plain
-
-    def order(self, context: Context) -> int:
-        return 1
-
-    def __str__(self) -> str:
-        tail = ",'" + self.delimiter.replace("'", "''") + "'" if self.delimiter else ""
-        return f"{{each({shown_name(self.property)}{tail})}}"
-
-
-def _text_of_item(item: object) -> str:
-    return item if isinstance(item, str) else json.dumps(item, separators=(",", ":"), ensure_ascii=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence(Transform):
-    """A number that the application assigns to tell apart entities whose key would otherwise be equal.
-
-    Over a data set it is the position among the rows with the same rest of the key, from 0, in the order of the data.
-    """
-
-    width: int
-    decodes: ClassVar[bool] = False
-    assigned: ClassVar[bool] = True
-    function: ClassVar[str] = "seq"
-    takes: ClassVar[tuple[str, ...]] = ("integer",)
-    integers: ClassVar[tuple[int, int]] = (1, 38)
-
-    @builtins.property
-    def atom(self) -> Atom | None:
-        return ("s",)
-
-    def encode(self, values: dict[str, Value], context: Context) -> str:
-        """The number in ``values['#seq']``, 0 where absent."""
-        number = values.get("#seq", 0)
-        assert isinstance(number, int)
-        return f"{number:0{self.width}d}"
-
-    def expression(self, context: Context) -> pl.Expr:
-        import polars as pl
-
-        return pl.col("#seq").cast(pl.String).str.pad_start(self.width, "0")
-
-    def texts(self, context: Context) -> Language:
-        return digits(self.width, None)
-
-    def usual_length(self, context: Context) -> int | None:
-        return self.width
-
-    def shape(self, context: Context) -> str:
-        return f"[0-9]{{{self.width}}}[0-9]*?"
-
-    def __str__(self) -> str:
-        return f"{{seq({self.width})}}"
 
 
 Source = Union[str, Lower, Prefix, Reverse, Concat, Unary]  # noqa: UP007  (a runtime alias)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from pkadvisor.design.keys.transforms.base import Atom, Context, Unary, Value, completed, shown_name
+from pkadvisor.design.keys.transforms.base import Atom, Context, PeriodPart, Unary, Value, completed, shown_name
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.languages import DIGITS, Language, Run, digits
 from pkadvisor.design.keys.transforms.periods import (
@@ -44,7 +44,7 @@ class _OfTime(Unary):
 
 
 @dataclass(frozen=True, slots=True)
-class Time(_OfTime):
+class Time(_OfTime, PeriodPart):
     """The UTC period that a DateTime falls into, written with yyyy MM dd HH mm ss, or YYYY and ww for ISO weeks.
 
     Laws: ascending (not strictly) where the pattern runs from the year down; not injective; decodes to the first moment
@@ -60,12 +60,7 @@ class Time(_OfTime):
     makes_source: ClassVar[bool] = True
 
     @builtins.property
-    def period(self) -> Time | None:
-        return self
-
-    @builtins.property
     def unit(self) -> str:
-        """The finest unit of the period, such as ``day``."""
         return time_unit(self.format)
 
     @builtins.property
