@@ -167,3 +167,61 @@ def test_no_two_files_import_one_another() -> None:
     graphlib.TopologicalSorter(graph).prepare()  # CycleError names the files
     with pytest.raises(graphlib.CycleError):
         graphlib.TopologicalSorter({**graph, "pkadvisor.errors": {"pkadvisor.cli.main"}}).prepare()
+
+
+def _classes_of_parts() -> set[str]:
+    from pkadvisor.design.keys import transforms
+
+    exported = {name: getattr(transforms, name) for name in transforms.__all__}
+    return {name for name, thing in exported.items() if isinstance(thing, type) and issubclass(thing, transforms.Part)}
+
+
+def questions_of_class(source: str) -> list[int]:
+    """The lines that ask whether something is of the class of a key part: isinstance, a class pattern, type() is."""
+    tree = ast.parse(source)
+    mine = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pkadvisor.design.keys.transforms")
+        for alias in node.names
+        if alias.name in _classes_of_parts()
+    }
+
+    def names(node: ast.AST) -> bool:
+        return any(isinstance(inner, ast.Name) and inner.id in mine for inner in ast.walk(node))
+
+    lines = []
+    for node in ast.walk(tree):
+        asks = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "type")
+        if isinstance(node, ast.Call) and asks and any(names(argument) for argument in node.args[1:]):
+            lines.append(node.lineno)
+        if isinstance(node, ast.MatchClass) and names(node.cls):
+            lines.append(node.lineno)
+        if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+            lines += [node.lineno] if any(names(side) for side in node.comparators) else []
+    return lines
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_key_parts_answer_for_themselves(path: Path) -> None:
+    if path.is_relative_to(ROOT / "pkadvisor" / "design" / "keys"):
+        return
+    assert questions_of_class(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "isinstance(part, Pad)",
+        "isinstance(part, int | Pad)",
+        "isinstance(part, (Pad, int))",
+        "type(part) is Pad",
+        "match part:\n    case Pad():\n        pass",
+    ],
+)
+def test_a_question_for_the_class_of_a_part_is_seen(question: str) -> None:
+    assert questions_of_class(f"from pkadvisor.design.keys.transforms import Pad\n{question}\n")
+    assert questions_of_class(
+        f"from pkadvisor.design.keys.transforms import Pad as P\n{question.replace('Pad', 'P')}\n"
+    )
+    assert not questions_of_class("from pkadvisor.design.keys.transforms import Pad\nPad('n', 5)\n")

@@ -158,6 +158,8 @@ def defined(function: str, argument: str, value: Any, edm: str) -> str:
             return f"{ticks(value):019d}"
         case "reverse_ticks":
             return f"{_TICKS_MAX - ticks(value):019d}"
+        case "time_of_day":
+            return (re.sub("[:.Z]", "", value.split("T")[1]) + "0")[: 6 + int(argument)]  # type: ignore[no-any-return]
         case "time":
             form = re.sub("|".join(_FORMS), lambda m: _FORMS[m[0]], argument.strip("'"))
             return form.format(*fields(value))
@@ -165,7 +167,7 @@ def defined(function: str, argument: str, value: Any, edm: str) -> str:
     return canonical(value, edm)
 
 
-_ONE = re.compile(r"\{(?:(pad|reverse_pad|sortable|ticks|reverse_ticks|time)\()?p(?:,([^)]*))?\)?\}")
+_ONE = re.compile(r"\{(?:(pad|reverse_pad|sortable|ticks|reverse_ticks|time_of_day|time)\()?p(?:,([^)]*))?\)?\}")
 _HASHED = re.compile(r"\{(hash|hash_prefix)\((.*),(\d+)\)\}(.*)", re.DOTALL)
 _BARE = [v for v in VECTORS if v["template"] == "{p}" and v["types"]["p"] not in ("String", "DateTime")]
 ALONE = [*_BARE, *(v for v in VECTORS if v["template"] != "{p}" and _ONE.fullmatch(v["template"]))]

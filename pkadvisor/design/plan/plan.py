@@ -475,9 +475,16 @@ class _Planner:
                 part, parts = next(left, (None, ()))
             if part is None or part.properties != (by.property,):
                 return False
-            if part.period or direction(part, parts, self.types, self.known) != way:
+            if part.period or self._way(part, parts, key) != way:
                 return False
         return True
+
+    def _way(self, part: Part, parts: tuple[Part, ...], key: Key) -> int:
+        """The order of a part's text within one partition; a time of day rises there if all rows are of one day."""
+        periods = [other.period for other in key.partition if other.properties == part.properties]
+        if part.rises_within and any(period and period.unit in part.rises_within for period in periods):
+            return 1
+        return direction(part, parts, self.types, self.known)
 
     def text(self, terms: list[KeyTerm], rest: tuple[Filter, ...]) -> str:
         """The ``$filter`` as it is printed."""

@@ -40,6 +40,7 @@ from pkadvisor.design.keys.transforms import (
     Sortable,
     Ticks,
     Time,
+    TimeOfDay,
     bucket,
     canonical_text,
     check_pattern,
@@ -101,6 +102,7 @@ SAMPLES: dict[str, Sample] = {
         lambda n: ReverseSortable("p"), (*_NUMBERS, EdmType.DOUBLE, EdmType.DATETIME), _all_values
     ),
     "time": Sample(lambda n: Time("p", PATTERNS[n % len(PATTERNS)]), (EdmType.DATETIME,), _all_values),
+    "time_of_day": Sample(lambda n: TimeOfDay("p", n % 8), (EdmType.DATETIME,)),
     "ticks": Sample(lambda n: Ticks("p"), (EdmType.DATETIME,), _all_values),
     "reverse_ticks": Sample(lambda n: ReverseTicks("p"), (EdmType.DATETIME,), _all_values),
     "hash": Sample(lambda n: Hash("p", n + 1) if n % 3 else Hash(_anything(n), n + 1), tuple(EdmType)),

@@ -10,6 +10,7 @@ Every transform encodes one value to text and offers the same encoding as a pola
 | ``{sortable(p)}`` | 8 or 16 hex digits of a number | yes | yes, Int32, Int64 and Double whole |
 | ``{reverse_sortable(p)}`` | the same counted down, DateTime too | yes | falling, whole |
 | ``{time(p,'yyyyMMdd')}`` | UTC period | no | yes, where the format runs from the year down |
+| ``{time_of_day(p,3)}`` | UTC time of day, ``HHmmss`` and so many digits of the second | no | within a day |
 | ``{ticks(p)}`` | 19 digits of 100 ns since year 1 | yes | yes |
 | ``{reverse_ticks(p)}`` | 19 digits counting down from year 9999 | yes | descending |
 | ``{hash(s,n)}`` | bucket 0…n-1, zero-padded | no | no |
@@ -60,7 +61,7 @@ from pkadvisor.design.keys.transforms.texts import (
     Source,
     TextOf,
 )
-from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time
+from pkadvisor.design.keys.transforms.times import TICKS_DIGITS, ReverseTicks, Ticks, Time, TimeOfDay
 from pkadvisor.table.edm import EdmType
 
 Part = Transform
@@ -72,6 +73,7 @@ FUNCTIONS: tuple[type[Part], ...] = (
     Sortable,
     ReverseSortable,
     Time,
+    TimeOfDay,
     Ticks,
     ReverseTicks,
     Hash,
@@ -142,6 +144,7 @@ __all__ = [
     "TextOf",
     "Ticks",
     "Time",
+    "TimeOfDay",
     "Transform",
     "Unary",
     "Value",

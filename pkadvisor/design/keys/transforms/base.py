@@ -157,6 +157,8 @@ class Transform:
     assigned: ClassVar[bool] = False
     folds_case: ClassVar[bool] = False
     changes_text: ClassVar[bool] = False
+    rises_within: ClassVar[tuple[str, ...]] = ()
+    """The units of time within which its text rises with the value, though not beyond them."""
     ends: ClassVar[tuple[str, str]] = ("-", ":")
     """A character below all and one above all with which the text of a number within its limits begins."""
 
