@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pkadvisor.design.keys.conditions import Conditions, Range
@@ -33,6 +34,7 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Operand
     from pkadvisor.table.odata import Literal as Constant
+    from pkadvisor.table.odata import Parameter
 
 BELOW_MISSING = "~"
 
@@ -287,10 +289,16 @@ def operand_text(operand: Operand | Choice) -> str:
     """``ts+24h`` for a parameter with an offset, its name otherwise."""
     if isinstance(operand, Choice):
         return operand.name
-    from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
-    from pkadvisor.table.odata import Literal as Constant
+    assert hasattr(operand, "offset")
+    return _parameter_text(operand, isinstance(operand.offset, float))
 
-    assert not isinstance(operand, Constant)
+
+@lru_cache(maxsize=4096)
+def _parameter_text(operand: Parameter, fraction: bool) -> str:
+    """``fraction``: whether the offset is a double; 1 and 1.0 are equal, and are written differently."""
+    from pkadvisor.table.odata import Comparison, Operator, Parameter, format_filter
+
+    del fraction
     bare = Parameter(operand.name, None, operand.offset, operand.offset_ticks)
     shown = format_filter(Comparison("x", Operator.EQ, bare))
     return shown[shown.index("{") + 1 : shown.rindex("}")]

@@ -6,6 +6,7 @@ import re
 from calendar import monthrange
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.transforms.base import FORBIDDEN
@@ -28,6 +29,7 @@ def tokens(pattern: str) -> tuple[str, ...]:
     return tuple(piece for piece in PIECES.findall(pattern) if piece in TIME_TOKENS)
 
 
+@lru_cache(maxsize=1024)
 def check_pattern(pattern: str) -> None:
     """ValueError on a letter that is no token, on what a key must not contain, and where the tokens name no period.
 
