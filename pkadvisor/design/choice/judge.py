@@ -251,8 +251,6 @@ def bench_for(
     data, table, notes = section.data, section.declared, list[str]()
     assert data is not None
     kind = next((k for k in table.kinds if k.name == section.kind), None) if table else None
-    declared = (kind.entities_total if kind else None) or (table.entities_total if table else None)
-    total = section.entities_total or declared or data.rows
     if section.traffic is not None and section.traffic.fraction < 1:
         notes.append(
             f"the log is taken for {100 * section.traffic.fraction:.3g} % of the requests: rates are scaled up, and "
@@ -283,7 +281,7 @@ def bench_for(
     population = Population(
         frame,
         data.types,
-        total=max(total, data.rows),
+        total=section.entities,
         complete=data.complete,
         arrival=arrival,
         ghosts=ghosts,

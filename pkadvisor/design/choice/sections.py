@@ -39,6 +39,15 @@ class Section:
     entities_total: int | None = None
     """Entities of the table as the command line says, over what the design file says."""
 
+    @property
+    def entities(self) -> int:
+        """Entities of the whole table, or of the kind, of which the data may hold some; 0 where nobody says."""
+        table = self.declared
+        kind = next((k for k in table.kinds if k.name == self.kind), None) if table else None
+        declared = (kind.entities_total if kind else None) or (table.entities_total if table else None)
+        held = self.data.rows if self.data is not None else 0
+        return max(held, self.entities_total or declared or held)
+
 
 @dataclass(frozen=True, slots=True)
 class Judged:
@@ -171,6 +180,10 @@ def observed(
         if seen.undecoded:
             notes.append(f"{seen.undecoded:,} of {seen.sampled:,} sampled requests fit no key template of the design")
         workload = seen.workload
+        if scheme is not None:
+            from pkadvisor.design.rows.strange_values import strange_values
+
+            notes = [*strange_values(workload, section.data, section.entities), *notes]
     elif section.workload is not None:
         names = {c.name for c in section.workload.classes}
         extra = tuple(c for c in declared.classes if c.name not in names) if declared else ()

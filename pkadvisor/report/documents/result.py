@@ -21,6 +21,7 @@ from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.breaks import saturation
 from pkadvisor.design.plan.requests import client_work
 from pkadvisor.design.rows.population import Population
+from pkadvisor.design.rows.strange_values import strange_values
 from pkadvisor.observe.workload import Basis, Operation
 from pkadvisor.report.documents.arrangements import arranged_json, conflict_json
 from pkadvisor.report.documents.values import Shown, number, time_text
@@ -175,6 +176,8 @@ def _heat_now(table: TableTraffic, covered_s: float, shown: Shown) -> dict[str, 
 
 def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Limits) -> dict[str, Any]:
     section, advice = judged.section, judged.advice
+    decoded = section.traffic is not None and judged.scheme is not None
+    warnings = strange_values(judged.workload, section.data, section.entities) if decoded else ()
     out: dict[str, Any] = {
         "table": section.table,
         "kind": section.kind,
@@ -193,7 +196,8 @@ def _table(judged: Judged, shown: Shown, top: int, covered_s: float, limits: Lim
         "gives_up": [],
         "conflicts": [conflict_json(c, limits, number, lambda v: _violation(v, shown)) for c in judged.conflicts],
         "cannot_be_known": unknowns(judged),
-        "notes": [shown.message(n) for n in judged.notes],
+        "warnings": [shown.message(warning) for warning in warnings],
+        "notes": [shown.message(note) for note in judged.notes if note not in warnings],
     }
     from pkadvisor.report.documents.evidence import evidence_of
 

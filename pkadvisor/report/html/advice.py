@@ -53,12 +53,22 @@ def verdict(document: At, table: At) -> Context:
     """The word, the keys, and what changes with them."""
     word, mood = HEADLINES[table["verdict"].among(HEADLINES)]
     best, current = table["recommended"], table["current"]
+    warnings = [warning.text for warning in table.maybe("warnings") or ()]
     if not best:
-        return {"word": word, "mood": mood, "why_not": table["why_not"].text, "keys": None, "tiles": [], "facts": []}
+        return {
+            "word": word,
+            "mood": mood,
+            "warnings": warnings,
+            "why_not": table["why_not"].text,
+            "keys": None,
+            "tiles": [],
+            "facts": [],
+        }
     before = current if current and table["verdict"].text != "keep" else None
     return {
         "word": word,
         "mood": mood,
+        "warnings": warnings,
         "why_not": "",
         "keys": keys_of(best),
         "was": keys_of(before) if before else None,

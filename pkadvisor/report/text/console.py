@@ -76,6 +76,8 @@ def _table(page: Page, result: dict[str, Any], table: dict[str, Any], verbose: b
     headline, style = HEADLINES[table["verdict"]]
     best, current = table["recommended"], table["current"]
     page.line(f"{headline}   {table_title(table)}", style)
+    for warning in table.get("warnings", ()):
+        page.wrapped(warning, "  ! ", "    ", "bad")
     if best is None:
         page.wrapped(table["why_not"] or "")
         page.line()

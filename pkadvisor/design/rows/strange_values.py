@@ -1,0 +1,78 @@
+"""Values that a log's keys were read as and that the data does not have: the sign of a template that does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.rows.decode import HIGH, LOW
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pkadvisor.observe.profile.profile import DataProfile
+    from pkadvisor.observe.workload import Workload
+
+STRANGE_SHARE = 0.5
+"""Requests for what is not there are usual up to this share of a class: for deleted, expired and new entities."""
+
+
+def strange_values(workload: Workload, data: DataProfile | None, entities: int) -> tuple[str, ...]:
+    """For each property, the class of which most sampled requests name values outside of the data; the worst first.
+
+    A value is strange where the complete data has no row with it; a bound, or a value beside a sample of the rows,
+    where it lies beyond the least and the greatest at hand by more than their distance. ``entities``: how many there are
+    in the table.
+    """
+    if data is None:
+        return ()
+    complete = data.complete and entities <= data.rows
+    worst: dict[str, tuple[float, str]] = {}
+    for name, frame in workload.instances.items():
+        for column in frame.columns:
+            source = column.removesuffix(LOW).removesuffix(HIGH)
+            if source in data.hashed or source not in data.sample.columns:
+                continue
+            strange = _strange(frame.get_column(column), data.sample.get_column(source), complete, column == source)
+            if strange is None or frame.height == 0:
+                continue
+            share = strange.len() / frame.height
+            if share > STRANGE_SHARE and share > worst.get(source, (0.0, ""))[0]:
+                worst[source] = (share, _sentence(name, source, share, strange, complete))
+    return tuple(sentence for _, sentence in sorted(worst.values(), key=lambda pair: (-pair[0], pair[1])))
+
+
+def _strange(asked: pl.Series, held: pl.Series, complete: bool, exact: bool) -> pl.Series | None:
+    """The values asked for that the data cannot have; None where the two cannot be compared."""
+    present, values = asked.drop_nulls(), held.drop_nulls()
+    if present.dtype != values.dtype or not values.len():
+        return None
+    if exact and complete:
+        return present.filter(~present.is_in(values.unique().implode()))
+    if not (values.dtype.is_numeric() or values.dtype.is_temporal()):
+        return None
+    least, most = values.min(), values.max()
+    margin = most - least  # type: ignore[operator]
+    try:
+        return present.filter((present < least - margin) | (present > most + margin))  # type: ignore[operator]
+    except OverflowError:  # times near the years 1 and 9999
+        return present.filter((present < least) | (present > most))
+
+
+def _sentence(query: str, name: str, share: float, strange: pl.Series, complete: bool) -> str:
+    example = _shown(strange[0])
+    where = "in the data" if complete else "near the data"
+    return (
+        f"{share:.0%} of the values of {name} that the keys of the logged class '{query}' were read as are not {where}, "
+        f"such as '{example}': check partition_key and row_key in the design against the log"
+    )
+
+
+def _shown(value: object) -> str:
+    from datetime import datetime
+
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return str(value)[:40]
+
+
+__all__ = ["strange_values"]

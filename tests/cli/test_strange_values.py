@@ -1,0 +1,77 @@
+"""Keys of a log that the design's templates read as values which the data does not have: told before the verdict."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Run
+
+START = datetime(2026, 11, 1, tzinfo=UTC)
+YEAR_1 = datetime(1, 1, 1, tzinfo=UTC)
+
+
+def ticks(moment: datetime) -> int:
+    return (moment - YEAR_1) // timedelta(microseconds=1) * 10
+
+
+def write_readings(folder: Path, row_key: str) -> None:
+    """200 readings, and a log of point reads whose RowKeys are plain ticks."""
+    moments = [START + timedelta(minutes=7 * n) for n in range(200)]
+    lines = ["device,at,value", *(f"d{n % 4},{m:%Y-%m-%dT%H:%M:%SZ},{n}" for n, m in enumerate(moments))]
+    (folder / "readings.csv").write_text("\n".join(lines) + "\n")
+    log = [
+        {
+            "table": "Readings",
+            "at": f"{START + timedelta(seconds=n):%Y-%m-%dT%H:%M:%SZ}",
+            "op": "query",
+            "pk": f"d{n % 4}",
+            "rk": f"{ticks(moments[n]):019d}",
+        }
+        for n in range(200)
+    ]
+    (folder / "log.jsonl").write_text("\n".join(map(json.dumps, log)) + "\n")
+    design = f'schema: 1\ntables:\n  Readings:\n    partition_key: "{{device}}"\n    row_key: "{row_key}"\n'
+    (folder / "design.yaml").write_text(design)
+
+
+ARGUMENTS = ("analyze", "readings.csv", "--log", "log.jsonl", "--design", "design.yaml")
+
+
+@pytest.mark.parametrize("row_key", ["{ticks(at)}", "{at}"])
+def test_keys_that_fit_are_not_warned_of(run: Run, tmp_path: Path, row_key: str) -> None:
+    write_readings(tmp_path, row_key)
+    result = run(*ARGUMENTS, "--format", "json")
+    if row_key == "{at}":  # ticks are no DateTime: no key fits, and nothing is read
+        assert result.returncode == 2 and b"do not fit the design" in result.stderr
+    else:
+        assert json.loads(result.stdout)["tables"][0]["warnings"] == []
+
+
+def test_values_that_no_row_has_are_told_before_the_verdict(run: Run, tmp_path: Path) -> None:
+    write_readings(tmp_path, "{reverse_ticks(at)}")
+    (table,) = json.loads(run(*ARGUMENTS, "--format", "json").stdout)["tables"]
+    (warning,) = table["warnings"]
+    assert warning.startswith("100% of the values of at") and "check partition_key and row_key" in warning
+    assert warning not in table["notes"]
+    lines = run(*ARGUMENTS).stdout.decode().splitlines()
+    at = next(n for n, line in enumerate(lines) if line.startswith("  ! 100% of the values of at"))
+    assert "Readings" in lines[at - 1]
+    hidden = run(*ARGUMENTS, "--redact", "keys", "--format", "json").stdout.decode()
+    assert "such as '[key]'" in hidden
+
+
+def test_a_sample_of_the_rows_is_asked_whether_the_values_lie_near_it(run: Run, tmp_path: Path) -> None:
+    write_readings(tmp_path, "{reverse_ticks(at)}")
+    lines = (tmp_path / "readings.csv").read_text().splitlines()
+    (tmp_path / "readings.csv").write_text("\n".join([lines[0], *lines[1::9]]) + "\n")
+    arguments = (*ARGUMENTS, "--entities-total", "200", "--format", "json")
+    (table,) = json.loads(run(*arguments).stdout)["tables"]
+    assert any("are not" in warning and "of at" in warning for warning in table["warnings"])
+    write_readings(tmp_path, "{ticks(at)}")
+    (tmp_path / "readings.csv").write_text("\n".join([lines[0], *lines[1::9]]) + "\n")
+    (table,) = json.loads(run(*arguments).stdout)["tables"]
+    assert table["warnings"] == []
