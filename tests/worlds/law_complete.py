@@ -23,6 +23,7 @@ INSTANCES = 8
 def missing_rows(asked: Asked, layout: Layout, counting: Counting, scheme: Scheme) -> Iterator[Broken]:
     """At most one broken law for a class: the first set of parameters whose answer is wrong."""
     every = counting.answers.instances
+    counting.requests.made = 0
     for instance in every[:: max(1, len(every) // INSTANCES)][:INSTANCES]:
         if (found := wrong_answer(asked, layout, counting, instance)) is not None:
             shown = {n: v for n, v in instance.values.items()}

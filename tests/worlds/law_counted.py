@@ -25,7 +25,7 @@ from tests.worlds.answers import Answers
 from tests.worlds.law_complete import missing_rows
 from tests.worlds.model import Asked, Kind, Scheme, World
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
-from tests.worlds.truth import Broken, Counting, Layout, Plan, Requests, lay_out, plan_of
+from tests.worlds.truth import Broken, Counting, Layout, Plan, Requests, TooMany, lay_out, plan_of
 from tests.worlds.writes import Written, written_by
 
 NAME = "counted"
@@ -78,16 +78,22 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
     if any(v["code"] == "not-unique" for v in printed["violations"]) and _main_unique(layout):
         yield Broken(NAME, "unique keys are called not unique", scheme.text, "not unique", "unique")
     truths: dict[str, tuple[Asked, ClassTruth, Document]] = {}
+    uncounted = False
     for each in printed["classes"]:
         asked = next(a for a in world.asked if a.name == each["name"])
         mine = answers.setdefault(asked.name, Answers(asked, kind))
         if not mine.instances:
             continue
         plan = plan_of(asked, each) if each["filters"] else None
-        truth = ClassTruth(plan, layout, mine, written_by(asked, layout, mine, plan))
+        try:
+            truth = ClassTruth(plan, layout, mine, written_by(asked, layout, mine, plan))
+        except TooMany:
+            uncounted = True
+            continue
         truths[asked.name] = (asked, truth, each)
         yield from _class(asked, scheme, truth, each, layout)
-    yield from _table(world, kind, scheme, truths, printed)
+    if not uncounted:
+        yield from _table(world, kind, scheme, truths, printed)
 
 
 def _main_unique(layout: Layout) -> bool:
@@ -107,7 +113,7 @@ def stops(plan: Plan) -> bool:
 
 def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, layout: Layout) -> Iterator[Broken]:
     def wrong(what: str, name: str, true: float) -> Broken:
-        return Broken(NAME, f"{asked.name}: {what}", scheme.text, printed[name], float(f"{true:.6g}"))
+        return Broken(NAME, f"{asked.name}: {what}", scheme.text, printed[name], float(f"{true:.6g}"), truth.plan)
 
     bounded = any(UPPER in note for note in printed["notes"])
     wider = abs(printed["attempts_per_commit"] - 1)

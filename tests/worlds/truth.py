@@ -28,11 +28,23 @@ BOUNDARY = 1
 Place = tuple[bytes, bytes]
 
 
+REQUESTS_MOST = 20_000
+"""More requests than this of one class are not counted: periods of a second between bounds that lie years apart."""
+
+
+class TooMany(Exception):
+    """The requests of a class are too many to be counted one by one."""
+
+
 class Broken(AssertionError):
     """A law that does not hold: what, the printed and the true value."""
 
-    def __init__(self, law: str, what: str, scheme: str, printed: object, true: object) -> None:
-        super().__init__(f"{law}: {what} under {scheme}: printed {printed}, true {true}")
+    def __init__(
+        self, law: str, what: str, scheme: str, printed: object, true: object, plan: Plan | None = None
+    ) -> None:
+        sent = "" if plan is None else f"; sent: {plan.filter!r}, $top {plan.top}, {plan.access} via {plan.via}"
+        super().__init__(f"{law}: {what} under {scheme}: printed {printed}, true {true}{sent}")
+        self.plan = plan
         self.law, self.what, self.scheme, self.printed, self.true = law, what, scheme, printed, true
 
 
@@ -129,6 +141,11 @@ class Plan:
         return self.does("read the entity that each pointer names") is not None
 
     @property
+    def several(self) -> bool:
+        """Whether several requests are sent: for buckets, for values, for periods."""
+        return any(s.startswith("send one request for each") for s in self.client) or self.back
+
+    @property
     def back(self) -> bool:
         """Whether periods are asked from the newest on."""
         return self.does("begin with the newest period") is not None
@@ -170,6 +187,7 @@ class Requests:
 
     plan: Plan
     layout: Layout
+    made: int = 0
     _writer: Writer = field(init=False)
     _ranges: dict[tuple[tuple[str, str, str], ...], Sent] = field(default_factory=dict)
 
@@ -243,6 +261,9 @@ class Requests:
                     terms = tuple((n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms)
                     if terms not in seen:
                         seen.add(terms)
+                        self.made += 1
+                        if self.made > REQUESTS_MOST:
+                            raise TooMany(self.plan.filter)
                         yield self._sent(terms)
 
     def _text(

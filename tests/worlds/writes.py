@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.worlds.answers import Answers
 from tests.worlds.key_text import Part, Writer, parse, properties, read_by
 from tests.worlds.model import Asked, Kind, Scheme
+from tests.worlds.printed import Test
 from tests.worlds.truth import Layout, Plan
 from tests.worlds.values import Value
 
@@ -97,9 +98,10 @@ def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Writ
     keys, vias = scheme.keys(), touched(asked, scheme)
     moves = any(_sets(asked, partition, row) for partition, row, _ in keys)
     named = set(asked.equal())
-    whole = plan.access == "point" and not plan.pointer and not plan.conditions
-    guesses = any(set(read_by(keys[v][0])) | set(read_by(keys[v][1])) - set() > named or not (
-        set(read_by(keys[v][0])) | set(read_by(keys[v][1])) <= named) for v in vias if v)  # fmt: skip
+    tested = {c.name for c in plan.conditions if isinstance(c, Test)}
+    known = all(isinstance(c, Test) and c.operator == "eq" for c in plan.conditions) and tested <= named
+    whole = plan.access == "point" and not plan.pointer and known and not plan.several
+    guesses = any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias if v)
     located = not whole or asked.read_modify_write or guesses
     load: Counter[str] = Counter()
     rows = requests = 0.0
