@@ -131,7 +131,10 @@ def draw_kind(random: Random, name: str, rows: int, form: str) -> Drawn:
 
     _unique(random, add, rows)
     for n in range(random.randint(1, 3)):
-        edm = random.choices((STRING, INT32, INT64, BOOLEAN, GUID, DOUBLE, BINARY, DATETIME), (8, 3, 2, 2, 1, 1, 1, 1))[0]
+        binary = form != "csv"  # plain CSV cannot tell bytes from text
+        edm = random.choices(
+            (STRING, INT32, INT64, BOOLEAN, GUID, DOUBLE, BINARY, DATETIME), (8, 3, 2, 2, 1, 1, binary, 1)
+        )[0]
         count = random.choice((2, 3, 5, 12, 40))
         values = _group_values(random, edm, count, hostile=hostile)
         pick = _skewed(random, len(values), random.choice((0.0, 0.0, 0.7, 1.2, 2.0)))
@@ -156,7 +159,7 @@ def draw_kind(random: Random, name: str, rows: int, form: str) -> Drawn:
     if random.random() < 0.3:
         texts = _texts(random, 30, hostile=hostile)
         add(Shape("note", STRING, "plain"), lambda *_: random.choice(texts) * random.randint(1, 8), 0.2)
-    if random.random() < 0.2:
+    if random.random() < 0.2 and form != "csv":
         add(Shape("blob", BINARY, "plain"), lambda *_: random.randbytes(random.randrange(1, 200)), 0.1)
     if random.random() < 0.15:
         add(Shape("weight", INT32, "weight"), lambda *_: random.choice((0, 1, 1, 2, 50)))

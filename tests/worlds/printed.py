@@ -104,7 +104,7 @@ def merged(parts: Iterable[Part]) -> list[Part]:
 
 def fan_numbers(call: Call) -> list[str]:
     """The buckets of a fan-out."""
-    first, last = (str(a) for a in call.arguments)
+    last = str(call.arguments[1])
     if last.isdecimal():
         return [f"{n:0{len(last)}d}" for n in range(int(last) + 1)]
     return [f"{n:0{len(last)}x}" for n in range(int(last, 16) + 1)]

@@ -45,6 +45,8 @@ class Broken(AssertionError):
         sent = "" if plan is None else f"; sent: {plan.filter!r}, $top {plan.top}, {plan.access} via {plan.via}"
         super().__init__(f"{law}: {what} under {scheme}: printed {printed}, true {true}{sent}")
         self.plan = plan
+        self.keys: Scheme | None = None
+        """The scheme, where the law is about one."""
         self.law, self.what, self.scheme, self.printed, self.true = law, what, scheme, printed, true
 
 
@@ -195,7 +197,7 @@ class Requests:
         self._writer = Writer(self.layout.kind.types)
         templates = self.layout.scheme.keys()[self.plan.via]
         self._beside = {n: separators(parse(t)) for n, t in zip(KEYS, templates[:2], strict=True)}
-        self._terms = [(t.name, t.operator, key_parts(t.operand)) for t in self.plan.on_keys]
+        self._terms = [(t.name, t.operator, _told_apart(t.name, key_parts(t.operand))) for t in self.plan.on_keys]
         self._fans = list(
             dict.fromkeys(p for _, _, parts in self._terms for p in parts if isinstance(p, Call) and p.name == "fan")
         )
@@ -286,6 +288,16 @@ class Requests:
         if terms not in self._ranges:
             self._ranges[terms] = spanned(self.layout, terms)
         return self._ranges[terms]
+
+
+def _told_apart(name: str, parts: Sequence[Part]) -> tuple[Part, ...]:
+    """The parts with their fan-outs numbered: two with the same buckets are two all the same."""
+    out: list[Part] = []
+    for part in parts:
+        if isinstance(part, Call) and part.name == "fan":
+            part = Call("fan", (*part.arguments, f"{name} {len(out)}"))
+        out.append(part)
+    return tuple(out)
 
 
 def _beyond(part: Part, values: Row, types: Mapping[str, str]) -> str:
