@@ -90,7 +90,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
             continue
         plan = plan_of(asked, each) if each["filters"] else None
         try:
-            truth = ClassTruth(plan, layout, mine, written_by(asked, layout, mine, plan))
+            truth = ClassTruth(plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked)))
         except TooMany:
             uncounted = True
             continue
@@ -100,6 +100,10 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         yield from wrong
     if not uncounted:
         yield from _table(world, kind, scheme, truths, printed)
+
+
+def _grouped(world: World, asked: Asked) -> bool:
+    return any(asked.name in t.together for t in world.transactions)
 
 
 def _main_unique(layout: Layout) -> bool:

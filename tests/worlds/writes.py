@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tests.worlds.answers import Answers
-from tests.worlds.key_text import Part, Writer, parse, properties, read_by
+from tests.worlds.answers import Answers, row_weights
+from tests.worlds.key_text import Call, Part, Writer, parse, properties, read_by
 from tests.worlds.model import Asked, Kind, Scheme
 from tests.worlds.printed import Test
 from tests.worlds.truth import Layout, Plan
@@ -31,23 +31,21 @@ class Written:
 NOTHING = Written(0.0, 0.0, Counter(), located=False)
 
 
-def written_by(asked: Asked, layout: Layout, answers: Answers, plan: Plan | None) -> Written:
-    """What one class writes under a scheme."""
+def written_by(asked: Asked, layout: Layout, answers: Answers, plan: Plan | None, *, grouped: bool) -> Written:
+    """What one class writes under a scheme; ``grouped``: in a declared transaction."""
     if asked.operation == "query":
         return NOTHING
     if asked.operation in ("insert", "upsert") and asked.where is None:
-        return _inserted(asked, layout, answers)
+        return _inserted(asked, layout, grouped=grouped)
     assert plan is not None
     return _changed(asked, layout, answers, plan)
 
 
-def _inserted(asked: Asked, layout: Layout, answers: Answers) -> Written:
+def _inserted(asked: Asked, layout: Layout, *, grouped: bool) -> Written:
     """An entity like the one drawn; one whose key holds periods of the arrival falls on the newest of them."""
     load: Counter[str] = Counter()
     rows = requests = 0.0
     newest = [_newest(layout.kind, key[0]) for key in layout.scheme.keys()]
-    from tests.worlds.answers import row_weights
-
     for entity, weight in enumerate(row_weights(asked, layout.kind)):
         if weight <= 0:
             continue
@@ -58,17 +56,18 @@ def _inserted(asked: Asked, layout: Layout, answers: Answers) -> Written:
             load[moved.get(entity, stored.partition)] += weight
             if stored.via and layout.scheme.keys()[stored.via][0] != layout.scheme.partition:
                 requests += weight
-    counted = requests if asked.entities_per_request == 1 else None
+    counted = requests if asked.entities_per_request == 1 and not grouped else None
     return Written(rows, counted, load, located=False)
 
 
 def _newest(kind: Kind, partition: str) -> dict[int, str]:
     """The partition that takes each entity when it arrives, where the PartitionKey holds the time of arrival."""
     arrival, parts = kind.arrival, parse(partition)
-    if arrival is None or arrival == "file_order" or arrival not in read_by(partition):
+    timed = [p for p in parts if isinstance(p, Call) and p.name == "time" and properties(p) == (arrival,)]
+    if arrival is None or arrival == "file_order" or not timed:
         return {}
     writer = Writer(kind.types)
-    rest: list[Part] = [p for p in parts if isinstance(p, str) or arrival not in properties(p)]
+    rest: list[Part] = [p for p in parts if p not in timed]
     last: dict[str, tuple[Value, int]] = {}
     places = [writer.key(rest, row) for row in kind.rows]
     for n, (place, row) in enumerate(zip(places, kind.rows, strict=True)):
