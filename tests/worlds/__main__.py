@@ -49,7 +49,7 @@ def _judge(given: argparse.Namespace) -> int:
     with ProcessPoolExecutor(given.processes) as pool:
         for verdict in pool.map(work, range(given.first, given.first + given.seeds)):
             seconds.update(verdict.seconds)
-            new = [b for b in verdict.broken if known(verdict.seed, b) is None]
+            new = [b for b in verdict.broken if known(b) is None]
             listed += len(verdict.broken) - len(new)
             wrong += bool(new)
             for found in new:
@@ -66,7 +66,7 @@ def _judge(given: argparse.Namespace) -> int:
 
 def _keep(verdict: Verdict, given: argparse.Namespace) -> None:
     world = draw_world(verdict.seed, rows_most=given.rows)
-    found = next(b for b in verdict.broken if known(verdict.seed, b) is None)
+    found = next(b for b in verdict.broken if known(b) is None)
     keep(smallest(world, found, found.keys), found, given.keep / str(verdict.seed))
 
 

@@ -28,7 +28,7 @@ def missing_rows(asked: Asked, layout: Layout, counting: Counting, scheme: Schem
         if (found := wrong_answer(asked, layout, counting, instance)) is not None:
             shown = {n: v for n, v in instance.values.items()}
             what = f"{asked.name} for {shown}: the answer of {counting.requests.plan.filter!r}"
-            yield Broken("counted", what, scheme.text, *found)
+            yield Broken("counted", what, scheme.text, *found, counting.requests.plan)
             return
 
 
