@@ -1,0 +1,83 @@
+"""Judging drawn worlds: ``python -m tests.worlds --seeds N --first S [--law NAME] [--keep FOLDER] [--coverage]``.
+
+A line for each broken law: seed, law, what, scheme, printed and true value. ``--keep`` shrinks the first failure of each
+seed and writes it as files that ``advisor`` reads. Exit code 1 where a law is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from tests.worlds.coverage import features
+from tests.worlds.drawing import draw_world
+from tests.worlds.known import known
+from tests.worlds.laws import LAWS, Verdict, judge_seed, keep, smallest
+
+
+def main() -> int:
+    """Runs what is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.worlds", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
+    parser.add_argument("--first", type=int, default=0, help="the seed of the first")
+    parser.add_argument("--law", action="append", choices=list(LAWS), help="only this law; may be repeated")
+    parser.add_argument("--rows", type=int, default=10_000, help="at most so many rows")
+    parser.add_argument("--keep", type=Path, help="shrink failing worlds and write them into this folder")
+    parser.add_argument("--coverage", action="store_true", help="the share of worlds that contain each feature")
+    parser.add_argument("--planted", action="store_true", help="look for the planted mistakes")
+    parser.add_argument("--processes", type=int, default=1, help="worlds judged beside one another")
+    given = parser.parse_args()
+    if given.coverage:
+        return _coverage(given)
+    if given.planted:
+        from tests.worlds.planted import look_for_all
+
+        return look_for_all(given.seeds, given.first)
+    return _judge(given)
+
+
+def _judge(given: argparse.Namespace) -> int:
+    began, laws = time.monotonic(), tuple(given.law or LAWS)
+    wrong = listed = 0
+    seconds: Counter[str] = Counter()
+    work = partial(judge_seed, laws=laws, rows_most=given.rows)
+    with ProcessPoolExecutor(given.processes) as pool:
+        for verdict in pool.map(work, range(given.first, given.first + given.seeds)):
+            seconds.update(verdict.seconds)
+            new = [b for b in verdict.broken if known(b) is None]
+            listed += len(verdict.broken) - len(new)
+            wrong += bool(new)
+            for found in new:
+                print(f"seed {verdict.seed}: {found}", flush=True)
+            if given.keep and new:
+                _keep(verdict, given)
+    each = ", ".join(f"{name} {total / given.seeds:.2f}" for name, total in seconds.items())
+    print(
+        f"{given.seeds} worlds in {time.monotonic() - began:.0f} s, CPU seconds each: {each}; "
+        f"{wrong} worlds break a law, {listed} figures are known to be wrong"
+    )
+    return 1 if wrong else 0
+
+
+def _keep(verdict: Verdict, given: argparse.Namespace) -> None:
+    world = draw_world(verdict.seed, rows_most=given.rows)
+    found = next(b for b in verdict.broken if known(b) is None)
+    keep(smallest(world, found, found.keys), found, given.keep / str(verdict.seed))
+
+
+def _coverage(given: argparse.Namespace) -> int:
+    counts: Counter[str] = Counter()
+    for seed in range(given.first, given.first + given.seeds):
+        counts.update(features(draw_world(seed)))
+    for name, count in sorted(counts.items(), key=lambda c: (c[1], c[0])):
+        print(f"{count / given.seeds:7.1%}  {name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""Changes of a world that must not change the advice: other names, other orders, a query in two halves, and the like."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from random import Random
+
+from tests.worlds.model import AnyOf, Asked, Compare, Condition, Draw, IndexRow, Kind, Negated, Parameter, Scheme, World
+from tests.worlds.shrink import names_of
+from tests.worlds.values import INT32, STRING
+
+Change = Callable[[World, Random], World]
+
+
+def renamed(name: str) -> str:
+    """The new name of a property: as long, and in the same order among the others."""
+    return name[:1].upper() + name[1:]
+
+
+def restored(text: str, world: World) -> str:
+    """A template with the names of before."""
+    for name in {n for k in world.kinds for n in k.types}:
+        text = re.sub(rf"(?<=[{{(,]){re.escape(renamed(name))}(?=[}},)])", name, text)
+    return text
+
+
+def _template(text: str, names: Mapping[str, str]) -> str:
+    for old, new in names.items():
+        text = re.sub(rf"(?<=[{{(,]){re.escape(old)}(?=[}},)])", new, text)
+    return text
+
+
+def _scheme(scheme: Scheme, names: Mapping[str, str]) -> Scheme:
+    rows = tuple(
+        replace(r, partition=None if r.partition is None else _template(r.partition, names), row=_template(r.row, names))
+        for r in scheme.index_rows
+    )
+    return Scheme(_template(scheme.partition, names), _template(scheme.row, names), rows)
+
+
+def _condition(condition: Condition, names: Mapping[str, str]) -> Condition:
+    match condition:
+        case AnyOf():
+            return AnyOf(tuple(c for i in condition.items if isinstance(c := _condition(i, names), Compare)))
+        case Negated():
+            inner = _condition(condition.item, names)
+            assert isinstance(inner, Compare)
+            return Negated(inner)
+        case Compare():
+            operand = condition.operand
+            if isinstance(operand, Parameter):
+                operand = replace(operand, name=names[operand.name])
+            return Compare(names[condition.name], condition.operator, operand)
+
+
+def _asked(asked: Asked, names: Mapping[str, str]) -> Asked:
+    draw = asked.draw
+    if draw is not None:
+        draw = Draw(
+            draw.by, tuple(names[n] for n in draw.of), draw.exponent, names.get(draw.column, ""), draw.share, draw.window_s
+        )
+    return replace(
+        asked,
+        where=None if asked.where is None else tuple(_condition(c, names) for c in asked.where),
+        draw=draw,
+        order_by=tuple((names[n], falling) for n, falling in asked.order_by),
+        sets=tuple(names[n] for n in asked.sets),
+        by_key=tuple(names[n] for n in asked.by_key),
+    )
+
+
+def rename(world: World, random: Random) -> World:
+    """Other names for the table and all properties, as long as before and in the same order."""
+    del random
+    names = {n: renamed(n) for k in world.kinds for n in k.types}
+    kinds = tuple(
+        replace(
+            k,
+            types={names[n]: e for n, e in k.types.items()},
+            rows=tuple({names[n]: v for n, v in row.items()} for row in k.rows),
+            arrival=names.get(k.arrival or "", k.arrival),
+            schemes=tuple(_scheme(s, names) for s in k.schemes),
+        )
+        for k in world.kinds
+    )
+    return replace(
+        world,
+        table="Others",
+        kinds=kinds,
+        asked=tuple(_asked(a, names) for a in world.asked),
+        current=None if world.current is None else _scheme(world.current, names),
+        transactions=tuple(replace(t, group_by=tuple(names[n] for n in t.group_by)) for t in world.transactions),
+        extra={k: names.get(str(v), v) if k in ("isolation", "erase_by") else v for k, v in world.extra.items()},
+    )
+
+
+def permute_rows(world: World, random: Random) -> World:
+    """The entities in another order of lines, where nothing is said of the order of arrival by them."""
+
+    def mixed(kind: Kind) -> Kind:
+        if kind.arrival == "file_order":
+            return kind
+        return replace(kind, rows=tuple(random.sample(kind.rows, len(kind.rows))))
+
+    return replace(world, kinds=tuple(map(mixed, world.kinds)))
+
+
+def permute_asked(world: World, random: Random) -> World:
+    """Queries and writes in another order."""
+    return replace(world, asked=tuple(random.sample(world.asked, len(world.asked))))
+
+
+def split(world: World, random: Random) -> World:
+    """A query in two of half the rate."""
+    queries = [a for a in world.asked if a.operation == "query"]
+    if not queries:
+        return world
+    chosen = random.choice(queries)
+    half = replace(chosen, rate=chosen.rate / 2, peak=None if chosen.peak is None else chosen.peak / 2)
+    asked: list[Asked] = []
+    for each in world.asked:
+        asked += [half, replace(half, name=f"{half.name}-b")] if each is chosen else [each]
+    return replace(world, asked=tuple(asked))
+
+
+def unused_property(world: World, random: Random) -> World:
+    """A further property that nothing names."""
+    kind = random.choice(world.kinds)
+    edm = random.choice((STRING, INT32))
+    rows = tuple(
+        {**row, "zz": random.randrange(10**6) if edm == INT32 else f"t{random.randrange(10**6)}"} for row in kind.rows
+    )
+    more = replace(kind, types={**kind.types, "zz": edm}, rows=rows)
+    return replace(world, kinds=tuple(more if k is kind else k for k in world.kinds))
+
+
+def unused_index_row(world: World, random: Random) -> World:
+    """Beside each scheme the same with an index row in partitions of its own, over a property that nothing names."""
+    kinds = []
+    for kind in world.kinds:
+        named = {n for a in world.of(kind.name) for n in names_of(a)}
+        free = [n for n, e in kind.types.items() if n not in named and e in (STRING, INT32)]
+        more = []
+        for scheme in kind.schemes if free else ():
+            extra = IndexRow(f"ZZ:{{{random.choice(free)}}}", scheme.row or "{id}")
+            more.append(replace(scheme, index_rows=(*scheme.index_rows, extra)))
+        kinds.append(replace(kind, schemes=(*kind.schemes, *more)))
+    return replace(world, kinds=tuple(kinds))
+
+
+CHANGES: dict[str, Change] = {
+    "other names": rename,
+    "rows in another order": permute_rows,
+    "queries in another order": permute_asked,
+    "a query in two halves": split,
+    "an unused property": unused_property,
+}

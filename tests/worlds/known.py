@@ -1,0 +1,50 @@
+"""Figures that are known to be wrong and not yet mended: by the number of the finding, how a failure is recognised.
+
+A finding that is mended is removed here; the worlds that broke by it are then held again. An entry says no more than it
+must: what is read wrongly of one shape of plan stays judged for all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.worlds.model import AnyOf, Compare
+from tests.worlds.truth import Broken, Plan
+
+SCANS = ("partition-range scan", "table scan")
+
+
+def _of_plan(test: Callable[[Plan], bool]) -> Callable[[Broken], bool]:
+    """A failure of a figure (not of an answer) whose plan has some shape."""
+    return lambda found: found.plan is not None and " for {" not in found.what and test(found.plan)
+
+
+def _writes(plan: Plan) -> bool:
+    return plan.asked.operation in ("update", "delete")
+
+
+def _ranged(plan: Plan) -> bool:
+    return any(isinstance(c, Compare) and c.operator not in ("eq", "ne") for c in plan.asked.conditions())
+
+
+KNOWN: dict[int, Callable[[Broken], bool]] = {
+    1: _of_plan(lambda p: _writes(p) and p.several),
+    2: _of_plan(lambda p: p.pointer),
+    3: _of_plan(lambda p: any(isinstance(c, AnyOf) for c in p.asked.conditions())),
+    4: _of_plan(_writes),
+    5: lambda found: " for {" in found.what and found.plan is not None and found.plan.via > 0,
+    6: _of_plan(lambda p: p.access in SCANS and any(t.name == "RowKey" for t in p.on_keys)),
+    7: _of_plan(lambda p: p.access == "table scan"),
+    8: _of_plan(_ranged),
+    10: _of_plan(lambda p: p.several and p.asked.top is not None),
+    12: lambda found: "at most" in found.what,
+    13: _of_plan(lambda p: p.access == "partition-range scan"),
+    15: lambda found: found.what == "hottest partition",
+}
+"""8 stands for 9 and 14 too, 7 for 17, 10 for 11, 15 for 16."""
+
+
+def known(found: Broken) -> int | None:
+    """The number of the finding that a failure belongs to; None for a new one."""
+    return next((number for number, like in KNOWN.items() if like(found)), None)
+

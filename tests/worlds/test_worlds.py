@@ -1,0 +1,80 @@
+"""Drawn worlds under every law: a handful of fixed seeds in the short form, more in the long form of part ``worlds``."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.tiers import sizes
+from tests.worlds import law_harmless
+from tests.worlds.coverage import features
+from tests.worlds.drawing import draw_world
+from tests.worlds.files import design, write
+from tests.worlds.known import KNOWN, known
+from tests.worlds.laws import LAWS, judge
+from tests.worlds.running import analyzed
+from tests.worlds.shrink import shrunk
+
+SHORT = (2, 3, 4, 12, 20)
+LONG = range(1000, 1300)
+ROWS = 300
+
+
+@pytest.mark.parametrize("seed", sizes(SHORT, LONG, "worlds"))
+def test_a_world_breaks_no_law_but_by_what_is_known(seed: int) -> None:
+    found = judge(draw_world(seed, rows_most=ROWS), tuple(LAWS)).broken
+    assert [str(b) for b in found if known(b) is None] == []
+
+
+def test_known_findings_are_few() -> None:
+    assert len(KNOWN) <= 12
+
+
+def test_the_same_seed_draws_the_same_world() -> None:
+    assert draw_world(7) == draw_world(7)
+    assert draw_world(7) != draw_world(8)
+
+
+def test_every_feature_stands_in_one_world_of_a_hundred() -> None:
+    seen: dict[str, int] = {}
+    for seed in range(300):
+        for feature in features(draw_world(seed, rows_most=300)):
+            seen[feature] = seen.get(feature, 0) + 1
+    seen.pop("rows 2,000 and more", None)
+    assert {name: count for name, count in seen.items() if count < 3} == {}
+    wanted = {f"type {t}" for t in ("string", "int32", "int64", "double", "boolean", "datetime", "guid", "binary")}
+    wanted |= {f"range {a} {b}" for a in ("ge", "gt") for b in ("le", "lt")}
+    wanted |= {f"draw {by}" for by in ("entities", "distinct", "zipf", "weight", "newest")}
+    wanted |= {f"operation {o}" for o in ("query", "insert", "update", "upsert", "delete")}
+    functions = "pad reverse_pad sortable reverse_sortable time ticks reverse_ticks hash hash_prefix lower prefix reverse"
+    wanted |= {f"key {name}" for name in (*functions.split(), "concat", "seq")}
+    assert wanted - seen.keys() == set()
+
+
+def test_the_files_of_a_world_are_its_own(tmp_path: Path) -> None:
+    world = draw_world(3, rows_most=300)
+    write(world, tmp_path)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert "design.yaml" in names and len(names) >= 2
+    assert set(design(world)["tables"]) == {world.table}
+
+
+def test_a_failing_world_is_shrunk_while_it_fails() -> None:
+    world = draw_world(12, rows_most=300)
+    name = world.asked[0].name
+    small = shrunk(world, lambda w: any(a.name == name for a in w.asked) and w.entities >= 10, None)
+    assert [a.name for a in small.asked] == [name]
+    assert 10 <= small.entities < 40
+
+
+def test_harmless_sees_a_changed_count(tmp_path: Path) -> None:
+    world = replace(draw_world(3, rows_most=300), extra={})
+    before = analyzed(world, tmp_path)
+    table = before["tables"][0]
+    assert list(law_harmless._compared("nothing", world, table, copy.deepcopy(table))) == []
+    other = copy.deepcopy(table)
+    other["recommended"]["classes"][0]["requests"] *= 1.001
+    assert [b.what for b in law_harmless._compared("a plant", world, table, other)] != []

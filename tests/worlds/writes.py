@@ -1,0 +1,122 @@
+"""What a write changes: which rows, in how many requests, in which partitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from tests.worlds.answers import Answers, row_weights
+from tests.worlds.key_text import Call, Part, Writer, parse, properties, read_by
+from tests.worlds.model import Asked, Kind, Scheme
+from tests.worlds.printed import Test
+from tests.worlds.truth import Layout, Plan
+from tests.worlds.values import Value
+
+
+@dataclass(frozen=True)
+class Written:
+    """Means over the requests of a class: rows written, requests that write, rows by partition.
+
+    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the write
+    changes a key, and where the new row lies is not known.
+    """
+
+    rows: float
+    requests: float | None
+    load: Counter[str]
+    located: bool
+    moves: bool = False
+
+
+NOTHING = Written(0.0, 0.0, Counter(), located=False)
+
+
+def written_by(asked: Asked, layout: Layout, answers: Answers, plan: Plan | None, *, grouped: bool) -> Written:
+    """What one class writes under a scheme; ``grouped``: in a declared transaction."""
+    if asked.operation == "query":
+        return NOTHING
+    if asked.operation in ("insert", "upsert") and asked.where is None:
+        return _inserted(asked, layout, grouped=grouped)
+    assert plan is not None
+    return _changed(asked, layout, answers, plan)
+
+
+def _inserted(asked: Asked, layout: Layout, *, grouped: bool) -> Written:
+    """An entity like the one drawn; one whose key holds periods of the arrival falls on the newest of them."""
+    load: Counter[str] = Counter()
+    rows = requests = 0.0
+    newest = [_newest(layout.kind, key[0]) for key in layout.scheme.keys()]
+    for entity, weight in enumerate(row_weights(asked, layout.kind)):
+        if weight <= 0:
+            continue
+        requests += weight
+        for stored in layout.of_entity[entity]:
+            rows += weight
+            moved = newest[stored.via]
+            load[moved.get(entity, stored.partition)] += weight
+            if stored.via and layout.scheme.keys()[stored.via][0] != layout.scheme.partition:
+                requests += weight
+    counted = requests if asked.entities_per_request == 1 and not grouped else None
+    return Written(rows, counted, load, located=False)
+
+
+def _newest(kind: Kind, partition: str) -> dict[int, str]:
+    """The partition that takes each entity when it arrives, where the PartitionKey holds the time of arrival."""
+    arrival, parts = kind.arrival, parse(partition)
+    timed = [p for p in parts if isinstance(p, Call) and p.name == "time" and properties(p) == (arrival,)]
+    if arrival is None or arrival == "file_order" or not timed:
+        return {}
+    writer = Writer(kind.types)
+    rest: list[Part] = [p for p in parts if p not in timed]
+    last: dict[str, tuple[Value, int]] = {}
+    places = [writer.key(rest, row) for row in kind.rows]
+    for n, (place, row) in enumerate(zip(places, kind.rows, strict=True)):
+        moment = row[arrival]
+        if moment is not None and (place not in last or moment >= last[place][0]):  # type: ignore[operator]
+            last[place] = (moment, n)
+    return {n: writer.key(parts, kind.rows[last[place][1]]) for n, place in enumerate(places) if place in last}
+
+
+def touched(asked: Asked, scheme: Scheme) -> list[int]:
+    """The rows of an entity that an update or delete writes: all copies, and pointers where a key changes."""
+    out = [0]
+    moved = _sets(asked, scheme.partition, scheme.row)
+    for via, (partition, row, copy) in enumerate(scheme.keys()):
+        if via and (asked.operation == "delete" or copy == "full" or moved or _sets(asked, partition, row)):
+            out.append(via)
+    return out
+
+
+def _sets(asked: Asked, *templates: str) -> bool:
+    """Whether an update sets a property that templates read."""
+    return asked.operation == "update" and bool({n for t in templates for n in read_by(t)} & set(asked.sets))
+
+
+def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Written:
+    scheme = layout.scheme
+    keys, vias = scheme.keys(), touched(asked, scheme)
+    moves = any(_sets(asked, partition, row) for partition, row, _ in keys)
+    named = set(asked.equal())
+    tested = {c.name for c in plan.conditions if isinstance(c, Test)}
+    known = all(isinstance(c, Test) and c.operator == "eq" for c in plan.conditions) and tested <= named
+    whole = plan.access == "point" and not plan.pointer and known and not plan.several
+    guesses = any(not set(read_by(keys[v][0]) + read_by(keys[v][1])) <= named for v in vias if v)
+    located = not whole or asked.read_modify_write or guesses
+    load: Counter[str] = Counter()
+    rows = requests = 0.0
+    away = [v for v in vias if v and keys[v][0] != scheme.partition]
+    twice = {v: 2 if _sets(asked, *keys[v][:2]) else 1 for v in vias}
+    first = 2 if _sets(asked, scheme.partition) else 1
+    for instance in answers.instances:
+        for entity in answers.matching(instance):
+            mine = {r.via: r for r in layout.of_entity[entity] if r.via in vias}
+            rows += instance.weight * sum(twice[v] for v in mine)
+            requests += instance.weight * (first + sum(_elsewhere(asked, keys[v], twice[v]) for v in away if v in mine))
+            for via, stored in mine.items():
+                load[stored.partition] += instance.weight * twice[via]
+    return Written(rows, requests, load, located, moves)
+
+
+def _elsewhere(asked: Asked, key: tuple[str, str, str], rows: int) -> int:
+    """Requests for an index row in another partition: two where it moves between partitions, one within one."""
+    return rows if _sets(asked, key[0]) else 1
