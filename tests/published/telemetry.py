@@ -24,7 +24,7 @@ def registry_rows(random: Random, count: int) -> list[Row]:
             "tenant": f"t{tenant:02d}",
             "device": f"dev-{n:05d}",
             "model": random.choice(("M1", "M1", "M2", "M3")),
-            "firmware": random.choice(("1.0", "1.1", "1.1", "2.0")),
+            "firmware": random.choice(("v1.0", "v1.1", "v1.1", "v2.0")),
             "registered": at,
             "last_seen": times[-1],
         }
