@@ -62,9 +62,15 @@ def link_rows(random: Random, count: int) -> list[Row]:
 
 
 def count_rows(random: Random, count: int) -> list[Row]:
+    """Some of the counts; a node has one for each of two types of links."""
     return [
-        {"count_id": node, "count_type": 123456789 + n % 2, "link_count": int(random.paretovariate(0.9)), "version": 0}
-        for n, node in enumerate(sorted(random.sample(range(1, NODES + 1), count)))
+        {
+            "count_id": 1 + n // 2,
+            "count_type": 123456789 + n % 2,
+            "link_count": int(random.paretovariate(0.9)),
+            "version": 0,
+        }
+        for n in sorted(random.sample(range(2 * NODES), count))
     ]
 
 
@@ -128,7 +134,7 @@ WORKLOAD = Workload(
             "Counttable",
             f"""
             properties: {{count_id: int32, count_type: int32, link_count: int32, version: int32}}
-            entities_total: {NODES}
+            entities_total: {2 * NODES}
             sampling: random-rows
             queries:
               - {{name: count-link, filter: "count_id eq {{count_id}} and count_type eq {{count_type}}", rate: 49/s,

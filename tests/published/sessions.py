@@ -16,8 +16,12 @@ from random import Random
 from tests.published.workload import IndexRow, Keys, Row, Table, Workload, arrivals, moment, text
 
 
+SESSIONS = 400_000
+
+
 def session_rows(random: Random, count: int) -> list[Row]:
-    users = [int(random.random() ** 1.5 * count / 1.6) for _ in range(count)]
+    """Some of the sessions, of users who have 1.6 in the whole table on average."""
+    users = [int(random.random() ** 1.5 * SESSIONS / 1.6) for _ in range(count)]
     return [
         {
             "session_key": text(random, 32),

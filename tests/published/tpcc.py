@@ -319,9 +319,11 @@ WORKLOAD = Workload(
               - {{name: newest-of-district, filter: "ol_w_id eq {{ol_w_id}} and ol_d_id eq {{ol_d_id}}",
                  order_by: [ol_o_id desc], top: 200, rate: 3.8/s, draw: {{by: distinct, of: [ol_w_id, ol_d_id]}}}}
             writes:
-              - {{name: place, operation: insert, rate: 430/s, entities_per_request: 10}}
+              - {{name: place, operation: insert, rate: 430/s}}
               - {{name: deliver, operation: update, key: [ol_w_id, ol_d_id, ol_o_id, ol_number], sets: [ol_amount],
-                 rate: 380/s, entities_per_request: 10, draw: entities}}
+                 rate: 380/s, draw: entities}}
+            transactions:
+              - {{name: whole-order, together: [place], group_by: [ol_w_id, ol_d_id, ol_o_id]}}
             """,
             order_line_rows,
             1500,
