@@ -1,11 +1,11 @@
 """The audit log of a service with many tenants: written all the time, read rarely, kept for 90 days.
 
-Source: AWS CloudTrail, API reference, LookupEvents: events of the last 90 days by event id, user name or resource name,
-newest first, 50 in an answer; NIST SP 800-92, Guide to Computer Security Log Management, sections 2.1 and 4: fields of
-an audit record (when, who, what, on which object), retention.
+Source: AWS CloudTrail, API reference, LookupEvents: events of the last 90 days by event id, user name or resource
+name, newest first, 50 in an answer; NIST SP 800-92, Guide to Computer Security Log Management, sections 2.1 and 4:
+fields of an audit record (when, who, what, on which object), retention.
 
-Rates are assumed: 30 events a second and 6.5 look-ups. The data is a slice, the last minutes of the log; the whole holds
-90 days of it. Tenants are Zipfian with exponent 0.9 (assumed), and a tenant's events come from few users.
+Rates are assumed: 30 events a second and 6.5 look-ups. The data is a slice, the last minutes of the log; the whole
+holds 90 days of it. Tenants are Zipfian with exponent 0.9 (assumed), and a tenant's events come from few users.
 """
 
 from __future__ import annotations
@@ -61,14 +61,15 @@ WORKLOAD = Workload(
             Keys(
                 "{tenant}",
                 "TIME:{reverse_ticks(occurred)}_{event_id}",
-                "A tenant's events must stay apart and are asked for in four ways, newest first: copies in the tenant's "
-                "own partition cost no further request for an event and save scans of months.",
+                "A tenant's events must stay apart and are asked for in four ways, newest first: copies in the "
+                "tenant's own partition cost no further request for an event and save scans of months.",
                 (
                     IndexRow("USER:{actor}_{reverse_ticks(occurred)}_{event_id}"),
                     IndexRow("RESOURCE:{resource}_{reverse_ticks(occurred)}_{event_id}"),
                     IndexRow("ID:{event_id}"),
                 ),
             ),
+            identity=("event_id",),
         ),
     ),
 )

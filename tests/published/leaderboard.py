@@ -1,8 +1,8 @@
 """The leaderboards of games: the best score of each user in each game.
 
 Source: Amazon DynamoDB Developer Guide, *Using Global Secondary Indexes*: table ``GameScores`` (partition key UserId,
-sort key GameTitle; TopScore, TopScoreDateTime, Wins, Losses) and the index ``GameTitleIndex`` (GameTitle, TopScore) that
-answers which users have the top scores of a game.
+sort key GameTitle; TopScore, TopScoreDateTime, Wins, Losses) and the index ``GameTitleIndex`` (GameTitle, TopScore)
+that answers which users have the top scores of a game.
 
 Rates are assumed: 200 look-ups of a user's score, 100 of a game's first ten, 20 of all games of a user, 50 new top
 scores and 5 first ones a second. Games are Zipfian with exponent 0.8, top scores log-normal (both assumed).
@@ -61,6 +61,7 @@ WORKLOAD = Workload(
                 "score first, moved with each new top score.",
                 (IndexRow("{reverse_pad(top_score,8)}_{user_id}", "GAME:{game}"),),
             ),
+            identity=("user_id", "game"),
         ),
     ),
 )

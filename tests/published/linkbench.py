@@ -1,10 +1,10 @@
 """LinkBench: the social graph of Facebook as nodes, typed links and counts of links.
 
 Source: T. G. Armstrong et al., LinkBench: a Database Benchmark Based on the Facebook Social Graph, SIGMOD 2013.
-Schema: section 4.1 and the tables of github.com/facebookarchive/linkbench (linktable, nodetable, counttable). Mix: table
-3 and ``config/FBWorkload.properties``: get_link_list 50.7 %, get_node 12.9, add_link 9.0, update_link 8.0, update_node
-7.4, count_link 4.9, delete_link 3.0, add_node 2.6, delete_node 1.0, multiget_link 0.5. Out-degrees follow a power law
-(section 3.3); reads of nodes are Zipfian with exponent 0.606.
+Schema: section 4.1 and the tables of github.com/facebookarchive/linkbench (linktable, nodetable, counttable). Mix:
+table 3 and ``config/FBWorkload.properties``: get_link_list 50.7 %, get_node 12.9, add_link 9.0, update_link 8.0,
+update_node 7.4, count_link 4.9, delete_link 3.0, add_node 2.6, delete_node 1.0, multiget_link 0.5. Out-degrees follow
+a power law (section 3.3); reads of nodes are Zipfian with exponent 0.606.
 
 Rates are assumed: 1,000 operations a second. A list is asked for newest first with a limit of 10,000, which is longer
 than the lists of this data, and a count is changed with each added, deleted or hidden link.
@@ -100,6 +100,7 @@ WORKLOAD = Workload(
                 "",
                 "The primary key; ids count up, so their digits are turned round, or all inserts land in one range.",
             ),
+            identity=("id",),
         ),
         Table(
             "Linktable",
@@ -113,7 +114,8 @@ WORKLOAD = Workload(
             queries:
               - {{name: get-link-list, filter: "id1 eq {{id1}} and link_type eq {{link_type}} and visibility eq 1",
                  order_by: [time desc], top: 10000, rate: 507/s, draw: {{by: distinct, of: [id1, link_type]}}}}
-              - {{name: get-link, filter: "id1 eq {{id1}} and link_type eq {{link_type}} and id2 eq {{id2}}", rate: 13/s,
+              - {{name: get-link,
+                 filter: "id1 eq {{id1}} and link_type eq {{link_type}} and id2 eq {{id2}}", rate: 13/s,
                  draw: entities}}
             writes:
               - {{name: add-link, operation: insert, rate: 90/s}}
@@ -126,9 +128,10 @@ WORKLOAD = Workload(
             Keys(
                 "{id1}_{link_type}",
                 "{id2}",
-                "The whole list is always wanted, so the client may sort it: one partition for each list, links found by "
-                "their key, and no copy to move when the time of a link changes.",
+                "The whole list is always wanted, so the client may sort it: one partition for each list, links "
+                "found by their key, and no copy to move when the time of a link changes.",
             ),
+            identity=("link_type", "id1", "id2"),
         ),
         Table(
             "Counttable",
@@ -146,6 +149,7 @@ WORKLOAD = Workload(
             count_rows,
             500,
             Keys("{count_id}_{count_type}", "", "The primary key; counters are changed one by one."),
+            identity=("count_id", "count_type"),
         ),
     ),
 )

@@ -62,6 +62,7 @@ WORKLOAD = Workload(
                 "Everything names the channel; falling ids, which are times, put the newest messages first, and a "
                 "message is still found by its key.",
             ),
+            identity=("channel_id", "message_id"),
         ),
     ),
 )

@@ -63,14 +63,16 @@ WORKLOAD = Workload(
             Keys(
                 "{stock}",
                 "REF:{pad(reference,9)}",
-                "A book is one partition, so that an order and its places in the book change in one group transaction: "
-                "once by rising price for asks, once by falling price for bids, and once in a partition of the account.",
+                "A book is one partition, so that an order and its places in the book change in one group "
+                "transaction: once by rising price for asks, once by falling price for bids, and once in a partition"
+                " of the account.",
                 (
                     IndexRow("ASK:{side}_{pad(price,8)}_{ticks(placed)}_{pad(reference,9)}"),
                     IndexRow("BID:{side}_{reverse_pad(price,8)}_{ticks(placed)}_{pad(reference,9)}"),
                     IndexRow("{stock}_{pad(reference,9)}", "ACCOUNT:{account}"),
                 ),
             ),
+            identity=("reference",),
         ),
     ),
 )

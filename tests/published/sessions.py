@@ -15,7 +15,6 @@ from random import Random
 
 from tests.published.workload import IndexRow, Keys, Row, Table, Workload, arrivals, moment, text
 
-
 SESSIONS = 400_000
 
 
@@ -64,6 +63,7 @@ WORKLOAD = Workload(
                 "ends, and unlike a full copy not with each save.",
                 (IndexRow("{session_key}", "USER:{user_id}", "pointer"),),
             ),
+            identity=("session_key",),
         ),
     ),
 )

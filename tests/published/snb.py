@@ -1,10 +1,10 @@
 """LDBC SNB, interactive workload: short reads and updates of a social network.
 
-Source: The LDBC Social Network Benchmark, specification (ldbcouncil.org), chapters *Data* and *Interactive*: short reads
-IS1 (profile), IS2 (last 10 messages of a person), IS3 (friends, newest first), IS4 (content of a message), IS5 (its
-creator), IS6 (its forum), IS7 (its replies); updates IU1 (person), IU6 and IU7 (post, comment), IU8 (friendship).
-O. Erling et al., The LDBC Social Network Benchmark: Interactive Workload, SIGMOD 2015, section 2: degrees of persons
-follow Facebook's distribution, the activity of a person goes with the number of friends.
+Source: The LDBC Social Network Benchmark, specification (ldbcouncil.org), chapters *Data* and *Interactive*: short
+reads IS1 (profile), IS2 (last 10 messages of a person), IS3 (friends, newest first), IS4 (content of a message), IS5
+(its creator), IS6 (its forum), IS7 (its replies); updates IU1 (person), IU6 and IU7 (post, comment), IU8
+(friendship). O. Erling et al., The LDBC Social Network Benchmark: Interactive Workload, SIGMOD 2015, section 2:
+degrees of persons follow Facebook's distribution, the activity of a person goes with the number of friends.
 
 Scale factor 1 has about 10,000 persons, 180,000 friendships and 3 million messages; of the latter 30 a person are
 counted here in place of 300. Short reads are about equally often; rates are assumed: 300 short reads and 38 updates a
@@ -92,6 +92,7 @@ WORKLOAD = Workload(
             person_rows,
             400,
             Keys("{person_id}", "", "The primary key; profiles are read one by one."),
+            identity=("person_id",),
         ),
         Table(
             "Knows",
@@ -114,6 +115,7 @@ WORKLOAD = Workload(
                 "{reverse_ticks(since)}_{friend_id}",
                 "All friends of a person are read together, newest first; the friend's id keeps the key unique.",
             ),
+            identity=("knower_id", "friend_id"),
         ),
         Table(
             "Message",
@@ -138,13 +140,14 @@ WORKLOAD = Workload(
             Keys(
                 "{message_id}",
                 "",
-                "Most reads know the message alone; messages never change, so full copies by creator and by the message "
-                "that is answered cost two writes for each new one and no more.",
+                "Most reads know the message alone; messages never change, so full copies by creator and by the "
+                "message that is answered cost two writes for each new one and no more.",
                 (
                     IndexRow("{reverse_ticks(created)}_{message_id}", "CREATOR:{creator_id}"),
                     IndexRow("{reverse_ticks(created)}_{message_id}", "REPLY:{reply_of}"),
                 ),
             ),
+            identity=("message_id",),
         ),
     ),
 )

@@ -1,11 +1,11 @@
 """Telemetry of devices, and the registry of the devices.
 
-Source: Microsoft, Azure IoT reference architecture, version 2.1, sections 3.3 (device identity and registry store) and
-3.5 (warm storage: the last days of telemetry by device and time); Microsoft, Design scalable and performant tables
-(Azure Table storage design guide), patterns *log tail* and *data series*.
+Source: Microsoft, Azure IoT reference architecture, version 2.1, sections 3.3 (device identity and registry store)
+and 3.5 (warm storage: the last days of telemetry by device and time); Microsoft, Design scalable and performant
+tables (Azure Table storage design guide), patterns *log tail* and *data series*.
 
-Rates are assumed: 2,000 devices of 50 tenants (Zipfian with exponent 0.8) report every 4 s on average, some ten times as
-often as others. A device's last contact is noted in the registry once a minute.
+Rates are assumed: 2,000 devices of 50 tenants (Zipfian with exponent 0.8) report every 4 s on average, some ten times
+as often as others. A device's last contact is noted in the registry once a minute.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ WORKLOAD = Workload(
             registry_rows,
             1000,
             Keys("{tenant}", "{device}", "Both parts are always known, and a tenant's devices are listed in order."),
+            identity=("device",),
         ),
         Table(
             "Telemetry",
@@ -92,6 +93,7 @@ WORKLOAD = Workload(
                 "The design guide's log tail for each device: the newest reading is its partition's first row, and a "
                 "range of hours is a range of rows.",
             ),
+            identity=("source", "at"),
         ),
     ),
 )

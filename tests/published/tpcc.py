@@ -2,27 +2,34 @@
 
 Source: TPC Benchmark C, Standard Specification, revision 5.11 (February 2010). Schema: clause 1.3. Transactions:
 clauses 2.4 (New-Order), 2.5 (Payment), 2.6 (Order-Status), 2.7 (Delivery), 2.8 (Stock-Level). Mix: clause 5.2.3, with
-45 % New-Order. Cardinalities: clause 4.3.3.1. Non-uniform random numbers: clause 2.1.6.
+45 % New-Order. Cardinalities: clause 4.3.3.1; order ids to 10,000,000: clause 1.3.1. Non-uniform random numbers:
+clause 2.1.6.
 
-Rates are derived: 200 warehouses at the most that clause 4.2 allows, 12.86 New-Orders a minute each, make 43 a second;
-Payment 41, and 3.8 a second of each of the three others. A New-Order has 10 lines on average; Payment and Order-Status
-select the customer by last name in 60 % of cases; a Delivery delivers the oldest order of each of 10 districts;
-Stock-Level looks at the lines of the last 20 orders of a district. Customers, stock and items are sampled; orders and
-lines are those of a young database (9 open orders in place of 900 and 25 orders in place of 3,000 for a district).
+Rates are derived: 200 warehouses at the most that clause 4.2 allows, 12.86 New-Orders a minute each, make 43 a
+second; Payment 41, and 3.8 a second of each of the three others. A New-Order has 10 lines on average; Payment and
+Order-Status select the customer by last name in 60 % of cases; a Delivery delivers the oldest order of each of 10
+districts; Stock-Level looks at the lines of the last 20 orders of a district. Customers, stock and items are sampled;
+orders and lines are those of a young database (9 open orders in place of 900 and 25 orders in place of 3,000 for a
+district).
+
+``LARGE`` is the same table of order lines for 2,000 warehouses, with ten times the rates.
 """
 
 from __future__ import annotations
 
 from random import Random
 
+from tests.published.tpcc_orders import (
+    CUSTOMERS,
+    DISTRICTS,
+    ITEMS,
+    NEW_ORDER,
+    ORDERS,
+    WAREHOUSES,
+    nurand,
+    order_line,
+)
 from tests.published.workload import IndexRow, Keys, Row, Table, Workload, arrivals, text
-
-WAREHOUSES, DISTRICTS, CUSTOMERS, ITEMS = 200, 10, 3_000, 100_000
-
-
-def nurand(random: Random, a: int, low: int, high: int) -> int:
-    """Clause 2.1.6, with the constant C at 0."""
-    return (random.randint(0, a) | random.randint(low, high)) % (high - low + 1) + low
 
 
 def warehouse_rows(random: Random, count: int) -> list[Row]:
@@ -90,58 +97,6 @@ def history_rows(random: Random, count: int) -> list[Row]:
     return rows
 
 
-def districts_drawn(random: Random, count: int) -> list[tuple[int, int]]:
-    drawn = random.sample(range(WAREHOUSES * DISTRICTS), count)
-    return [(1 + n // DISTRICTS, 1 + n % DISTRICTS) for n in drawn]
-
-
-def new_order_rows(random: Random, count: int) -> list[Row]:
-    """The nine open orders of some districts, in the order in which they were placed."""
-    drawn = districts_drawn(random, count // 9)
-    first = {district: random.randint(2_000, 3_000) for district in drawn}
-    rows = [{"no_w_id": w, "no_d_id": d, "no_o_id": first[w, d] + n} for n in range(9) for w, d in drawn]
-    return list(rows)
-
-
-def order_rows(random: Random, count: int) -> list[Row]:
-    """All orders of some districts, 25 each."""
-    drawn = districts_drawn(random, count // 25)
-    times = arrivals(random, 25 * len(drawn), 43 * len(drawn) / (WAREHOUSES * DISTRICTS))
-    return [
-        {
-            "o_w_id": w,
-            "o_d_id": d,
-            "o_id": 1 + n // len(drawn),
-            "o_c_id": nurand(random, 1023, 1, CUSTOMERS),
-            "o_entry_d": at,
-            "o_carrier_id": random.randint(1, 10) if n // len(drawn) < 16 else None,
-            "o_ol_cnt": random.randint(5, 15),
-        }
-        for n, at in enumerate(times)
-        for w, d in [drawn[n % len(drawn)]]
-    ]
-
-
-def order_line_rows(random: Random, count: int) -> list[Row]:
-    """All lines of some districts: 25 orders of 5 to 15 lines each."""
-    drawn = districts_drawn(random, max(3, count // 250))
-    return [
-        {
-            "ol_w_id": w,
-            "ol_d_id": d,
-            "ol_o_id": order,
-            "ol_number": number,
-            "ol_i_id": nurand(random, 8191, 1, ITEMS),
-            "ol_supply_w_id": w if random.random() < 0.99 else random.randint(1, WAREHOUSES),
-            "ol_quantity": 5,
-            "ol_amount": random.randint(1, 999_999) / 100,
-        }
-        for order in range(1, 26)
-        for w, d in drawn
-        for number in range(1, random.randint(5, 15) + 1)
-    ]
-
-
 def stock_rows(random: Random, count: int) -> list[Row]:
     drawn = sorted(random.sample(range(WAREHOUSES * ITEMS), count))
     return [
@@ -185,6 +140,7 @@ WORKLOAD = Workload(
             warehouse_rows,
             WAREHOUSES,
             Keys("{pad(w_id,4)}", "", "The primary key; every Payment changes a warehouse, so each has a partition."),
+            identity=("w_id",),
         ),
         Table(
             "District",
@@ -204,6 +160,7 @@ WORKLOAD = Workload(
             district_rows,
             500,
             Keys("{pad(d_w_id,4)}", "{pad(d_id,2)}", "The primary key; every access names both parts."),
+            identity=("d_w_id", "d_id"),
         ),
         Table(
             "Customer",
@@ -216,7 +173,8 @@ WORKLOAD = Workload(
             queries:
               - {{name: by-id, filter: "c_w_id eq {{c_w_id}} and c_d_id eq {{c_d_id}} and c_id eq {{c_id}}", rate: 44/s,
                  draw: entities}}
-              - {{name: by-last-name, filter: "c_w_id eq {{c_w_id}} and c_d_id eq {{c_d_id}} and c_last eq '{{c_last}}'",
+              - {{name: by-last-name,
+                 filter: "c_w_id eq {{c_w_id}} and c_d_id eq {{c_d_id}} and c_last eq '{{c_last}}'",
                  order_by: [c_first], rate: 27/s, draw: entities}}
             writes:
               - {{name: pay, operation: update, key: [c_w_id, c_d_id, c_id], sets: [c_balance, c_payment_cnt],
@@ -229,10 +187,11 @@ WORKLOAD = Workload(
             Keys(
                 "{pad(c_w_id,4)}_{pad(c_d_id,2)}",
                 "ID:{pad(c_id,4)}",
-                "Every access names the district; a full copy by name, in the same group transaction, answers a look-up "
-                "by last name in order of first names with one request.",
+                "Every access names the district; a full copy by name, in the same group transaction, answers a "
+                "look-up by last name in order of first names with one request.",
                 (IndexRow("LAST:{c_last}_{c_first}_{pad(c_id,4)}"),),
             ),
+            identity=("c_w_id", "c_d_id", "c_id"),
         ),
         Table(
             "History",
@@ -254,86 +213,9 @@ WORKLOAD = Workload(
                 "payments have one key.",
             ),
         ),
-        Table(
-            "NewOrder",
-            f"""
-            properties: {{no_w_id: int32, no_d_id: int32, no_o_id: int32}}
-            entities_total: {WAREHOUSES * DISTRICTS * 9}
-            sampling: random-keys
-            sampled_by: [no_w_id, no_d_id]
-            arrival: file_order
-            queries:
-              - {{name: oldest, filter: "no_w_id eq {{no_w_id}} and no_d_id eq {{no_d_id}}", order_by: [no_o_id], top: 1,
-                 rate: 38/s, draw: {{by: distinct, of: [no_w_id, no_d_id]}}}}
-            writes:
-              - {{name: place, operation: insert, rate: 43/s}}
-              - {{name: deliver, operation: delete, key: [no_w_id, no_d_id, no_o_id], rate: 38/s, draw: entities}}
-            """,
-            new_order_rows,
-            600,
-            Keys(
-                "{pad(no_w_id,4)}_{pad(no_d_id,2)}",
-                "{pad(no_o_id,8)}",
-                "The primary key: the oldest open order of a district is the first row of its partition.",
-            ),
-        ),
-        Table(
-            "Orders",
-            f"""
-            properties: {{o_w_id: int32, o_d_id: int32, o_id: int32, o_c_id: int32, o_entry_d: datetime,
-              o_carrier_id: int32, o_ol_cnt: int32}}
-            entities_total: {WAREHOUSES * DISTRICTS * 25}
-            sampling: random-keys
-            sampled_by: [o_w_id, o_d_id]
-            arrival: o_entry_d
-            queries:
-              - {{name: newest-of-customer, filter: "o_w_id eq {{o_w_id}} and o_d_id eq {{o_d_id}} and o_c_id eq {{o_c_id}}",
-                 order_by: [o_id desc], top: 1, rate: 3.8/s, draw: {{by: distinct, of: [o_w_id, o_d_id, o_c_id]}}}}
-            writes:
-              - {{name: place, operation: insert, rate: 43/s}}
-              - {{name: deliver, operation: update, key: [o_w_id, o_d_id, o_id], sets: [o_carrier_id],
-                 read_modify_write: true, rate: 38/s, draw: entities}}
-            """,
-            order_rows,
-            1000,
-            Keys(
-                "{pad(o_w_id,4)}_{pad(o_d_id,2)}",
-                "ID:{pad(o_id,8)}",
-                "Delivery and Order-Status name the district; a copy by customer, newest order first, is written in the "
-                "same group transaction.",
-                (IndexRow("CUST:{pad(o_c_id,4)}_{reverse_pad(o_id,8)}"),),
-            ),
-        ),
-        Table(
-            "OrderLine",
-            f"""
-            properties: {{ol_w_id: int32, ol_d_id: int32, ol_o_id: int32, ol_number: int32, ol_i_id: int32,
-              ol_supply_w_id: int32, ol_quantity: int32, ol_amount: double}}
-            entities_total: {WAREHOUSES * DISTRICTS * 250}
-            sampling: random-keys
-            sampled_by: [ol_w_id, ol_d_id]
-            arrival: file_order
-            queries:
-              - {{name: lines-of-order, filter: "ol_w_id eq {{ol_w_id}} and ol_d_id eq {{ol_d_id}} and ol_o_id eq {{ol_o_id}}",
-                 rate: 42/s, draw: {{by: distinct, of: [ol_w_id, ol_d_id, ol_o_id]}}}}
-              - {{name: newest-of-district, filter: "ol_w_id eq {{ol_w_id}} and ol_d_id eq {{ol_d_id}}",
-                 order_by: [ol_o_id desc], top: 200, rate: 3.8/s, draw: {{by: distinct, of: [ol_w_id, ol_d_id]}}}}
-            writes:
-              - {{name: place, operation: insert, rate: 430/s}}
-              - {{name: deliver, operation: update, key: [ol_w_id, ol_d_id, ol_o_id, ol_number], sets: [ol_amount],
-                 rate: 380/s, draw: entities}}
-            transactions:
-              - {{name: whole-order, together: [place], group_by: [ol_w_id, ol_d_id, ol_o_id]}}
-            """,
-            order_line_rows,
-            1500,
-            Keys(
-                "{pad(ol_w_id,4)}_{pad(ol_d_id,2)}",
-                "{reverse_pad(ol_o_id,8)}_{pad(ol_number,2)}",
-                "An order's lines lie together and are written in one batch; falling order numbers put the last 20 "
-                "orders at the head of the district's partition.",
-            ),
-        ),
+        NEW_ORDER,
+        ORDERS,
+        order_line(WAREHOUSES),
         Table(
             "Stock",
             f"""
@@ -349,6 +231,7 @@ WORKLOAD = Workload(
             stock_rows,
             800,
             Keys("{pad(s_w_id,4)}", "{pad(s_i_id,6)}", "The primary key; every access names warehouse and item."),
+            identity=("s_w_id", "s_i_id"),
         ),
         Table(
             "Item",
@@ -362,6 +245,13 @@ WORKLOAD = Workload(
             item_rows,
             500,
             Keys("{pad(i_id,6)}", "", "The primary key; read one by one, and by nothing else."),
+            identity=("i_id",),
         ),
     ),
+)
+
+LARGE = Workload(
+    name="tpcc_large",
+    source="TPC Benchmark C, Standard Specification, revision 5.11, at 2,000 warehouses",
+    tables=(order_line(10 * WAREHOUSES),),
 )

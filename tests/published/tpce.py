@@ -133,10 +133,11 @@ WORKLOAD = Workload(
             Keys(
                 "{ca_id}",
                 "",
-                "Most accesses know the account alone; a full copy by customer costs a write for each settled trade and "
-                "saves a request for each account of a position.",
+                "Most accesses know the account alone; a full copy by customer costs a write for each settled trade "
+                "and saves a request for each account of a position.",
                 (IndexRow("{ca_id}", "CUSTOMER:{ca_c_id}"),),
             ),
+            identity=("ca_id",),
         ),
         Table(
             "Trade",
@@ -156,7 +157,8 @@ WORKLOAD = Workload(
               - {{name: of-account-from, rate: 6/s, draw: entities, order_by: [t_dts], top: 20,
                  filter: "t_ca_id eq {{t_ca_id}} and t_dts ge datetime'{{t_dts-5d}}' and t_dts le datetime'{{t_dts}}'"}}
               - {{name: of-security-from, rate: 6/s, draw: entities, order_by: [t_dts], top: 20,
-                 filter: "t_s_symb eq '{{t_s_symb}}' and t_dts ge datetime'{{t_dts-5d}}' and t_dts le datetime'{{t_dts}}'"}}
+                 filter: "t_s_symb eq '{{t_s_symb}}' and t_dts ge datetime'{{t_dts-5d}}'
+                   and t_dts le datetime'{{t_dts}}'"}}
             writes:
               - {{name: order, operation: insert, rate: 20/s}}
               - {{name: complete, operation: update, key: [t_id], sets: [t_dts, t_st_id, t_trade_price], rate: 20/s,
@@ -174,6 +176,7 @@ WORKLOAD = Workload(
                     IndexRow("{ticks(t_dts)}_{t_id}", "SECURITY:{t_s_symb}"),
                 ),
             ),
+            identity=("t_id",),
         ),
         Table(
             "Holding",
@@ -201,6 +204,7 @@ WORKLOAD = Workload(
                 "All accesses name the account; within it the security and the time are the order in which holdings "
                 "are sold.",
             ),
+            identity=("h_t_id",),
         ),
         Table(
             "LastTrade",
@@ -217,6 +221,7 @@ WORKLOAD = Workload(
             last_trade_rows,
             600,
             Keys("{lt_s_symb}", "", "The primary key; prices are read and changed one by one, and thousands a second."),
+            identity=("lt_s_symb",),
         ),
         Table(
             "DailyMarket",
@@ -240,6 +245,7 @@ WORKLOAD = Workload(
                 "{ticks(dm_date)}",
                 "The primary key: a security's days in rising order serve both the one day and the twenty from a day.",
             ),
+            identity=("dm_date", "dm_s_symb"),
         ),
     ),
 )

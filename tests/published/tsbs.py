@@ -2,12 +2,12 @@
 
 Source: Time Series Benchmark Suite, github.com/timescale/tsbs, README (appendix I: query types of devops) and
 ``cmd/tsbs_generate_queries/uses/devops/devops.go``. A reading has ten metrics and ten tags. Queries: single-groupby
-(one host, 1 hour and 12 hours), cpu-max-all (one host, 8 hours), high-cpu (one host, 12 hours, usage over 90), lastpoint
-(the last reading of each host, here asked for host by host), double-groupby (all hosts, 12 hours) and
+(one host, 1 hour and 12 hours), cpu-max-all (one host, 8 hours), high-cpu (one host, 12 hours, usage over 90),
+lastpoint (the last reading of each host, here asked for host by host), double-groupby (all hosts, 12 hours) and
 groupby-orderby-limit, which read everything and are declared as analyses.
 
-Scaled: a reading every 5 minutes in place of every 10 s, and 30 times the hosts that send at once, so that 133 readings
-come a second. Rates of queries are assumed, since TSBS runs each type alone.
+Scaled: a reading every 5 minutes in place of every 10 s, and 30 times the hosts that send at once, so that 133
+readings come a second. Rates of queries are assumed, since TSBS runs each type alone.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ WORKLOAD = Workload(
               - {{name: single-groupby-1-1-1, rate: 10/s, draw: entities,
                  filter: "hostname eq '{{hostname}}' and time ge datetime'{{time-1h}}' and time lt datetime'{{time}}'"}}
               - {{name: single-groupby-1-1-12, rate: 5/s, draw: entities,
-                 filter: "hostname eq '{{hostname}}' and time ge datetime'{{time-12h}}' and time lt datetime'{{time}}'"}}
+                 filter: "hostname eq '{{hostname}}' and time ge datetime'{{time-12h}}'
+                   and time lt datetime'{{time}}'"}}
               - {{name: cpu-max-all-1, rate: 5/s, draw: entities,
                  filter: "hostname eq '{{hostname}}' and time ge datetime'{{time-8h}}' and time lt datetime'{{time}}'"}}
               - {{name: high-cpu-1, rate: 2/s, draw: entities,
@@ -76,6 +77,7 @@ WORKLOAD = Workload(
                 "{reverse_ticks(time)}",
                 "Every query but the analyses names the host and a range of time; newest first gives the last point.",
             ),
+            identity=("hostname", "time"),
         ),
     ),
 )

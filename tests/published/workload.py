@@ -1,8 +1,8 @@
 """A published workload as a value, its files as ``advisor`` reads them, and the figures of two sets of keys on them.
 
 A module of this folder holds one workload: schema and transactions after the publication that its docstring names, a
-seeded generator of rows in order of arrival, the rates, and the keys that an expert would choose. The expert's keys were
-written before the tool was run on the workload.
+seeded generator of rows in order of arrival, the rates, and the keys that an expert would choose. The expert's keys
+were written before the tool was run on the workload.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import csv
 import io
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from ruamel.yaml import YAML
@@ -26,7 +27,7 @@ from pkadvisor.usecases.score import score
 
 Row = Mapping[str, object]
 SEED = 20_261_123
-START = datetime(2026, 11, 2, tzinfo=timezone.utc)
+START = datetime(2026, 11, 2, tzinfo=UTC)
 
 
 # -- what a published workload is --------------------------------------------------------------------------------------
@@ -62,6 +63,15 @@ class Table:
     """So many rows, about, in order of arrival."""
     count: int
     expert: Keys
+    identity: tuple[str, ...] = ()
+    """The primary key that the publication names; none where it says that there is none."""
+    largest: Mapping[str, int] = field(default_factory=dict)
+    """Numbers that count up as entities come, and the greatest that the publication provides for."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the rows are the whole table."""
+        return "sampling" not in _declared(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +241,12 @@ def figures(scheme: Mapping[str, Any]) -> Figures:
     )
 
 
-def compared(workload: Workload, folder: Path, *, share: float = 1.0) -> tuple[Compared, ...]:
+def compared(workload: Workload, *, share: float = 1.0) -> tuple[Compared, ...]:
     """Every table of a workload, analysed without keys and scored under the expert's."""
-    request = write_files(workload, folder, share=share)
-    result = analyze(request, SilentProgress())
-    scored = score(AnalyzeRequest(data=request.data, design=str(folder / "expert.yaml")), [], SilentProgress())
+    with TemporaryDirectory() as name:
+        request = write_files(workload, Path(name), share=share)
+        result = analyze(request, SilentProgress())
+        scored = score(replace(request, design=str(Path(name) / "expert.yaml")), [], SilentProgress())
     cards = {entry["table"]: entry["schemes"][0]["scheme"] for entry in scored["tables"]}
     return tuple(
         Compared(entry["table"], figures(cards[entry["table"]]), figures(entry["recommended"]), entry)

@@ -1,13 +1,13 @@
 """YCSB, core workloads A to F: records of 1 KB under one key.
 
 Source: B. F. Cooper et al., Benchmarking Cloud Serving Systems with YCSB, SoCC 2010, table 2; the files
-``workloads/workloada`` to ``workloadf`` of github.com/brianfrankcooper/YCSB (recordcount 1,000, the default; ten fields
-of 100 bytes; exponent 0.99 of the Zipfian distribution); ``CoreWorkload``: keys are ``user`` and the hash of the record's
-number, so that records do not arrive in the order of their keys.
+``workloads/workloada`` to ``workloadf`` of github.com/brianfrankcooper/YCSB (recordcount 1,000, the default; ten
+fields of 100 bytes; exponent 0.99 of the Zipfian distribution); ``CoreWorkload``: keys are ``user`` and the hash of
+the record's number, so that records do not arrive in the order of their keys.
 
-Workload E draws the length of a scan evenly from 1 to 100 (``maxscanlength``); the mean, 50, stands for it. Workload D
-reads what was inserted last; it needs a time of insertion, which YCSB's records do not have. Rates are assumed: 1,000
-operations a second, of E 40.
+Workload E draws the length of a scan evenly from 1 to 100 (``maxscanlength``); the mean, 50, stands for it. Workload
+D reads what was inserted last; it needs a time of insertion, which YCSB's records do not have. Rates are assumed:
+1,000 operations a second, of E 40.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def table(letter: str, queries: list[str], writes: list[str], expert: Keys = POI
     declared += "".join(
         f"{name}: [{', '.join(each)}]\n" for name, each in (("queries", queries), ("writes", writes)) if each
     )
-    return Table(f"Usertable{letter}", declared, records, RECORDS, expert)
+    return Table(f"Usertable{letter}", declared, records, RECORDS, expert, identity=("ycsb_key",))
 
 
 def at(entry: str, rate: float) -> str:
