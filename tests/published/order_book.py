@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.published.workload import IndexRow, Keys, Row, Table, Workload, arrivals, zipf
+from tests.published.workload import Difference, IndexRow, Keys, Row, Table, Workload, arrivals, zipf
 
 
 def order_rows(random: Random, count: int) -> list[Row]:
@@ -39,6 +39,18 @@ def order_rows(random: Random, count: int) -> list[Row]:
 WORKLOAD = Workload(
     name="order_book",
     source="Nasdaq TotalView-ITCH 5.0",
+    differences=(
+        Difference(
+            "OpenOrders",
+            ("requests_per_s",),
+            1.53,
+            "The busiest book takes 1,185 of a partition's 2,000 entities a second and breaks at 1.7 times the peak:"
+            " goal 1 plans for 3 times, which is assumed where no growth is declared, so the book goes to other "
+            "partitions. 310 of the 620 further requests a second are a defect of the count: rows of both sides of a"
+            " book could lie in one partition and be written in one request, which class_cost._insert_cost counts as"
+            " two.",
+        ),
+    ),
     tables=(
         Table(
             "OpenOrders",

@@ -84,8 +84,6 @@ class Difference:
     factor: float
     """Recommended ÷ expert, at most."""
     reason: str
-    defect: bool = False
-    """Whether the advice is held to be wrong, so that a mend must make the difference go."""
 
 
 @dataclass(frozen=True, slots=True)
