@@ -18,6 +18,7 @@ from random import Random
 from tests.published.workload import IndexRow, Keys, Row, Table, Workload, arrivals, text
 
 PERSONS = 10_000
+MESSAGES = 30 * PERSONS
 START_ID = 933
 
 
@@ -54,22 +55,27 @@ def knows_rows(random: Random, count: int) -> list[Row]:
 
 
 def message_rows(random: Random, count: int) -> list[Row]:
-    """All messages of some persons: a third are posts, the others reply to a message of anybody."""
+    """All messages of some persons: a third are posts, the others reply to an earlier message of anybody."""
     rows: list[int] = []
     while len(rows) < count:
         rows += [random.randrange(PERSONS)] * round(degree(random) * 1.5)
     random.shuffle(rows)
+    numbers = sorted(random.sample(range(MESSAGES), len(rows)))
     return [
         {
-            "message_id": 1_000_000_000 + n * 701 + random.randrange(700),
+            "message_id": message_id(number),
             "creator_id": START_ID + person * 1_000_003,
             "created": at,
             "forum_id": random.randint(1, 100_000),
-            "reply_of": None if random.random() < 1 / 3 else 1_000_000_000 + random.randrange(n * 701 + 1),
+            "reply_of": None if random.random() < 1 / 3 else message_id(random.randrange(number + 1)),
             "content": text(random, random.randint(20, 180)),
         }
-        for n, (person, at) in enumerate(zip(rows, arrivals(random, len(rows), 0.001), strict=True))
+        for number, person, at in zip(numbers, rows, arrivals(random, len(rows), 0.001), strict=True)
     ]
+
+
+def message_id(number: int) -> int:
+    return 1_000_000_000 + number * 701
 
 
 WORKLOAD = Workload(
@@ -122,7 +128,7 @@ WORKLOAD = Workload(
             f"""
             properties: {{message_id: int64, creator_id: int64, created: datetime, forum_id: int64, reply_of: int64,
               content: string}}
-            entities_total: {PERSONS * 30}
+            entities_total: {MESSAGES}
             sampling: random-keys
             sampled_by: [creator_id]
             arrival: created
