@@ -1,7 +1,7 @@
 """The audit log of a service with many tenants: written all the time, read rarely, kept for 90 days.
 
 Source: AWS CloudTrail, API reference, LookupEvents: events of the last 90 days by event id, user name or resource
-name, newest first, 50 in an answer; NIST SP 800-92, Guide to Computer Security Log Management, sections 2.1 and 4:
+name, newest first, 50 in an answer; NIST SP 800-92, Guide to Computer Security Log Management:
 fields of an audit record (when, who, what, on which object), retention.
 
 Rates are assumed: 30 events a second and 6.5 look-ups. The data is a slice, the last minutes of the log; the whole

@@ -1,10 +1,10 @@
 """LinkBench: the social graph of Facebook as nodes, typed links and counts of links.
 
 Source: T. G. Armstrong et al., LinkBench: a Database Benchmark Based on the Facebook Social Graph, SIGMOD 2013.
-Schema: section 4.1 and the tables of github.com/facebookarchive/linkbench (linktable, nodetable, counttable). Mix:
-table 3 and ``config/FBWorkload.properties``: get_link_list 50.7 %, get_node 12.9, add_link 9.0, update_link 8.0,
+Schema: the tables of github.com/facebookarchive/linkbench (linktable, nodetable, counttable). Mix:
+``config/FBWorkload.properties``: get_link_list 50.7 %, get_node 12.9, add_link 9.0, update_link 8.0,
 update_node 7.4, count_link 4.9, delete_link 3.0, add_node 2.6, delete_node 1.0, multiget_link 0.5. Out-degrees follow
-a power law (section 3.3); reads of nodes are Zipfian with exponent 0.606.
+a power law; reads of nodes are Zipfian with exponent 0.606.
 
 Rates are assumed: 1,000 operations a second. A list is asked for newest first with a limit of 10,000, which is longer
 than the lists of this data, and a count is changed with each added, deleted or hidden link.

@@ -1,7 +1,7 @@
 """The order book of an exchange: open orders by instrument, side and price.
 
-Source: Nasdaq TotalView-ITCH 5.0, specification, sections 1.3 (Add Order), 1.4 (Executed, Cancelled, Deleted,
-Replaced): an order has a reference number, a side, shares, a stock and a price; every later message names the reference
+Source: Nasdaq TotalView-ITCH 5.0, specification, messages Add Order, Order Executed, Order Cancel, Order
+Delete: an order has a reference number, a side, shares, a stock and a price; every later message names the reference
 and the stock. C. Cao, O. Hansch, X. Wang, The information content of an open limit-order book, Journal of Futures
 Markets 29 (2009): the first ten levels are what is looked at. Nearly every order that is added is deleted or executed.
 
@@ -18,7 +18,7 @@ from tests.published.workload import Difference, IndexRow, Keys, Row, Table, Wor
 
 def order_rows(random: Random, count: int) -> list[Row]:
     middle = [random.randint(1_000, 90_000) for _ in range(40)]
-    rows = []
+    rows: list[Row] = []
     times = arrivals(random, count, 0.5)
     for n, (stock, at) in enumerate(zip(zipf(random, 40, 1.0, count), times, strict=True)):
         side, distance = random.choice("BS"), int(random.expovariate(1 / 40)) + 1

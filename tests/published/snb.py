@@ -3,7 +3,7 @@
 Source: The LDBC Social Network Benchmark, specification (ldbcouncil.org), chapters *Data* and *Interactive*: short
 reads IS1 (profile), IS2 (last 10 messages of a person), IS3 (friends, newest first), IS4 (content of a message), IS5
 (its creator), IS6 (its forum), IS7 (its replies); updates IU1 (person), IU6 and IU7 (post, comment), IU8
-(friendship). O. Erling et al., The LDBC Social Network Benchmark: Interactive Workload, SIGMOD 2015, section 2:
+(friendship). O. Erling et al., The LDBC Social Network Benchmark: Interactive Workload, SIGMOD 2015:
 degrees of persons follow Facebook's distribution, the activity of a person goes with the number of friends.
 
 Scale factor 1 has about 10,000 persons, 180,000 friendships and 3 million messages; of the latter 30 a person are

@@ -1,7 +1,7 @@
 """Telemetry of devices, and the registry of the devices.
 
-Source: Microsoft, Azure IoT reference architecture, version 2.1, sections 3.3 (device identity and registry store)
-and 3.5 (warm storage: the last days of telemetry by device and time); Microsoft, Design scalable and performant
+Source: Microsoft, Azure IoT reference architecture, version 2.1: device identity and registry store, warm
+storage (the last days of telemetry by device and time); Microsoft, Design scalable and performant
 tables (Azure Table storage design guide), patterns *log tail* and *data series*.
 
 Rates are assumed: 2,000 devices of 50 tenants (Zipfian with exponent 0.8) report every 4 s on average, some ten times

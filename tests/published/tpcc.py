@@ -79,7 +79,7 @@ def customer_rows(random: Random, count: int) -> list[Row]:
 
 
 def history_rows(random: Random, count: int) -> list[Row]:
-    rows = []
+    rows: list[Row] = []
     for at in arrivals(random, count, 41):
         district, warehouse = random.randint(1, DISTRICTS), random.randint(1, WAREHOUSES)
         remote = random.random() < 0.15

@@ -1,7 +1,7 @@
 """TPC-E: a brokerage firm of 10,000 customers; the tables that take most of the accesses.
 
-Source: TPC Benchmark E, Standard Specification, version 1.14.0 (April 2015). Schema: clause 2.2. Cardinalities and
-scale factor: clauses 2.6.1 and 6.5.1. Transactions: clauses 3.3.1 to 3.3.11. Mix: clause 6.3.1 (Broker-Volume 4.9 %,
+Source: TPC Benchmark E, Standard Specification, version 1.14.0 (April 2015). Schema and
+cardinalities: clause 2. Transactions: clause 3.3. Mix and scale factor: clause 6 (Broker-Volume 4.9 %,
 Customer-Position 13, Market-Feed 1, Market-Watch 18, Security-Detail 14, Trade-Lookup 8, Trade-Order 10.1,
 Trade-Result 10, Trade-Status 19, Trade-Update 2).
 
@@ -27,7 +27,7 @@ def symbol(number: int) -> str:
 
 
 def account_rows(random: Random, count: int) -> list[Row]:
-    """Customers with 1 to 10 accounts; those of a customer have neighbouring ids (clause 2.6.3)."""
+    """Customers with 1 to 10 accounts; those of a customer have neighbouring ids."""
     rows: list[Row] = []
     for customer in random.sample(range(1, 10_001), count // 5):
         accounts = random.choice((1, 2, 3, 4, 5, 5, 6, 7, 8, 9))
@@ -45,7 +45,7 @@ def account_rows(random: Random, count: int) -> list[Row]:
 
 
 def trade_rows(random: Random, count: int) -> list[Row]:
-    """All trades of some accounts: a customer's tier decides how much it trades (clause 2.6.5: 1 : 2.5 : 5)."""
+    """All trades of some accounts: a customer's tier decides how much it trades (1 : 2.5 : 5 is assumed)."""
     accounts = random.sample(range(1, ACCOUNTS + 1), max(8, count // 60))
     tiers = [random.choice((1.0, 2.5, 2.5, 5.0)) for _ in accounts]
     rows: list[Row] = []
