@@ -42,6 +42,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "real": ("real/", "design/keys/test_infer.py"),
     "browser": ("browser/",),
     "azurite": ("azurite/",),
+    "worlds": ("worlds/",),
 }
 """A part of ``.ci/full`` and what it runs: the modules that name it. *laws* runs the property tests of all folders."""
 

@@ -156,13 +156,18 @@ def satisfied(tree: Test | Tree, row: Mapping[str, Value | None], asked: Row, ty
             return all(found)
         return any(found) if tree.operator == "or" else not next(found)
     edm = types[tree.name]
-    parameter, constant = _operand(tree.operand, edm)
+    return holds(row.get(tree.name), tree.operator, operand_value(tree.operand, edm, asked, types), edm)
+
+
+def operand_value(operand: str, edm: str, asked: Row, types: Mapping[str, str]) -> Value:
+    """The value of a printed operand for one set of parameters."""
+    parameter, constant = _operand(operand, edm)
     if parameter is not None and parameter.name in types:
         value = asked[parameter.name]
         if value is None:
             raise Unreadable(f"{parameter.name} has no value")
-        constant = shifted(value, parameter.offset, edm)
-    elif parameter is not None:  # a text in braces, printed as it is
-        constant = "{" + parameter.name + "}"
+        return shifted(value, parameter.offset, edm)
+    if parameter is not None:  # a text in braces, printed as it is
+        return "{" + parameter.name + "}"
     assert constant is not None
-    return holds(row.get(tree.name), tree.operator, constant, edm)
+    return constant

@@ -49,6 +49,11 @@ class Broken(AssertionError):
         """The scheme, where the law is about one."""
         self.law, self.what, self.scheme, self.printed, self.true = law, what, scheme, printed, true
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """How it is sent from one process to another."""
+        given = (self.law, self.what, self.scheme, self.printed, self.true, self.plan)
+        return Broken, given, {"keys": self.keys}
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -175,6 +180,8 @@ def plan_of(asked: Asked, printed: Mapping[str, object]) -> Plan:
 class Sent:
     """One request: the run of rows that its keys span, and whether it names one partition."""
 
+    terms: tuple[tuple[str, str, str], ...]
+    """The comparisons on keys, filled."""
     start: int
     stop: int
     partition: str | None
@@ -341,7 +348,7 @@ def spanned(layout: Layout, terms: Sequence[tuple[str, str, str]]) -> Sent:
             else:
                 stop = min(stop, below if operator == "lt" else above)
         rows = tuple((op, units(text)) for name, op, text in terms if name == KEYS[1])
-        return Sent(start, max(start, stop), None, rows)
+        return Sent(tuple(terms), start, max(start, stop), None, rows)
     start, stop = bisect_left(places, (exact, b"")), bisect_left(places, (exact + b"\0\0", b""))
     point = False
     for name, operator, text in terms:
@@ -352,7 +359,9 @@ def spanned(layout: Layout, terms: Sequence[tuple[str, str, str]]) -> Sent:
             if operator in ("le", "lt", "eq"):
                 stop = min(stop, (bisect_left if operator == "lt" else bisect_right)(places, place))
             point = point or operator == "eq"
-    return Sent(start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point)
+    return Sent(
+        tuple(terms), start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point
+    )
 
 
 @dataclass
@@ -364,7 +373,8 @@ class Count:
     requests: int
     sent: int
     load: Counter[str]
-    loose: int = 0
+    fetched: int = 0
+    """Of the requests, those that read the entity behind a pointer."""
 
 
 @dataclass
@@ -404,7 +414,7 @@ class Counting:
                     fetched += 1
                     load[self._main(row.entity)] += 1
         returned = len(matching) if plan.asked.top is None else min(len(matching), plan.asked.top)
-        return Count(max(1, read) + fetched, returned, pages + boundary + fetched, sent_total, load)
+        return Count(max(1, read) + fetched, returned, pages + boundary + fetched, sent_total, load, fetched)
 
     def _main(self, entity: int) -> str:
         return next(r.partition for r in self.requests.layout.of_entity[entity] if r.via == 0)
