@@ -28,16 +28,10 @@ def _ranged(plan: Plan) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    1: _of_plan(lambda p: _writes(p) and p.several),
-    2: _of_plan(lambda p: p.pointer),
-    3: _of_plan(lambda p: any(isinstance(c, AnyOf) for c in p.asked.conditions())),
-    4: _of_plan(_writes),
-    5: lambda found: " for {" in found.what and found.plan is not None and found.plan.via > 0,
     6: _of_plan(lambda p: p.access in SCANS and any(t.name == "RowKey" for t in p.on_keys)),
     7: _of_plan(lambda p: p.access == "table scan"),
-    8: _of_plan(_ranged),
+    9: _of_plan(_ranged),
     10: _of_plan(lambda p: p.several and p.asked.top is not None),
-    12: lambda found: "at most" in found.what,
     13: _of_plan(lambda p: p.access == "partition-range scan"),
     15: lambda found: found.what == "hottest partition",
 }

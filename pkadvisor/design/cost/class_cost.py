@@ -25,7 +25,16 @@ from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_block
+from pkadvisor.design.rows.demand import (
+    Demand,
+    choice_count,
+    exact_answer,
+    free_atoms,
+    reached,
+    returned_among,
+    rows_of_constants,
+    zipf_block,
+)
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
 
@@ -142,14 +151,14 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     key = list(scheme.each_key())[found.via][0]
     fan_out = np.full(len(instances), float(found.buckets))
     for name in found.choices:
-        fan_out *= len(demand.conditions.any_of[name])
+        fan_out *= choice_count(demand, name)
     if found.access is Access.TABLE_SCAN:
         scanned = np.full(len(instances), float(population.total * scheme.rows_per_entity))
         fan_out[:] = 1
     else:
         scanned = rows_reached(found, demand, population)
         for name in found.choices:
-            if name not in demand.constants:
+            if name not in demand.constants and name not in demand.mixed:
                 scanned = scanned * len(demand.conditions.any_of[name])
         shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
         if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not leading_text(key.row):
@@ -181,8 +190,10 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     if weigh[found.via] != 1:
         counted = counted * weigh[found.via]
     if found.pointer:
-        fetched = demand.mean(returned)
-        requests, read, counted = requests + returned, read + returned, counted + returned * weigh[0]
+        # Before the client can filter, sort or cut off, it follows every pointer that the requests bring.
+        followed = returned if not found.client and (demand.query.top is None or found.top is not None) else scanned
+        fetched = demand.mean(followed)
+        requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
     if not len(read):
         return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
     entities = demand.mean(read)
@@ -193,7 +204,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         plan=found,
         per_instance=read,
         entities=entities,
-        entities_max=float(read.max()),
+        entities_max=float(read[demand.weights > 0].max(initial=0.0)),
         returned=demand.mean(returned),
         requests=demand.mean(requests),
         fan_out=demand.mean(fan_out),
@@ -314,6 +325,18 @@ def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
     return kept
 
 
+def entities_with_row(demand: Demand, row: IndexRow, population: Population, changed: Floats) -> Floats:
+    """How many of the entities that each instance changes have an index row."""
+    import numpy as np
+
+    there = has_row(row.key, row, population)
+    if bool(there.all()):
+        return changed
+    if float(changed.max(initial=1.0)) <= 1.0:
+        return np.asarray(changed * there[demand.instances])
+    return np.minimum(changed, returned_among(demand, population, there[: population.rows] > 0))
+
+
 def _insert_cost(
     demand: Demand,
     scheme: KeyScheme,
@@ -422,7 +445,8 @@ def touched(scheme: KeyScheme, demand: Demand) -> list[int]:
 def locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
     """Whether an update or delete must read before it can write."""
     known = {*demand.conditions.equal}
-    knows_key = found.access is Access.POINT and not found.pointer and set(found.unserved) <= known
+    whole_key = found.access is Access.POINT and not found.pointer and not found.several
+    knows_key = whole_key and set(found.unserved) <= known
     # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
     guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in touched(scheme, demand))
     return not knows_key or demand.query.read_modify_write or guesses
@@ -446,33 +470,40 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     locate = locates(demand, scheme, located.plan)
     attempts = _attempts(demand, bench)
     # A changed key is a delete and an insert: two rows written where one stood.
-    written, away = {0: 2 if moves else 1}, 0
+    changed_rows, moved_rows = {0: changed * (2 if moves else 1)}, {0} if moves else set[int]()
+    away = np.zeros(len(changed))
     for via in touched(scheme, demand):
         row = scheme.index_rows[via - 1]
+        there = entities_with_row(demand, row, bench.population, changed)
         moved = query.operation is Operation.UPDATE and bool(set(row.key.properties) & set(query.sets))
-        written[via] = 2 if moved else 1
+        changed_rows[via] = there * (2 if moved else 1)
+        moved_rows |= {via} if moved else set()
         if not scheme.same_partition(row):
-            away += 2 if moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets) else 1
+            moves_away = moved and _moved({p for part in row.key.partition for p in part.properties}, query.sets)
+            away += there * (2 if moves_away else 1)
     first = 1 + (1 if moves and _partition_moves(scheme, query.sets) else 0)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
-    tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
-    weights = demand.weights * query.rate.sustained_per_s * changed
+    tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
+    weights = demand.weights * query.rate.sustained_per_s
     alone = float(changed.max(initial=1.0)) <= 1.0
     kept = kept_share(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
-        if via in written:
-            load = weights * tried[via] * written[via] * (counts[via] if bench.count_bytes else 1.0)
+        if via in changed_rows:
+            load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
+            twice = 2 if via in moved_rows else 1
             # An update of many entities by one filter loads their partition; no single entity takes it all.
             loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             if alone:  # of a row that moves, one entity is removed and another one written
-                loads.at_entities(key, demand.instances, load / written[via], kept=kept)
+                loads.at_entities(key, demand.instances, load / twice, kept=kept)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")
     found = located if locate else None
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
     each = demand.mean(changed)
+    rows_written = {via: demand.mean(rows) for via, rows in changed_rows.items()}
+    after = demand.mean(away)
     middle, high = spread(located.per_instance, demand.weights) if found else (0.0, 0.0)
     locating = demand.mean(located.requests_each * attempts) if found else 0.0
     reads = demand.mean(located.per_instance * attempts) if found else 0.0
@@ -485,20 +516,20 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
         entities_read=reads,
         entities_read_max=found.entities_max if found else 0.0,
         entities_returned=demand.mean(demand.returned),
-        entities_written=sum(written.values()) * each,
-        requests=locating + (first * mean_attempts + away) * each,
+        entities_written=sum(rows_written.values()),
+        requests=locating + first * mean_attempts * each + after,
         fan_out=located.fan_out,
         analytic=query.analytic,
         notes=tuple(notes),
         entities_changed=each,
         entities_by_bytes=(located.by_bytes * mean_attempts if found else 0.0)
-        + sum(n * counts[via] for via, n in written.items()) * each,
-        bytes_written=sum(n * sizes[via] for via, n in written.items()) * each,
-        round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if away else 0.0),
+        + sum(rows * counts[via] for via, rows in rows_written.items()),
+        bytes_written=sum(rows * sizes[via] for via, rows in rows_written.items()),
+        round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if after else 0.0),
         continuations=found.continuations if found else 0.0,
         requests_locate=locating,
         requests_write=first * each,
-        requests_after=away * each,
+        requests_after=after,
         entities_read_p50=middle,
         entities_read_p99=high,
         attempts=mean_attempts,

@@ -54,6 +54,9 @@ class Known(Protocol):
     def always_there(self, name: str) -> bool:
         """Whether no entity misses a property."""
 
+    def may_lack(self, name: str) -> bool:
+        """Whether some entity is known to miss a property."""
+
 
 class NothingKnown:
     """Without data nothing is known about texts, and widths are taken as chosen well."""
@@ -68,6 +71,9 @@ class NothingKnown:
         return not parts or len(parts[0].properties) != 1  # that a value begins with a label by chance is unlikely
 
     def always_there(self, name: str) -> bool:
+        return False
+
+    def may_lack(self, name: str) -> bool:
         return False
 
 

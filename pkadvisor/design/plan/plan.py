@@ -265,9 +265,10 @@ def plan(
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
     own = multi_valued(scheme)
     planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
-    plans = [planner.plan(via) for via in range(scheme.rows_per_entity)]
+    rows = [via for via in range(scheme.rows_per_entity) if planner.holds_every_answer(via)]
+    plans = [planner.plan(via) for via in rows]
     # The newest n of an order that periods follow can also be had by going back period by period.
-    backward = [planner.plan(via, periods) for via in range(scheme.rows_per_entity) if (periods := planner.back(via))]
+    backward = [planner.plan(via, periods) for via in rows if (periods := planner.back(via))]
     return (*plans, *backward)
 
 
@@ -290,6 +291,22 @@ class _Planner:
     scheme: KeyScheme
     types: Mapping[str, EdmType]
     known: Known
+
+    def holds_every_answer(self, via: int) -> bool:
+        """Whether each entity that satisfies the filter has just one row there that a request can find.
+
+        An index row is not written where a property of its PartitionKey is missing, and once for each value of a list:
+        such properties must be compared by the filter, which nothing that is missing satisfies.
+        """
+        key, index_row = list(self.scheme.each_key())[via]
+        if index_row is None:
+            return True
+        wanted = self.wanted
+        compared = {*wanted.equal, *wanted.any_of, *wanted.ranges}
+        compared |= {rule.target for rule in wanted.derived if rule.source in wanted.equal}
+        lists = {name for part in (*key.partition, *key.row) if part.several for name in part.properties}
+        missing = {name for part in key.partition for name in part.properties if self.known.may_lack(name)}
+        return lists | missing <= compared
 
     def back(self, via: int) -> PeriodPart | None:
         """The periods at the end of a PartitionKey that hold the newest rows first, where a query asks for the first

@@ -7,9 +7,10 @@ Nothing here depends on a key scheme, so it is computed once: weights per instan
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.keys.conditions import Conditions, conditions, with_dependencies
@@ -41,7 +42,8 @@ class Demand:
     ``instances`` are row numbers, ``weights`` sum to 1. ``bounds`` maps a property with a range to (low, high)
     numbers per
     instance, in µs for times, half-open. ``constants`` maps a property that the filter compares with constants to the
-    rows that have one of them; ``masks`` are other conditions without parameters. ``returned`` is the entities that
+    rows that have one of them; ``mixed`` a property that is compared with constants and a parameter to the rows that
+    have one of the constants; ``masks`` are other conditions without parameters. ``returned`` is the entities that
     satisfy the
     whole filter, per instance.
     """
@@ -56,6 +58,7 @@ class Demand:
     returned: Floats
     draw_basis: Basis
     notes: tuple[str, ...] = ()
+    mixed: dict[str, Bools] = field(default_factory=dict)
 
     def mean(self, values: Floats) -> float:
         """The mean over instances by weight."""
@@ -85,6 +88,7 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         basis = Basis.DECLARED if stated else Basis.ASSUMED
     notes += _strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
+    mixed = _mixed(wanted, population)
     bounds = {
         name: _bounds(name, bound, population, instances)
         for name, bound in wanted.ranges.items()
@@ -95,8 +99,9 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         notes.append(
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
         )
-    returned = _returned(wanted, population, instances, bounds, constants, masks, notes)
-    return Demand(query, wanted, instances, weights, bounds, constants, masks, returned, basis, tuple(notes))
+    asked = Demand(query, wanted, instances, weights, bounds, constants, masks, weights, basis, mixed=mixed)
+    returned = _returned(asked, population, notes)
+    return replace(asked, returned=returned, notes=tuple(notes))
 
 
 def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats:
@@ -270,6 +275,56 @@ def _constants(wanted: Conditions, population: Population, notes: list[str]) -> 
     return found
 
 
+def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
+    """For each property that is compared with a parameter or constants, the rows that have one of the constants."""
+    import numpy as np
+
+    from pkadvisor.table.odata import Literal
+
+    found: dict[str, Bools] = {}
+    for name, operands in wanted.any_of.items():
+        literals = [o for o in operands if isinstance(o, Literal)]
+        if not population.has(name) or not literals or len(literals) == len(operands):
+            continue
+        column = population.frame.get_column(name)
+        rows = np.zeros(population.size, dtype=bool)
+        for operand in literals:
+            value = population.constant(name, _polars_value(operand))
+            if value is not None:
+                rows |= (column == value).fill_null(False).to_numpy()
+        found[name] = rows
+    return found
+
+
+def choice_count(demand: Demand, name: str) -> Floats:
+    """Different values that each instance asks of a property with several: a parameter may equal a constant."""
+    import numpy as np
+
+    from pkadvisor.table.odata import Literal
+
+    operands = demand.conditions.any_of[name]
+    constants = len({o for o in operands if isinstance(o, Literal)})
+    parameters = sum(not isinstance(o, Literal) for o in operands)
+    counts = np.full(len(demand.instances), float(constants + parameters))
+    return counts - demand.mixed[name][demand.instances] if name in demand.mixed else counts
+
+
+def _over_choices(demand: Demand, names: Iterable[str], count: Callable[[frozenset[str]], Floats]) -> Floats:
+    """A count summed over the values that an instance asks: ``count`` is given the names for which it takes those of the
+    constants, and takes the instance's own value for the others. An own value among the constants counts once."""
+    mixed = [name for name in names if name in demand.mixed]
+    total: Floats | None = None
+    for picks in itertools.product((False, True), repeat=len(mixed)):
+        by_constants = frozenset(name for name, constant in zip(mixed, picks, strict=True) if constant)
+        found = count(by_constants)
+        for name in mixed:
+            if name not in by_constants:
+                found = found * ~demand.mixed[name][demand.instances]
+        total = found if total is None else total + found
+    assert total is not None
+    return total
+
+
 def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
     """Data rows that fall where the constants of a filter fall, for the atoms that a key fixes by them."""
     import numpy as np
@@ -301,13 +356,19 @@ def reached(
 ) -> Floats:
     """Rows that agree with each instance on what a key fixes, and lie in its range."""
     atoms = tuple(atoms)
-    keep = rows_of_constants(population, atoms, demand.constants)
-    if keep is not None:
-        free = free_atoms(atoms, demand.constants)
-        return _counted(population, free, keep, over, bounds, demand.instances)
-    if over is not None and bounds is not None:
-        return range_count(population, list(atoms), over, bounds, demand.instances)
-    return population.matching(atoms, demand.instances)
+
+    def count(by_constants: frozenset[str]) -> Floats:
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        keep = rows_of_constants(population, atoms, constants)
+        if keep is not None:
+            free = free_atoms(atoms, constants)
+            return _counted(population, free, keep, over, bounds, demand.instances)
+        if over is not None and bounds is not None:
+            return range_count(population, list(atoms), over, bounds, demand.instances)
+        return population.matching(atoms, demand.instances)
+
+    names = {name for atom in atoms for name in atom_properties(atom)}
+    return _over_choices(demand, [name for name in demand.mixed if name in names], count)
 
 
 def _polars_value(operand: Operand) -> object:
@@ -324,16 +385,20 @@ def _polars_value(operand: Operand) -> object:
 
 
 def _bounds(name: str, bound: Range, population: Population, instances: Ints) -> tuple[Floats, Floats]:
-    """Half-open numeric bounds per instance; an inclusive or exclusive end moves by half a unit."""
+    """Half-open numeric bounds per instance: an end that leaves its value out below, or takes it in above, moves beyond
+    it by half a unit, or to the next double."""
     import numpy as np
 
-    def side(operand: Operand | None, open_end: float, nudge: float) -> Floats:
+    def side(operand: Operand | None, open_end: float, beyond: bool) -> Floats:
         if operand is None:
             return np.full(len(instances), open_end)
-        return _operand_numbers(name, operand, population, instances) + nudge
+        numbers = _operand_numbers(name, operand, population, instances)
+        if population.types.get(name) is EdmType.DOUBLE:
+            return np.nextafter(numbers, np.inf) if beyond else numbers
+        return numbers + 0.5 if beyond else numbers
 
-    low = side(bound.low, -np.inf, 0.0 if bound.low_inclusive else 0.5)
-    high = side(bound.high, np.inf, 0.5 if bound.high_inclusive else 0.0)
+    low = side(bound.low, -np.inf, not bound.low_inclusive)
+    high = side(bound.high, np.inf, bound.high_inclusive)
     return low, high
 
 
@@ -401,46 +466,48 @@ def _expression(filter_: Filter, population: Population) -> pl.Expr:
     return comparisons[filter_.operator]
 
 
-def _returned(
-    wanted: Conditions,
-    population: Population,
-    instances: Ints,
-    bounds: dict[str, tuple[Floats, Floats]],
-    constants: dict[str, Bools],
-    masks: tuple[Atom, ...],
-    notes: list[str],
-) -> Floats:
-    """Entities that satisfy the whole filter, per instance."""
+def returned_among(demand: Demand, population: Population, among: Bools) -> Floats:
+    """Entities that satisfy the whole filter and are among some rows, per instance."""
+    return _returned(demand, population, [], among)
+
+
+def _returned(demand: Demand, population: Population, notes: list[str], among: Bools | None = None) -> Floats:
+    """Entities that satisfy the whole filter, per instance; only those ``among`` some rows, where these are given."""
     import numpy as np
 
+    wanted, instances, constants = demand.conditions, demand.instances, demand.constants
     if not len(instances):
         return np.zeros(0)
     atoms: list[Atom] = [("p", n) for n in wanted.equal if population.has(n) and n not in constants]
     factor = 1.0
     for name, choices in wanted.any_of.items():
-        if population.has(name) and name not in constants:
+        if population.has(name) and name not in constants and name not in demand.mixed:
             atoms.append(("p", name))
             factor *= len(choices)
-    keep: Bools | None = None
     conditions_met = [rows[: population.rows] for rows in constants.values()]
-    conditions_met += [population.atom(mask)[0][: population.rows] == 1 for mask in masks]
-    ranged = list(bounds)
+    conditions_met += [population.atom(mask)[0][: population.rows] == 1 for mask in demand.masks]
+    conditions_met += [] if among is None else [among]
+    ranged = list(demand.bounds)
     for name in ranged[1:]:
-        low, high = bounds[name]
+        low, high = demand.bounds[name]
         if np.ptp(low[np.isfinite(low)]) if np.isfinite(low).any() else 0.0:
             notes.append(f"the range on {name} is not counted: entities returned are an upper bound")
             continue
         numbers = population.numbers(name, np.arange(population.rows, dtype=np.int64))
         conditions_met.append((numbers >= low[0]) & (numbers < high[0]))
-    for met in conditions_met:
-        keep = met if keep is None else keep & met
     over: Atom | None = ("p", ranged[0]) if ranged else None
-    span = bounds[ranged[0]] if ranged else None
-    if keep is not None:
-        return factor * _counted(population, atoms, keep, over, span, instances)
-    if over is not None and span is not None:
-        return factor * range_count(population, atoms, over, span, instances)
-    return factor * population.matching(atoms, instances)
+    span = demand.bounds[ranged[0]] if ranged else None
+
+    def count(by_constants: frozenset[str]) -> Floats:
+        mine = [*atoms, *(("p", name) for name in demand.mixed if name not in by_constants)]
+        met = [*conditions_met, *(demand.mixed[name][: population.rows] for name in sorted(by_constants))]
+        if met:
+            return factor * _counted(population, mine, np.logical_and.reduce(met), over, span, instances)
+        if over is not None and span is not None:
+            return factor * range_count(population, mine, over, span, instances)
+        return factor * population.matching(mine, instances)
+
+    return _over_choices(demand, demand.mixed, count)
 
 
 def _counted(

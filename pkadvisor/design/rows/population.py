@@ -522,6 +522,10 @@ class Population:
         """Whether every row at hand has a property."""
         return self.has(name) and not self.coded(name).has_missing
 
+    def may_lack(self, name: str) -> bool:
+        """Whether some row at hand misses a property."""
+        return self.has(name) and self.coded(name).has_missing
+
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""
         memo = ("begins", parts, text)
