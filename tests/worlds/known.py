@@ -28,11 +28,7 @@ def _ranged(plan: Plan) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    6: _of_plan(lambda p: p.access in SCANS and any(t.name == "RowKey" for t in p.on_keys)),
-    7: _of_plan(lambda p: p.access == "table scan"),
-    9: _of_plan(_ranged),
     10: _of_plan(lambda p: p.several and p.asked.top is not None),
-    13: _of_plan(lambda p: p.access == "partition-range scan"),
     15: lambda found: found.what == "hottest partition",
 }
 """8 stands for 9 and 14 too, 7 for 17, 10 for 11, 15 for 16."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
-from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
+from pkadvisor.design.cost.scans import row_mask, rows_scanned
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
 )
@@ -30,7 +31,6 @@ from pkadvisor.design.rows.demand import (
     choice_count,
     exact_answer,
     free_atoms,
-    reached,
     returned_among,
     rows_of_constants,
     zipf_block,
@@ -148,21 +148,12 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
 
     population, limits = bench.population, bench.limits
     instances = demand.instances
-    key = list(scheme.each_key())[found.via][0]
     fan_out = np.full(len(instances), float(found.buckets))
     for name in found.choices:
         fan_out *= choice_count(demand, name)
+    scanned = sum(rows_scanned(found, demand, scheme, population).values(), np.zeros(len(instances)))
     if found.access is Access.TABLE_SCAN:
-        scanned = np.full(len(instances), float(population.total * scheme.rows_per_entity))
         fan_out[:] = 1
-    else:
-        scanned = rows_reached(found, demand, population)
-        for name in found.choices:
-            if name not in demand.constants and name not in demand.mixed:
-                scanned = scanned * len(demand.conditions.any_of[name])
-        shared = sum(1 for k, _ in scheme.each_key() if k.partition == key.partition)
-        if found.access in (Access.PARTITION_SCAN, Access.PARTITION_RANGE_SCAN) and not leading_text(key.row):
-            scanned = scanned * shared
     if found.back:
         way = walk_back(found, demand, population)
         fan_out *= way.periods
@@ -216,17 +207,6 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         + math.ceil(fetched / limits.fan_out_parallel),
         continuations=further + boundaries,
     )
-
-
-def rows_reached(found: AccessPlan, demand: Demand, population: Population) -> Floats:
-    """Rows between a plan's bounds, per instance: many schemes share the same bounds, so the counts are kept."""
-    key = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom)
-    if key not in population.memo:
-        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
-        counts = reached(population, demand, found.equal_atoms, over, demand.bounds[over[1]] if over else None)
-        population.memo[key] = counts
-    kept: Floats = population.memo[key]
-    return kept
 
 
 def _period_count(found: AccessPlan, demand: Demand, population: Population) -> Floats:
@@ -312,17 +292,8 @@ def has_row(key: Key, row: IndexRow | None, population: Population) -> Floats:
     """
     import numpy as np
 
-    memo = ("has row", key.partition if row is not None else None)
-    if memo not in population.memo:
-        there = np.ones(population.size)
-        for part in key.partition if row is not None else ():
-            for name in part.properties:
-                coded = population.coded(name)
-                if coded.has_missing:
-                    there *= coded.codes > 0
-        population.memo[memo] = there
-    kept: Floats = population.memo[memo]
-    return kept
+    there = row_mask(key, row, population)
+    return np.ones(population.size) if there is None else there.astype(np.float64)
 
 
 def entities_with_row(demand: Demand, row: IndexRow, population: Population, changed: Floats) -> Floats:

@@ -310,8 +310,11 @@ def choice_count(demand: Demand, name: str) -> Floats:
 
 
 def _over_choices(demand: Demand, names: Iterable[str], count: Callable[[frozenset[str]], Floats]) -> Floats:
-    """A count summed over the values that an instance asks: ``count`` is given the names for which it takes those of the
-    constants, and takes the instance's own value for the others. An own value among the constants counts once."""
+    """A count summed over the values that an instance asks for.
+
+    ``count`` is given the names for which it takes the values of the constants; for the others it takes the instance's
+    own. An own value among the constants counts once.
+    """
     mixed = [name for name in names if name in demand.mixed]
     total: Floats | None = None
     for picks in itertools.product((False, True), repeat=len(mixed)):
@@ -353,13 +356,16 @@ def reached(
     atoms: Iterable[Atom],
     over: Atom | None,
     bounds: tuple[Floats, Floats] | None,
+    among: Bools | None = None,
 ) -> Floats:
-    """Rows that agree with each instance on what a key fixes, and lie in its range."""
+    """Rows that agree with each instance on what a key fixes, lie in its range, and are ``among`` some rows."""
     atoms = tuple(atoms)
 
     def count(by_constants: frozenset[str]) -> Floats:
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
         keep = rows_of_constants(population, atoms, constants)
+        if among is not None:
+            keep = among[: population.rows] if keep is None else keep & among[: population.rows]
         if keep is not None:
             free = free_atoms(atoms, constants)
             return _counted(population, free, keep, over, bounds, demand.instances)

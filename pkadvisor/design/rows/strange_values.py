@@ -20,8 +20,8 @@ def strange_values(workload: Workload, data: DataProfile | None, entities: int) 
     """For each property, the class of which most sampled requests name values outside of the data; the worst first.
 
     A value is strange where the complete data has no row with it; a bound, or a value beside a sample of the rows,
-    where it lies beyond the least and the greatest at hand by more than their distance. ``entities``: how many there are
-    in the table.
+    where it lies beyond the least and the greatest at hand by more than their distance. ``entities``: how many there
+    are in the table.
     """
     if data is None:
         return ()
@@ -62,8 +62,8 @@ def _sentence(query: str, name: str, share: float, strange: pl.Series, complete:
     example = _shown(strange[0])
     where = "in the data" if complete else "near the data"
     return (
-        f"{share:.0%} of the values of {name} that the keys of the logged class '{query}' were read as are not {where}, "
-        f"such as '{example}': check partition_key and row_key in the design against the log"
+        f"{share:.0%} of the values of {name} that the keys of the logged class '{query}' were read as are not "
+        f"{where}, such as '{example}': check partition_key and row_key in the design against the log"
     )
 
 

@@ -1,0 +1,233 @@
+"""Rows that a request scans, those of each kind of row apart: an entity's own and the index rows that lie between them.
+
+Published: a query is charged for every row between its bounds on PartitionKey and RowKey. Within one PartitionKey the
+RowKey narrows these bounds; over a range of PartitionKeys it does not, and whole partitions are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
+from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms.languages import Language
+from pkadvisor.design.plan.plan import Access, AccessPlan
+from pkadvisor.design.rows.demand import Demand, reached
+from pkadvisor.design.rows.population import Population
+from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.keys.conditions import Range
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+
+_SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+
+
+def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, population: Population) -> dict[int, Floats]:
+    """Rows between the bounds of a plan, per instance: by the number of the row (0 for the entity's own, then the index
+    rows). Values that a filter names for one property, and buckets, are all counted; ``$top`` is not."""
+    import numpy as np
+
+    keys = list(scheme.each_key())
+    key, index_row = keys[found.via]
+    if found.access is Access.TABLE_SCAN:
+        label = leading_text(key.partition)
+        return {
+            via: np.full(len(demand.instances), population.total * _share_begun(other, row, label, population))
+            for via, (other, row) in enumerate(keys)
+        }
+    own = _own_rows(found, demand, population, key, index_row)
+    own = own + _missing_in_range(found, key, demand, population) if index_row is None else own
+    out = {found.via: own}
+    for via, (other, row) in enumerate(keys):
+        if via == found.via:
+            continue
+        if other.partition == key.partition:
+            if _lies_among(found, key, other, demand, population):
+                out[via] = _own_rows(found, demand, population, other, row)
+        elif found.access is Access.PARTITION_RANGE_SCAN:
+            inside = _label_between(found, key.partition, leading_text(other.partition), demand, population)
+            if inside is not None:
+                out[via] = inside.astype(np.float64) * (population.total * _share_begun(other, row, "", population))
+    return out
+
+
+def row_mask(key: Key, row: IndexRow | None, population: Population) -> Bools | None:
+    """Which entities have a row under a key; None where all have: an index row is written where all that it is looked
+    up by is present, since an equality never matches a missing value and no query would ever read it otherwise."""
+    import numpy as np
+
+    memo = ("has row", key.partition if row is not None else None)
+    if memo not in population.memo:
+        there = np.ones(population.size, dtype=bool)
+        for part in key.partition if row is not None else ():
+            for name in part.properties:
+                coded = population.coded(name)
+                if coded.has_missing:
+                    there &= coded.codes > 0
+        population.memo[memo] = None if bool(there.all()) else there
+    kept: Bools | None = population.memo[memo]
+    return kept
+
+
+def _own_rows(found: AccessPlan, demand: Demand, population: Population, key: Key, row: IndexRow | None) -> Floats:
+    """Entities between a plan's bounds that have a row under a key, per instance: many schemes share the same bounds,
+    so the counts are kept."""
+    there = row_mask(key, row, population)
+    among = key.partition if there is not None else None
+    memo = ("reached", demand.query.name, frozenset(found.equal_atoms), found.range_atom, found.choices, among)
+    if memo not in population.memo:
+        over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+        bounds = demand.bounds[over[1]] if over else None
+        counts = reached(population, demand, found.equal_atoms, over, bounds, there)
+        for name in found.choices:
+            if name not in demand.constants and name not in demand.mixed:
+                counts = counts * len(demand.conditions.any_of[name])
+        population.memo[memo] = counts
+    kept: Floats = population.memo[memo]
+    return kept
+
+
+def _share_begun(key: Key, row: IndexRow | None, label: str, population: Population) -> float:
+    """The share of the entities that have a row under a key whose PartitionKey begins with a text."""
+    there = row_mask(key, row, population)
+    share = 1.0 if there is None else float(there[: population.rows].mean())
+    mine = leading_text(key.partition)
+    if mine.startswith(label):
+        return share
+    if not label.startswith(mine) or not population.begins(key.partition, label):
+        return 0.0
+    memo = ("share begun", key.partition, label, row is None)
+    if memo not in population.memo:
+        from pkadvisor.design.keys.scheme import key_expression
+
+        frame = population.frame.head(population.rows).with_row_index("#seq")
+        begun = (
+            frame.select(key_expression(key.partition, population.types).str.starts_with(label)).to_series().to_numpy()
+        )
+        population.memo[memo] = float((begun if there is None else begun & there[: population.rows]).mean())
+    return float(population.memo[memo])
+
+
+def _lies_among(found: AccessPlan, key: Key, other: Key, demand: Demand, population: Population) -> bool:
+    """Whether rows under another key of the same partitions lie between the bounds of a request."""
+    if found.access in _SEVERAL_PARTITIONS:
+        return True  # the RowKey narrows nothing there
+    mine, theirs = leading_text(key.row), leading_text(other.row)
+    if found.access is Access.PARTITION_SCAN:
+        return theirs.startswith(mine)
+    inside = _label_between(found, key.row, theirs, demand, population)
+    return inside is not None and bool(inside.all())
+
+
+def _range_part(found: AccessPlan, parts: tuple[Part, ...], demand: Demand) -> tuple[Part, Range] | None:
+    """The part at the very beginning of a key that a range of the filter bounds, with its range; None where text of an
+    entity, or constant text, stands before it."""
+    if found.range_atom is None or not parts or parts[0].constant is not None:
+        return None
+    part = parts[0]
+    span = demand.conditions.ranges.get(part.properties[0]) if part.properties else None
+    return (part, span) if span is not None and part.atom == found.range_atom else None
+
+
+def _label_between(
+    found: AccessPlan, parts: tuple[Part, ...], label: str, demand: Demand, population: Population
+) -> Bools | None:
+    """For each instance whether keys that begin with a label lie between its bounds; None where none does."""
+    import numpy as np
+
+    bounded = _range_part(found, parts, demand)
+    if bounded is None or not label:
+        return None
+    part, span = bounded
+    context = Context(population.types)
+    falls = part.order(context) < 0
+    first, last = (span.high, span.low) if falls else (span.low, span.high)  # as the texts run
+    everywhere = np.ones(len(demand.instances), dtype=bool)
+    if part.plain_property and population.types.get(part.plain_property, EdmType.STRING) is EdmType.STRING:
+        return _between_texts(part.plain_property, label, demand, population)
+    letters = first_letters(part.texts(context))
+    if all(letter < label[0] for letter in letters):
+        return everywhere if last is None and label < MISSING[0] else None
+    if all(letter > label[0] for letter in letters):
+        return everywhere if first is None else None
+    low, high = demand.bounds[part.properties[0]]
+    texts = [_texts_of_numbers(part, numbers, population) for numbers in ((high, low) if falls else (low, high))]
+    above = everywhere if first is None else np.array([label >= text for text in texts[0]])
+    below = everywhere if last is None else np.array([label < text for text in texts[1]])
+    return np.asarray(above & below)
+
+
+def first_letters(language: Language) -> frozenset[str]:
+    """The characters with which the texts of a language may begin, but for that of a missing value."""
+    letters = set[str]()
+    for alternative in language:
+        if [run.alphabet for run in alternative] == [frozenset(MISSING[0]), frozenset(MISSING[1])]:
+            continue
+        for run in alternative:
+            letters |= run.alphabet or {"\0", "\U0010ffff"}
+            if run.least:
+                break
+    return frozenset(letters)
+
+
+def _texts_of_numbers(part: Part, numbers: Floats, population: Population) -> list[str]:
+    """The text of a part for each bound of a range, as the requests send it."""
+    name = part.properties[0]
+    edm = population.types.get(name, EdmType.STRING)
+    context = Context(population.types)
+    known: dict[float, str] = {}
+
+    def text(number: float) -> str:
+        if number not in known:
+            value: float | int = number if edm is EdmType.DOUBLE else int(number)
+            if edm is EdmType.DATETIME:
+                value = int(number) * 10 + TICKS_UNIX_EPOCH
+            known[number] = part.encode({name: value}, context)
+        return known[number]
+
+    return [text(float(number)) if abs(float(number)) < float("inf") else "" for number in numbers]
+
+
+def _between_texts(name: str, text: str, demand: Demand, population: Population) -> Bools | None:
+    """For each instance whether a text lies in the range that it asks of a String property; None where never."""
+    import numpy as np
+
+    values = population.coded(name).values
+    if name in population.hashed:
+        return None
+    rank = float((values < text).sum())
+    rank -= 0.0 if bool((values == text).any()) else 0.5
+    low, high = demand.bounds[name]
+    inside = np.asarray((low <= rank) & (rank < high))
+    return inside if bool(inside.any()) else None
+
+
+def _missing_in_range(found: AccessPlan, key: Key, demand: Demand, population: Population) -> Floats:
+    """Entities without the property that a range of texts bounds: their text lies above ASCII and may be read too."""
+    import numpy as np
+
+    nothing = np.zeros(len(demand.instances))
+    if found.range_atom is None or found.range_atom[0] != "p":
+        return nothing
+    name = found.range_atom[1]
+    if population.types.get(name, EdmType.STRING) is not EdmType.STRING or not population.coded(name).has_missing:
+        return nothing
+    if not any(part.plain_property == name for part in variable((*key.partition, *key.row))):
+        return nothing
+    inside = _between_texts(name, MISSING, demand, population)
+    if inside is None:
+        return nothing
+    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), name)
+    if memo not in population.memo:
+        missing = population.coded(name).codes == 0
+        population.memo[memo] = reached(population, demand, found.equal_atoms, None, None, missing)
+    return np.asarray(population.memo[memo] * inside)
+
+
+__all__ = ["first_letters", "row_mask", "rows_scanned"]
