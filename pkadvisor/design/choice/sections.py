@@ -113,7 +113,8 @@ def sections_of(
             seen = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
             workload = seen.workload if seen else None
             found = rows or (seen.data if seen else None)
-            sections.append(Section(name, kind, table, found, log, workload, declaration.path if declaration else ""))
+            own = table.of_kind(kind) if table is not None else None
+            sections.append(Section(name, kind, own, found, log, workload, declaration.path if declaration else ""))
     unknown = [t.table for t in profiled if t.table and t.table not in names]
     if unknown and len(unknown) == len(profiled):
         fix = did_you_mean(unknown[0], names) or f"the design has {', '.join(names)}"
@@ -158,7 +159,7 @@ def observed(
     table, notes = section.declared, list[str]()
     types = _types(section)
     known = types if section.data is not None else None
-    scheme = declared_keys(table, known, section.design_path, _example_of(section))
+    scheme = declared_keys(table, known, section.design_path, _example_of(section), kind=section.kind)
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.rows.decode import observe
@@ -228,15 +229,19 @@ def declared_keys(
     known: Mapping[str, EdmType] | None,
     path: str,
     examples: Callable[[str], object] = lambda name: None,
+    *,
+    kind: str | None = None,
 ) -> KeyScheme | None:
-    """The design in place, if the file names one."""
+    """The design in place, if the file names one; errors name the ``kind`` whose keys they are."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
     from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, check_types
     from pkadvisor.design.keys.template import parse_template
 
+    owner = table.name if kind is None else f"{table.name}, kind {kind}"
+
     def parts(text: Any, what: str) -> Any:
-        where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
+        where = f"{path}:{text.line}:{text.column} ({what} of {owner})"
         found = parse_template(text.text, known=known, where=where)
         check_types(found, dict(known or {}), where, examples)
         return found
@@ -255,7 +260,7 @@ def declared_keys(
     for part in (*main.partition, *main.row):
         if part.function == "each":
             what = f"{part} makes a row for each value, and an entity has one main key"
-            where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({table.name})"
+            where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({owner})"
             raise UsageError(what, where=where, fix="put it under index_rows")
     return KeyScheme(main, rows, "current")
 

@@ -116,6 +116,12 @@ class TableView:
         assert self.section.declared is not None
         return self.section.declared
 
+    @property
+    def keys_declared(self) -> tuple[Any, ...]:
+        """The templates of PartitionKey, RowKey and index rows with their places: equal where kinds share them."""
+        declared = self.section.declared
+        return () if declared is None else (declared.partition_key, declared.row_key, declared.index_rows)
+
     @cached_property
     def declared_types(self) -> dict[str, EdmType]:
         """The types that the design file declares."""
