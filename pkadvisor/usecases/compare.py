@@ -90,6 +90,7 @@ def _schemes_of(
     """The priced keys of one design, by table and kind, on the data and workload of the sections."""
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.sections import declared_keys
+    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
 
     limits = load_limits(*request.limits)
@@ -108,7 +109,9 @@ def _schemes_of(
             r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
         ]
         scheme = replace(scheme, index_rows=tuple(weighed))
-        bench, _ = prepared(section, limits, dataset)
+        bench, _ = prepared(replace(section, siblings=()), limits, dataset)
+        kinds = tuple(replace(s, declared=table.of_kind(s.kind), design_path=path) for s in section.siblings)
+        bench = with_shared_keys(bench, replace(section, siblings=kinds), (scheme,))
         found = scored("in the design", estimate(scheme, bench), bench, request)
         out[section.table, section.kind] = found["scheme"]
     if without and (not out or any(s.kind is None for s, _ in sections)):

@@ -79,16 +79,18 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
         "basis": basis,
         "why_not_counted": why_not if found.counts is None else None,
         "notes": list(demand.notes) if demand is not None else [],
-        "warnings": [] if bench is None else _warnings(scheme, bench, redact=request.redact),
+        "warnings": [] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
     }
     return {**_head("query", section), **document, **more}
 
 
-def _warnings(scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
-    """What is wrong with the keys themselves: entities that share one, lengths, widths, separators."""
+def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
+    """What is wrong with the keys themselves: rows that share one, lengths, widths, separators."""
+    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
     from pkadvisor.design.cost.key_findings import key_remarks
 
+    bench = with_shared_keys(bench, section, (scheme,))
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
     found: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
     return [f.hidden if redact and f.hidden else f.message for f in found]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
@@ -38,6 +38,8 @@ class Section:
     design_path: str = ""
     entities_total: int | None = None
     """Entities of the table as the command line says, over what the design file says."""
+    siblings: tuple[Section, ...] = field(default=(), repr=False, compare=False)
+    """The other kinds of the same table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,10 @@ def sections_of(
     if stray and sections:
         fix = f"name it kind=PATH with a table or kind of the design: {', '.join(names)}"
         raise UsageError(f"no table or kind belongs to the data set '{stray[0].name}'", fix=fix)
-    return sections
+    return [
+        replace(s, siblings=tuple(o for o in sections if o.table == s.table and o is not s)) if s.kind else s
+        for s in sections
+    ]
 
 
 def _table_name(data: DataProfile) -> str:
@@ -157,7 +162,7 @@ def observed(
     from pkadvisor.table.odata import fit_types
 
     table, notes = section.declared, list[str]()
-    types = _types(section)
+    types = types_of(section)
     known = types if section.data is not None else None
     scheme = declared_keys(table, known, section.design_path, _example_of(section), kind=section.kind)
     declared = _for_kind(table.workload, section.kind) if table else None
@@ -202,7 +207,8 @@ def _for_kind(workload: Workload, kind: str | None) -> Workload:
     return replace(workload, classes=kept, transactions=groups)
 
 
-def _types(section: Section) -> dict[str, EdmType]:
+def types_of(section: Section) -> dict[str, EdmType]:
+    """The types of a section's properties: those of its data, else the declared ones."""
     types: dict[str, EdmType] = dict(section.data.types) if section.data is not None else {}
     table = section.declared
     if table is not None and section.data is None:

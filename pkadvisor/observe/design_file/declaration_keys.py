@@ -16,9 +16,7 @@ class KeysReader:
     def __init__(self, document: Document) -> None:
         self.document = document
 
-    def read(
-        self, part: model.TableModel | model.KindModel, at: Path_, of_table: DeclaredKeys | None
-    ) -> DeclaredKeys:
+    def read(self, part: model.TableModel | model.KindModel, at: Path_, of_table: DeclaredKeys | None) -> DeclaredKeys:
         """The keys of a table (``of_table`` is None) or of a kind at ``at``.
 
         A kind without PartitionKey and RowKey has those of its table, and its index rows where it declares none. A

@@ -103,7 +103,8 @@ def _key(page: Page, document: dict[str, Any]) -> None:
         page.record("illegal", f"the service forbids {' '.join(document['forbidden'])} in keys", 10)
     for fit in document["fits"]:
         page.line()
-        page.line(f"{fit['place']} of {fit['table']}" + (f" · {', '.join(fit['kinds'])}" if fit["kinds"] else ""), "head")
+        owners = f" · {', '.join(fit['kinds'])}" if fit["kinds"] else ""
+        page.line(f"{fit['place']} of {fit['table']}{owners}", "head")
         page.record("template", fit["template"], 10)
         _pieces(page, fit)
     if document["shape"]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import builtins
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly, fixed_length
@@ -90,10 +91,14 @@ def shown_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an encoding needs to know besides the value: property types and the separators of the key it stands in."""
+    """What an encoding needs to know besides the value: property types and the separators of the key it stands in.
+
+    ``values``: languages that hold the values of properties, where more is known of them than their types.
+    """
 
     types: dict[str, EdmType]
     separators: str = ""
+    values: Mapping[str, Language] = field(default_factory=dict)
 
     def edm(self, name: str) -> EdmType:
         """The type of a property; String where unknown."""

@@ -85,7 +85,7 @@ class Field(Unary):
         return canonical_expression(self.property, context.edm(self.property))
 
     def plain_texts(self, context: Context) -> Language:
-        return canonical_texts(context.edm(self.property))
+        return context.values.get(self.property) or canonical_texts(context.edm(self.property))
 
     def escapes(self, context: Context) -> bool:
         return context.edm(self.property) is EdmType.STRING or bool(context.separators)
