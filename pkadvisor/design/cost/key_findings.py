@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.shared_key_findings import shared_remarks
+from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_remarks
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
 from pkadvisor.design.keys.transforms import (
@@ -45,6 +45,7 @@ def key_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
     out += _long_remarks(scheme, bench)
     out += _changing_remarks(scheme, bench)
     out += shared_remarks(scheme, bench)
+    out += own_row_remarks(scheme, population)
     return list(dict.fromkeys(out))
 
 

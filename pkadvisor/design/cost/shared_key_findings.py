@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, Remark, Violation
-from pkadvisor.design.load.shared_keys import SharedKey, example_words
+from pkadvisor.design.load.shared_keys import SharedKey, example_words, shared_within
+from pkadvisor.design.rows.population import Population
 
 SEVERITY = 10.0
 """That of keys that are not unique within one kind."""
@@ -44,6 +45,29 @@ def shared_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
             plain = f"{subject} can have the key of a row of {found.owner}"
             none = f"; of {found.rows:,} at hand none has" if found.counted is not None else ""
             out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
+    return out
+
+
+def overwriting(scheme: KeyScheme, number: int, rows: int, population: Population) -> Violation:
+    """That an index row has the key of an earlier row for so many entities."""
+    plain = f"index row {number} has the key of another row for {rows:,} of {population.rows:,} entities"
+    found = shared_within(scheme, number, population)
+    keys = () if found is None else tuple(t for t in (found.collision.partition, found.collision.row) if t)
+    message = plain if found is None or not keys else plain + _example(found)
+    return Violation("not-unique", message, float(rows), 0.0, "entities", SEVERITY, keys=keys, hidden=plain)
+
+
+def own_row_remarks(scheme: KeyScheme, population: Population) -> list[Remark]:
+    """Keys that an entity and the index rows of another could share, and do not at hand."""
+    out = []
+    for number in range(1, scheme.rows_per_entity):
+        found = shared_within(scheme, number, population)
+        if found is None or found.counted:
+            continue
+        subject = "an entity" if found.owner == "the entity itself" else found.owner
+        plain = f"{subject} can have the key of index row {number} of another"
+        none = f"; of {found.rows:,} at hand none has" if found.counted is not None else ""
+        out.append(Remark("may-collide", plain + _example(found) + none, plain + none))
     return out
 
 

@@ -18,6 +18,7 @@ from pkadvisor.design.keys.transforms import (
     TextOf,
 )
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
@@ -55,36 +56,13 @@ def key_surplus(key: Key, population: Population) -> int:
 
 
 def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> int:
-    """Entities of which an index row has the key of a row of an earlier kind; looked for where nothing in the templates
+    """Rows of which an index row has the key of a row of an earlier kind; looked for where nothing in the templates
     keeps the kinds apart."""
-    mine = scheme.index_rows[number - 1].key
-    for key, _ in list(scheme.each_key())[:number]:
-        if key.partition != mine.partition or _labelled_apart(key.row, mine.row):
-            continue
-        if key != mine and population.hashed & {*key.properties, *mine.properties}:
-            continue  # hidden values have no text
-        if key == mine:
-            return population.rows
-        memo = ("overwritten", key, mine)
-        if memo not in population.memo:
-            frame = population.frame.head(population.rows).with_row_index("#seq")
-            both = [
-                frame.select(
-                    key_expression(each.partition, population.types).alias("pk"),
-                    key_expression(each.row, population.types).alias("rk"),
-                ).unique()
-                for each in (key, mine)
-            ]
-            population.memo[memo] = both[0].join(both[1], on=["pk", "rk"]).height
-        if population.memo[memo]:
-            return int(population.memo[memo])
-    return 0
-
-
-def _labelled_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
-    """Whether two keys begin with texts of which neither begins the other."""
-    texts = [p[0].text if p and isinstance(p[0], Literal) else "" for p in (one, other)]
-    return bool(all(texts)) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
+    keys = [key for key, _ in scheme.each_key()]
+    if keys[number] in keys[:number]:
+        return population.rows
+    found = shared_within(scheme, number, population)
+    return 0 if found is None else found.counted or 0
 
 
 def touching(parts: tuple[Part, ...], population: Population) -> bool:

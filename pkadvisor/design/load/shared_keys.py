@@ -28,6 +28,8 @@ from pkadvisor.table.edm import EdmType
 if TYPE_CHECKING:
     import polars as pl
 
+    from pkadvisor.design.rows.population import Population
+
 EXAMPLES = 20
 """Entities whose keys are tried as an example of a common key."""
 _TOKEN = frozenset(chr(code) for code in range(0x20, 0x7F))
@@ -129,13 +131,19 @@ class Entities:
             return None
         if any(part.function == "each" for part in parts):
             return None
-        if ("texts", key) not in self.memo:
-            present = self.frame.drop_nulls(names) if names else self.frame
-            halves = (("pk", key.partition), ("rk", key.row))
-            texts = [key_expression(half, dict(self.types)).alias(name) for name, half in halves]
-            self.memo["texts", key] = present.with_columns(texts).select("pk", "rk")
-        found: pl.DataFrame = self.memo["texts", key]
-        return found
+        present = self.frame.drop_nulls(names) if names else self.frame
+        halves = (("pk", key.partition), ("rk", key.row))
+        texts = [key_expression(half, dict(self.types)).alias(name) for name, half in halves]
+        return present.with_columns(texts).select("pk", "rk")
+
+
+def entities_at_hand(population: Population) -> Entities:
+    """The data rows of a population."""
+    if "entities" not in population.memo:
+        frame = population.frame.head(population.rows)
+        population.memo["entities"] = Entities("", population.types, frame, frozenset(population.hashed))
+    found: Entities = population.memo["entities"]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +207,21 @@ def example_words(collision: Collision) -> str:
     texts = (collision.partition, collision.row)
     telling = [f"{name} '{text}'" for name, text in dict(collision.one).items() if text in texts and text]
     return shown + (f" ({', '.join(telling)})" if telling and not collision.of_data else "")
+
+
+def shared_within(scheme: KeyScheme, number: int, population: Population) -> SharedKey | None:
+    """What a row of a scheme shares with an earlier one of the same or of another entity: the first that is counted, or
+    else the first that the templates allow. ``number`` is that of the index row; ``key`` is that of the earlier row.
+    """
+    entities, possible = entities_at_hand(population), None
+    keys = [key for key, _ in scheme.each_key()]
+    for place, key in enumerate(keys[:number]):
+        memo = ("shared", key, keys[number])
+        if memo not in population.memo:
+            owner = f"index row {place}" if place else "the entity itself"
+            population.memo[memo] = shared_key(entities, key, entities, keys[number], owner)
+        found: SharedKey | None = population.memo[memo]
+        if found is not None and found.counted:
+            return found
+        possible = possible or found
+    return possible
