@@ -73,6 +73,8 @@ class KeyedRows:
         if len(part.properties) != 1:
             return {}
         (name,) = part.properties
+        if part.reads is not None and context.edm(name) not in part.reads:
+            return {}
         if part.decodes:
             try:
                 value = read_part(part, piece, context.types)
@@ -86,7 +88,8 @@ class KeyedRows:
         return {name: value} if same else None if part.decodes else {}
 
     def _context(self, parts: tuple[Part, ...]) -> Context:
-        return Context(dict(self.types), separators(parts), self.values)
+        needed = {name: part.reads[0] for part in parts if part.reads is not None for name in part.properties}
+        return Context({**needed, **self.types}, separators(parts), self.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,17 +79,9 @@ class Entities:
         return found
 
     def _language_seen(self, name: str) -> Language | None:
-        import polars as pl
-
-        edm = self.types.get(name, EdmType.STRING)
-        column = self._column(name)
-        if (
-            column is None
-            or edm not in (EdmType.STRING, EdmType.GUID)
-            or column.dtype != pl.String
-            or column.is_empty()
-        ):
-            return usual_values(self.types, [name]).get(name)
+        column, plain = self._column(name), usual_values(self.types, [name]).get(name)
+        if column is None or plain is None or column.is_empty() or str(column.dtype) != "String":
+            return plain
         if name in self.hidden:
             return ((Run(_TOKEN - (_KEPT_IN_TOKENS - _letters(column)), 1, None),),)
         lengths = column.str.len_chars()
