@@ -122,7 +122,9 @@ def market(folder: Path, design: str = MARKET, *, one_file: bool = False) -> lis
         rows = [f"{t},TENANT:,Tenants,{t},name of {t},,," for t in tenants]
         rows += [f"{t},USER:{u},Users,{t},,{u},{m}," for t, u, m in users]
         rows += [f"{t},ORDER:{o},Orders,{t},,{u},,{o}" for t, o, u in orders]
-        (folder / "all.csv").write_text("PartitionKey,RowKey,EntityType,tenant,name,user,mail,order\n" + "\n".join(rows))
+        (folder / "all.csv").write_text(
+            "PartitionKey,RowKey,EntityType,tenant,name,user,mail,order\n" + "\n".join(rows)
+        )
         return [str(folder / "all.csv"), "--design", str(folder / "design.yaml")]
     (folder / "Tenants.csv").write_text("tenant,name\n" + "".join(f"{t},name of {t}\n" for t in tenants))
     (folder / "Users.csv").write_text("tenant,user,mail\n" + "".join(f"{t},{u},{m}\n" for t, u, m in users))

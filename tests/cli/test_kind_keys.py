@@ -40,9 +40,7 @@ def test_compare_prices_the_keys_of_each_kind_of_both_designs(tmp_path: Path, as
     old = MARKET.replace('"ORDER:{order}"', '"ORDER:{pad(order,8)}"')
     data = market(tmp_path)[:3]
     (tmp_path / "old.yaml").write_text(old)
-    _, out, _ = ask(
-        "compare", str(tmp_path / "old.yaml"), str(tmp_path / "design.yaml"), *data, "--format", "json"
-    )
+    _, out, _ = ask("compare", str(tmp_path / "old.yaml"), str(tmp_path / "design.yaml"), *data, "--format", "json")
     tables = {t["kind"]: (t["old"], t["new"]) for t in checked(out, "comparison")["tables"]}
     assert tables["Tenants"] == ("{tenant} | TENANT:",) * 2
     assert tables["Orders"] == ("{tenant} | ORDER:{pad(order,8)}", "{tenant} | ORDER:{order}")
@@ -52,9 +50,7 @@ def test_a_kind_without_keys_in_one_of_two_designs_is_left_out_there(tmp_path: P
     only_users = MARKET.replace('    partition_key: "{tenant}"\n    row_key: "TENANT:"\n', "", 1)
     data = market(tmp_path)[:3]
     (tmp_path / "old.yaml").write_text(only_users)
-    _, out, _ = ask(
-        "compare", str(tmp_path / "old.yaml"), str(tmp_path / "design.yaml"), *data, "--format", "json"
-    )
+    _, out, _ = ask("compare", str(tmp_path / "old.yaml"), str(tmp_path / "design.yaml"), *data, "--format", "json")
     tables = {t["kind"]: (t["old"], t["new"]) for t in checked(out, "comparison")["tables"]}
     assert tables["Tenants"] == (None, "{tenant} | TENANT:")
     assert tables["Users"][0] == tables["Users"][1]
