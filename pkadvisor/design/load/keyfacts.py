@@ -106,13 +106,36 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     counts = population.counts(atoms)
     first = np.flatnonzero(counts[ids[: population.rows]] > 1)
     if not len(first):
-        return "", ()
+        return _texts_alike(key, population)
     row = int(first[0])
     found = int(counts[ids[row]])
     same = [int(other) for other in np.flatnonzero(ids[: population.rows] == ids[row])[:2]]
     shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
     told = _told_apart(same, key, population)
     return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'{told}", tuple(s for s in shown if s)
+
+
+def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
+    """``collision`` of entities that differ in what the key is made of and have one text: parts that touch."""
+    import polars as pl
+
+    if population.hashed & {*key.properties}:
+        return "", ()
+    frame = population.frame.head(population.rows).with_row_index("#seq")
+    texts = frame.select(
+        key_expression(key.partition, population.types).alias("pk"),
+        key_expression(key.row, population.types).alias("rk"),
+    ).with_row_index("row")
+    alike = texts.filter(pl.struct("pk", "rk").is_duplicated())
+    if alike.is_empty():
+        return "", ()
+    row, partition, text = alike.row(0)
+    same = alike.filter((pl.col("pk") == partition) & (pl.col("rk") == text)).get_column("row").to_list()
+    first, second = (frame.row(number, named=True) for number in same[:2])
+    name = next((n for n in key.properties if first.get(n) != second.get(n)), None)
+    told = "" if name is None else f": {name} '{str(first[name])[:40]}' and '{str(second[name])[:40]}'"
+    shown = f", e.g. {len(same)} under '{partition}' | '{text}' (rows {row + 1} and {same[1] + 1}{told})"
+    return shown, tuple(t for t in (partition, text) if t)
 
 
 def _told_apart(rows: list[int], key: Key, population: Population) -> str:
