@@ -169,7 +169,7 @@ def observed(
     if section.traffic is not None:
         from pkadvisor.design.rows.decode import observe
 
-        seen = observe(section.traffic, scheme, types, declared, 0.0)
+        seen = observe(_own_traffic(section, scheme, types), scheme, types, declared, 0.0)
         notes += seen.notes
         if seen.sampled and 2 * seen.undecoded > seen.sampled:
             what = f"{seen.undecoded:,} of {seen.sampled:,} logged keys of {section.table} do not fit the design"
@@ -196,6 +196,22 @@ def observed(
         )
         workload = replace(workload, classes=fitted)
     return workload, scheme, tuple(notes)
+
+
+def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
+    """The log of a table, of one with several kinds the requests whose keys are those of this kind."""
+    from pkadvisor.design.rows.kind_traffic import traffic_of_kind
+
+    assert section.traffic is not None
+    others = []
+    for other in section.siblings if scheme is not None else ():
+        known = types_of(other)
+        keys = declared_keys(other.declared, known or None, other.design_path, kind=other.kind)
+        if keys is not None:
+            others.append((keys, known))
+    if scheme is None or not others:
+        return section.traffic
+    return traffic_of_kind(section.traffic, (scheme, types), others)
 
 
 def _for_kind(workload: Workload, kind: str | None) -> Workload:

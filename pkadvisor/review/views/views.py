@@ -278,7 +278,7 @@ class TableView:
         return self._section_without(self.unpriced | self.uncounted)
 
     def _section_without(self, gone: frozenset[str]) -> Section:
-        section = self.section
+        section = replace(self.section, siblings=())  # what kinds share is a rule's to tell
         declared, data = section.declared, section.data
         if data is not None and declared is not None and self._looks_different:
             declared = replace(declared, workload=_shown(declared.workload, data.types))
