@@ -181,3 +181,11 @@ def test_letters_are_like_those_that_were_seen(seen: str, like: str | None, unli
         assert found is None
     else:
         assert found is not None and found >= set(like) and found.isdisjoint(unlike)
+
+
+def test_a_key_of_the_data_counts_only_where_values_like_those_at_hand_give_it() -> None:
+    index = rows(parse_key("{tenant}", "MAIL:{mail}"), {"tenant": "t1", "mail": "ann@x"})
+    ids = ((Run(letters_like({"M", ":", "x"}), 1, None),),)  # no id holds an @
+    found = collision_of(KeyedRows(parse_key("{tenant}", "{id}"), TYPES, {"id": ids}), index)
+    assert found is not None and not found.of_data
+    assert found.row == "MAIL:x"
