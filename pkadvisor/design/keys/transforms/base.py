@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
 from pkadvisor.design.keys.transforms.languages import ANY, Language, escaped, exactly, fixed_length
@@ -98,7 +98,7 @@ class Context:
 
     types: dict[str, EdmType]
     separators: str = ""
-    values: Mapping[str, Language] = field(default_factory=dict)
+    values: Mapping[str, Language] | None = None
 
     def edm(self, name: str) -> EdmType:
         """The type of a property; String where unknown."""
