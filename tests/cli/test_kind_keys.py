@@ -177,7 +177,7 @@ def test_keys_in_use_that_could_meet_are_named_and_break_nothing(tmp_path: Path,
     text = MARKET.replace('    row_key: "TENANT:"\n', '    row_key: "{name}"\n', 1).replace(
         "ORDER:{order}", "name of t{order}"
     )
-    code, out, _ = ask("score", *market(tmp_path, text), "--format", "json")
+    _, out, _ = ask("score", *market(tmp_path, text), "--format", "json")
     (tenants,) = (t["schemes"][0]["scheme"] for t in json.loads(out)["tables"] if t["kind"] == "Tenants")
     assert not any(v["code"] == "not-unique" for v in tenants["violations"])
     (told,) = (r["message"] for r in tenants["remarks"] if r["code"] == "may-collide")

@@ -128,11 +128,22 @@ def collision_of(one: KeyedRows, other: KeyedRows) -> Collision | None:
         found = _collision(one, other, certain, partition, row, of_data=True)
         if found is not None:
             return found
-    partition = str(text_in_common(*(side.languages(side.key.partition) for side in (one, other))))  # there is one
-    sides = [side.having(side.read_half(side.key.partition, partition) or {}) for side in (one, other)]
-    text = text_in_common(*(side.languages(side.key.row) for side in sides))
-    found = None if text is None else _collision(one, other, certain, partition, text, of_data=False)
-    return found if found is not None or not certain else Collision(True, partition, text or "")
+    partition = row = ""
+    for letters in _LETTERS:  # values may not hold the letters of their separators
+        mine, theirs = (side.languages(side.key.partition) for side in (one, other))
+        partition = str(text_in_common(mine, theirs, letters))  # there is one: they may meet
+        sides = [side.having(side.read_half(side.key.partition, partition) or {}) for side in (one, other)]
+        mine, theirs = (side.languages(side.key.row) for side in sides)
+        text = text_in_common(mine, theirs, letters)
+        found = None if text is None else _collision(one, other, certain, partition, text, of_data=False)
+        if found is not None:
+            return found
+        row = text or ""
+    return Collision(True, partition, row) if certain else None
+
+
+_LETTERS = ("xa10", "qk72")
+"""Letters that examples are made of, and others where those separate the parts of a key."""
 
 
 def adds_nothing(key: Key) -> bool:

@@ -102,6 +102,8 @@ def test_the_order_of_two_keys_does_not_matter(key: Key, other: Key) -> None:
         (("{tenant}", "{id}"), ("{tenant}", "MAIL:{lower(mail)}"), "x", "MAIL:x", {"tenant": "x", "id": "MAIL:x"}),
         (("all", "{id}"), ("{tenant}", "{mail}"), "all", "x", {"id": "x"}),
         (("{tenant}", "{id}"), ("{tenant}", "{hash(mail,16)}"), "x", "11", {"tenant": "x", "id": "11"}),
+        # The first letter of examples separates the parts of the other key, and is escaped in its values.
+        (("{tenant}", "{id}"), ("{tenant}", "{mail}_x"), "q", "q_x", {"tenant": "q", "id": "q_x"}),
         # The RowKey repeats what the PartitionKey says.
         (("{tenant}_{id}", "{tenant}"), ("T:{mail}", "{id}"), "T:_x", "T:", {"tenant": "T:", "id": "x"}),
     ],
