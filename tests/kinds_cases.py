@@ -80,3 +80,54 @@ tables:
     growth: {rate: 0 %/month, of: rate}
 """,
     )
+
+
+MARKET = """\
+schema: 1
+tables:
+  Market:
+    partition_key: "{tenant}"
+    row_key: "TENANT:"
+    kinds:
+      Tenants: {properties: {tenant: string, name: string}}
+      Users:
+        partition_key: "{tenant}"
+        row_key: "USER:{user}"
+        index_rows:
+          - {row_key: "MAIL:{mail}"}
+        properties: {tenant: string, user: string, mail: string}
+      Orders:
+        partition_key: "{tenant}"
+        row_key: "ORDER:{order}"
+        properties: {tenant: string, order: int32, user: string}
+    queries:
+      - {name: tenant, kind: Tenants, filter: "tenant eq '{tenant}'", rate: 10/s}
+      - {name: user, kind: Users, filter: "tenant eq '{tenant}' and user eq '{user}'", rate: 60/s}
+      - {name: by-mail, kind: Users, filter: "tenant eq '{tenant}' and mail eq '{mail}'", rate: 20/s}
+      - {name: order, kind: Orders, filter: "tenant eq '{tenant}' and order eq {order}", rate: 50/s}
+    writes:
+      - {name: place, kind: Orders, operation: insert, rate: 3/s}
+    growth: {rate: 0 %/month, of: rate}
+"""
+"""Three kinds in one table, each told apart by its label: 20 tenants with 5 users and 10 orders each."""
+
+
+def market(folder: Path, design: str = MARKET, *, one_file: bool = False) -> list[str]:
+    """Writes the data and the design of a market; what goes onto a command line for them."""
+    tenants = [f"t{i:02d}" for i in range(20)]
+    users = [(t, f"u{5 * i + n:03d}", f"m{5 * i + n}@x.example") for i, t in enumerate(tenants) for n in range(5)]
+    orders = [(t, 10 * i + n + 1, f"u{5 * i + n % 5:03d}") for i, t in enumerate(tenants) for n in range(10)]
+    (folder / "design.yaml").write_text(design)
+    if one_file:
+        rows = [f"{t},TENANT:,Tenants,{t},name of {t},,," for t in tenants]
+        rows += [f"{t},USER:{u},Users,{t},,{u},{m}," for t, u, m in users]
+        rows += [f"{t},ORDER:{o},Orders,{t},,{u},,{o}" for t, o, u in orders]
+        (folder / "all.csv").write_text(
+            "PartitionKey,RowKey,EntityType,tenant,name,user,mail,order\n" + "\n".join(rows)
+        )
+        return [str(folder / "all.csv"), "--design", str(folder / "design.yaml")]
+    (folder / "Tenants.csv").write_text("tenant,name\n" + "".join(f"{t},name of {t}\n" for t in tenants))
+    (folder / "Users.csv").write_text("tenant,user,mail\n" + "".join(f"{t},{u},{m}\n" for t, u, m in users))
+    (folder / "Orders.csv").write_text("tenant,order,user\n" + "".join(f"{t},{o},{u}\n" for t, o, u in orders))
+    data = [f"{kind}={folder / kind}.csv" for kind in ("Tenants", "Users", "Orders")]
+    return [*data, "--design", str(folder / "design.yaml")]

@@ -90,25 +90,33 @@ def _schemes_of(
     """The priced keys of one design, by table and kind, on the data and workload of the sections."""
     from pkadvisor.design.choice.judge import prepared
     from pkadvisor.design.choice.sections import declared_keys
+    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
 
     limits = load_limits(*request.limits)
     out: dict[Any, dict[str, Any]] = {}
+    without = list[str]()
     tables = {t.name.lower(): t for t in declaration.tables}
     for section, dataset in sections:
         table = tables.get(section.table.lower()) or (declaration.tables[0] if len(tables) == 1 else None)
         if table is None or section.data is None:
             continue
-        scheme = declared_keys(table, section.data.types, path)
+        scheme = declared_keys(table.of_kind(section.kind), section.data.types, path, kind=section.kind)
         if scheme is None:
-            raise UsageError("names no keys to compare", where=path, fix="add partition_key and row_key")
+            without.append(section.table if section.kind is None else f"kind {section.kind} of {section.table}")
+            continue
         weighed = [
             r for r in scheme.index_rows if not any(p.function == "each" for p in (*r.key.partition, *r.key.row))
         ]
         scheme = replace(scheme, index_rows=tuple(weighed))
-        bench, _ = prepared(section, limits, dataset)
+        bench, _ = prepared(replace(section, siblings=()), limits, dataset)
+        kinds = tuple(replace(s, declared=table.of_kind(s.kind), design_path=path) for s in section.siblings)
+        bench = with_shared_keys(bench, replace(section, siblings=kinds), (scheme,))
         found = scored("in the design", estimate(scheme, bench), bench, request)
         out[section.table, section.kind] = found["scheme"]
+    if without and (not out or any(s.kind is None for s, _ in sections)):
+        what = f"names no keys to compare for {without[0]}"
+        raise UsageError(what, where=path, fix="add partition_key and row_key")
     if not out:
         raise UsageError("nothing of the data belongs to a table of this design", where=path, fix="give its data files")
     return out

@@ -79,16 +79,18 @@ def explain_query(request: AnalyzeRequest, name: str, which: str | None, progres
         "basis": basis,
         "why_not_counted": why_not if found.counts is None else None,
         "notes": list(demand.notes) if demand is not None else [],
-        "warnings": [] if bench is None else _warnings(scheme, bench, redact=request.redact),
+        "warnings": [] if bench is None else _warnings(section, scheme, bench, redact=request.redact),
     }
     return {**_head("query", section), **document, **more}
 
 
-def _warnings(scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
-    """What is wrong with the keys themselves: entities that share one, lengths, widths, separators."""
+def _warnings(section: Section, scheme: KeyScheme, bench: Bench, *, redact: bool) -> list[str]:
+    """What is wrong with the keys themselves: rows that share one, lengths, widths, separators."""
+    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.cost.cost import estimate
     from pkadvisor.design.cost.key_findings import key_remarks
 
+    bench = with_shared_keys(bench, section, (scheme,))
     broken = [v for v in estimate(scheme, bench).violations if v.code in ("not-unique", "key-too-long")]
     found: list[Violation | Remark] = [*broken, *key_remarks(scheme, bench)]
     return [f.hidden if redact and f.hidden else f.message for f in found]
@@ -123,7 +125,9 @@ def _section_of(
 
 def _declared_types(section: Section) -> dict[str, EdmType]:
     """Types as declared, where there is no data."""
-    return dict(section.declared.properties) if section.declared is not None else {}
+    declared = section.declared
+    kind = next((k for k in declared.kinds if k.name == section.kind), None) if declared is not None else None
+    return dict(kind.properties if kind else declared.properties) if declared is not None else {}
 
 
 def _scheme(
@@ -254,9 +258,16 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict
             if not parts:
                 continue
             taken = take_apart(parts, value, types)
-            tried.append(f"{place}: {''.join(map(str, parts))}")
-            if taken is not None:
-                fits.append({"table": section.table, "place": place, "template": "".join(map(str, parts)), **taken})
+            template = "".join(map(str, parts))
+            tried.append(f"{place}: {template}")
+            if taken is None:
+                continue
+            fit = {"table": section.table, "kinds": [], "place": place, "template": template, **taken}
+            same = next((other for other in fits if {**other, "kinds": []} == fit), None)  # of another kind
+            if same is None:
+                fits.append(same := fit)
+            if section.kind is not None:
+                same["kinds"].append(section.kind)
     if any(fit["exact"] for fit in fits):
         fits = [fit for fit in fits if fit["exact"]]
     shape = None if fits or tried else _shape(value)
@@ -266,7 +277,7 @@ def explain_key(request: AnalyzeRequest, value: str, progress: Progress) -> dict
         "utf16_units": len(utf16_key(value)) // 2,
         "forbidden": forbidden_in(value),
         "fits": fits,
-        "tried": tried,
+        "tried": list(dict.fromkeys(tried)),
         "shape": shape,
     }
 

@@ -72,11 +72,12 @@ def _card(
 ) -> dict[str, Any]:
     """One table: its keys in use where none are given, each priced."""
     from pkadvisor.design.choice.judge import keys_as_given, prepared
+    from pkadvisor.design.choice.shared import with_shared_keys
     from pkadvisor.design.choice.verify import learn, readable
     from pkadvisor.design.cost.cost import estimate
 
     bench, current = prepared(section, limits, dataset)
-    bench = replace(bench, budgets=budgets)
+    bench = with_shared_keys(replace(bench, budgets=budgets), section, given)
     current = current if current is not None else keys_as_given(section)
     schemes = [("as given", scheme) for scheme in given]
     if not schemes and current is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.worlds.model import AnyOf, Compare
+from tests.worlds.model import Compare
 from tests.worlds.truth import Broken, Plan
 
 SCANS = ("partition-range scan", "table scan")
@@ -37,4 +37,3 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
 def known(found: Broken) -> int | None:
     """The number of the finding that a failure belongs to; None for a new one."""
     return next((number for number, like in KNOWN.items() if like(found)), None)
-

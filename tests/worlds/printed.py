@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.worlds.key_text import Call, Part, Property, Unreadable, parse
-from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, Row, STRING, Value, holds, shifted
+from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, STRING, Row, Value, holds, shifted
 
 KEYS = ("PartitionKey", "RowKey")
 _FAN = re.compile(r"\{([0-9a-f]+)…([0-9a-f]+)\}")
@@ -45,7 +45,9 @@ def read_filter(text: str) -> tuple[Test | Tree, ...]:
         return ()
     tokens = [found for found in _TOKEN.finditer(text)]
     words = [found[0].strip() for found in tokens]
-    if "".join(words).replace(" ", "") != text.replace(" ", "") and sum(map(len, words)) < len(text.strip()) - len(words):
+    if "".join(words).replace(" ", "") != text.replace(" ", "") and sum(map(len, words)) < len(text.strip()) - len(
+        words
+    ):
         raise Unreadable(f"cannot read {text!r}")
     tree, rest = _disjunction(words, 0)
     if rest != len(words):

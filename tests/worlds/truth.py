@@ -18,7 +18,7 @@ from tests.worlds.answers import Answers, Instance
 from tests.worlds.key_text import Call, Part, Property, Writer, parse, properties, read_by, separators
 from tests.worlds.model import Asked, Constant, Kind, Scheme
 from tests.worlds.periods import following, preceding, start_of
-from tests.worlds.printed import KEYS, Test, Tree, fan_numbers, key_parts, read_filter, satisfied
+from tests.worlds.printed import KEYS, Test, Tree, fan_numbers, key_parts, read_filter
 from tests.worlds.values import DATETIME, Row, Value, shifted, units
 
 PAGE = 1000
@@ -267,7 +267,9 @@ class Requests:
             for chosen in product(*options):
                 values = {**asked, **dict(zip(self._choices, chosen, strict=True))}
                 for moment in self._moments(asked):
-                    terms = tuple((n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms)
+                    terms = tuple(
+                        (n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms
+                    )
                     if terms not in seen:
                         seen.add(terms)
                         self.made += 1
@@ -359,9 +361,7 @@ def spanned(layout: Layout, terms: Sequence[tuple[str, str, str]]) -> Sent:
             if operator in ("le", "lt", "eq"):
                 stop = min(stop, (bisect_left if operator == "lt" else bisect_right)(places, place))
             point = point or operator == "eq"
-    return Sent(
-        tuple(terms), start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point
-    )
+    return Sent(tuple(terms), start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point)
 
 
 @dataclass

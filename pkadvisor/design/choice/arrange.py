@@ -168,7 +168,7 @@ def _common(
             found = by_kind[kind][text]
             alone = pools[kind].bench
             # Judged with its own transactions only: what crosses kinds is judged for all of them together.
-            offer[kind] = estimate(labelled(found.scheme, kind), alone)
+            offer[kind] = estimate(labelled(found.scheme, kind, [*pools]), alone)
         out.append((text, offer))
     return out
 

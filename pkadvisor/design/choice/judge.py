@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.sections import Judged, Section, inferred, observed
+from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.errors import UsageError
@@ -69,6 +70,7 @@ def judge(
     current = scheme if scheme is not None else keys_as_given(section)
     if scheme is None and current is not None:
         more += _looks(section)
+    bench = with_shared_keys(bench, section, (scheme, *named))
     advice = advise(bench, current, named)
     checked = verified(advice, section, bench, dataset, lambda: advise(bench, current, named))
     more += _easy(checked.advice)
@@ -113,7 +115,7 @@ def prepared(section: Section, limits: Limits, dataset: Dataset | None = None) -
         what = "the log names keys that the data does not have"
         raise UsageError(what, where=section.design_path, fix="declare in the design what they are made of")
     check_classes(workload, section)
-    return bench_for(section, workload, limits, dataset)[0], scheme
+    return with_shared_keys(bench_for(section, workload, limits, dataset)[0], section, (scheme,)), scheme
 
 
 def _weighable(workload: Workload, scheme: KeyScheme | None) -> tuple[Workload, KeyScheme | None, tuple[str, ...]]:

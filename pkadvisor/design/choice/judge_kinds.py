@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.arrange import KindPool, arrange
+from pkadvisor.design.choice.kind_labels import arranged_as, told_apart
 from pkadvisor.design.choice.kinds import Arranged, Bond, bonds_of, bound
 from pkadvisor.design.choice.sections import Judged
 from pkadvisor.design.choice.verify import VERIFY_ROUNDS, learn, readable
@@ -23,8 +24,9 @@ def judge_kinds(
 ) -> tuple[list[Judged], tuple[Arranged, ...]]:
     """The kinds of each table with the schemes of their best arrangement, and those arrangements.
 
-    Tables of one kind, and kinds that no transaction joins to another, are left as they are. ``datasets`` are what the
-    data of each can be read from again: then the keys chosen are checked over every row.
+    Tables of one kind are left as they are; kinds that no transaction joins to another keep their schemes, with labels
+    where their keys could meet. ``datasets`` are what the data of each can be read from again: then the keys chosen are
+    checked over every row.
     """
     sources = {id(j): d for j, d in zip(judged, datasets, strict=False)}
     out = list(judged)
@@ -32,11 +34,13 @@ def judge_kinds(
     for table in dict.fromkeys(j.section.table for j in judged):
         places = [i for i, j in enumerate(judged) if j.section.table == table and j.section.kind and j.advice]
         found = _arranged(table, [judged[i] for i in places], limits, sources) if len(places) > 1 else None
-        if found is None:
-            continue
-        arranged.append(found)
-        for i in places:
-            out[i] = _in_place(judged[i], found)
+        chosen = [judged[i] if found is None else _in_place(judged[i], found) for i in places]
+        if len(places) > 1:
+            chosen = told_apart(chosen)
+        for i, each in zip(places, chosen, strict=True):
+            out[i] = each
+        if found is not None:
+            arranged.append(arranged_as(found, chosen))
     return out, tuple(arranged)
 
 

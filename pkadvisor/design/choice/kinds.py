@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 from pkadvisor.design.choice.conflicts import Constraint
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
@@ -175,9 +176,22 @@ def bound(workload: Workload, bonds: Sequence[Bond], kind: str) -> Workload:
     return replace(workload, transactions=(*workload.transactions, *added))
 
 
-def labelled(scheme: KeyScheme, kind: str) -> KeyScheme:
-    """The scheme with the kind before the RowKey of every row in the shared partition, so that kinds interleave."""
-    label = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] + ":"
+def kind_labels(kinds: Sequence[str]) -> dict[str, str]:
+    """A label for each kind of a table, of which none begins another: its name, with a number where two are alike."""
+    out = dict[str, str]()
+    for kind in kinds:
+        word = "".join(ch for ch in kind.upper() if ch.isalnum())[:12] or "KIND"
+        texts = (f"{word}{'' if n == 1 else n}:" for n in count(1))
+        out[kind] = next(text for text in texts if text not in out.values())
+    return out
+
+
+def labelled(scheme: KeyScheme, kind: str, among: Sequence[str] = ()) -> KeyScheme:
+    """The scheme with the kind before the RowKey of every row in the shared partition, so that kinds interleave.
+
+    ``among`` are all kinds of the table.
+    """
+    label = kind_labels(among or (kind,))[kind]
 
     def marked(row: tuple[Part, ...]) -> tuple[Part, ...]:
         first = leading_text(row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pkadvisor.errors import UsageError, did_you_mean
@@ -38,6 +38,8 @@ class Section:
     design_path: str = ""
     entities_total: int | None = None
     """Entities of the table as the command line says, over what the design file says."""
+    siblings: tuple[Section, ...] = field(default=(), repr=False, compare=False)
+    """The other kinds of the same table."""
 
     @property
     def entities(self) -> int:
@@ -122,7 +124,8 @@ def sections_of(
             seen = next((t for t in profiled if t.table in ("", name) and t.kind == kind), None)
             workload = seen.workload if seen else None
             found = rows or (seen.data if seen else None)
-            sections.append(Section(name, kind, table, found, log, workload, declaration.path if declaration else ""))
+            own = table.of_kind(kind) if table is not None else None
+            sections.append(Section(name, kind, own, found, log, workload, declaration.path if declaration else ""))
     unknown = [t.table for t in profiled if t.table and t.table not in names]
     if unknown and len(unknown) == len(profiled):
         fix = did_you_mean(unknown[0], names) or f"the design has {', '.join(names)}"
@@ -132,7 +135,10 @@ def sections_of(
     if stray and sections:
         fix = f"name it kind=PATH with a table or kind of the design: {', '.join(names)}"
         raise UsageError(f"no table or kind belongs to the data set '{stray[0].name}'", fix=fix)
-    return sections
+    return [
+        replace(s, siblings=tuple(o for o in sections if o.table == s.table and o is not s)) if s.kind else s
+        for s in sections
+    ]
 
 
 def _table_name(data: DataProfile) -> str:
@@ -165,14 +171,14 @@ def observed(
     from pkadvisor.table.odata import fit_types
 
     table, notes = section.declared, list[str]()
-    types = _types(section)
+    types = types_of(section)
     known = types if section.data is not None else None
-    scheme = declared_keys(table, known, section.design_path, _example_of(section))
+    scheme = declared_keys(table, known, section.design_path, _example_of(section), kind=section.kind)
     declared = _for_kind(table.workload, section.kind) if table else None
     if section.traffic is not None:
         from pkadvisor.design.rows.decode import observe
 
-        seen = observe(section.traffic, scheme, types, declared, 0.0)
+        seen = observe(_own_traffic(section, scheme, types), scheme, types, declared, 0.0)
         notes += seen.notes
         if seen.sampled and 2 * seen.undecoded > seen.sampled:
             what = f"{seen.undecoded:,} of {seen.sampled:,} logged keys of {section.table} do not fit the design"
@@ -205,6 +211,22 @@ def observed(
     return workload, scheme, tuple(notes)
 
 
+def _own_traffic(section: Section, scheme: KeyScheme | None, types: Mapping[str, EdmType]) -> TableTraffic:
+    """The log of a table, of one with several kinds the requests whose keys are those of this kind."""
+    from pkadvisor.design.rows.kind_traffic import traffic_of_kind
+
+    assert section.traffic is not None
+    others = []
+    for other in section.siblings if scheme is not None else ():
+        known = types_of(other)
+        keys = declared_keys(other.declared, known or None, other.design_path, kind=other.kind)
+        if keys is not None:
+            others.append((keys, known))
+    if scheme is None or not others:
+        return section.traffic
+    return traffic_of_kind(section.traffic, (scheme, types), others)
+
+
 def _for_kind(workload: Workload, kind: str | None) -> Workload:
     if kind is None:
         return workload
@@ -214,7 +236,8 @@ def _for_kind(workload: Workload, kind: str | None) -> Workload:
     return replace(workload, classes=kept, transactions=groups)
 
 
-def _types(section: Section) -> dict[str, EdmType]:
+def types_of(section: Section) -> dict[str, EdmType]:
+    """The types of a section's properties: those of its data, else the declared ones."""
     types: dict[str, EdmType] = dict(section.data.types) if section.data is not None else {}
     table = section.declared
     if table is not None and section.data is None:
@@ -241,15 +264,19 @@ def declared_keys(
     known: Mapping[str, EdmType] | None,
     path: str,
     examples: Callable[[str], object] = lambda name: None,
+    *,
+    kind: str | None = None,
 ) -> KeyScheme | None:
-    """The design in place, if the file names one."""
+    """The design in place, if the file names one; errors name the ``kind`` whose keys they are."""
     if table is None or table.partition_key is None or table.row_key is None:
         return None
     from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, check_types
     from pkadvisor.design.keys.template import parse_template
 
+    owner = table.name if kind is None else f"{table.name}, kind {kind}"
+
     def parts(text: Any, what: str) -> Any:
-        where = f"{path}:{text.line}:{text.column} ({what} of {table.name})"
+        where = f"{path}:{text.line}:{text.column} ({what} of {owner})"
         found = parse_template(text.text, known=known, where=where)
         check_types(found, dict(known or {}), where, examples)
         return found
@@ -268,7 +295,7 @@ def declared_keys(
     for part in (*main.partition, *main.row):
         if part.function == "each":
             what = f"{part} makes a row for each value, and an entity has one main key"
-            where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({table.name})"
+            where = f"{path}:{table.partition_key.line}:{table.partition_key.column} ({owner})"
             raise UsageError(what, where=where, fix="put it under index_rows")
     return KeyScheme(main, rows, "current")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pkadvisor.design.cost.buckets import bucket_words
 from pkadvisor.design.cost.heat_findings import heat_violations, percent, ranges_text
 from pkadvisor.design.cost.key_findings import key_remarks
+from pkadvisor.design.cost.shared_key_findings import overwriting, shared_violations
 from pkadvisor.design.keys.scheme import KeyScheme, variable
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.keys.transforms import (
@@ -52,12 +53,11 @@ def violations_of(
             )
         )
     for number, row in enumerate(scheme.index_rows, 1):
-        shared = rows_overwritten(scheme, number, population)
-        if shared:
-            message = f"index row {number} has the key of another row for {shared:,} of {population.rows:,} entities"
-            out.append(Violation("not-unique", message, float(shared), 0.0, "entities", 10.0))
+        if shared := rows_overwritten(scheme, number, population):
+            out.append(overwriting(scheme, number, shared, population))
         if not surplus and key_surplus(row.key, population):
             out.append(Violation("not-unique", f"index rows share a key: {row.key}", 1.0, 0.0, "entities", 10.0))
+    out += shared_violations(scheme, bench)
     for outcome in transactions:
         if outcome.required and outcome.kept and outcome.too_large:
             message = (

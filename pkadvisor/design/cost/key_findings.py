@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pkadvisor.design.cost.shared_key_findings import own_row_remarks, shared_remarks
+from pkadvisor.design.keys.merged_entities import merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template, separators
 from pkadvisor.design.keys.transforms import (
@@ -16,7 +18,7 @@ from pkadvisor.design.keys.transforms import (
     escape,
 )
 from pkadvisor.design.load.estimates import Bench, Remark
-from pkadvisor.design.load.keyfacts import longest
+from pkadvisor.design.load.keyfacts import key_surplus, longest
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -34,9 +36,13 @@ def key_remarks(scheme: KeyScheme, bench: Bench) -> list[Remark]:
         out += _width_remarks(parts, population)
         out += _separator_remarks(parts, population)
         out += _tilde_remarks(parts)
+        out += _touching_remarks(parts, population)
         out += _zone_remarks(parts, population)
     out += _long_remarks(scheme, bench)
     out += _changing_remarks(scheme, bench)
+    out += _merging_remarks(scheme, population)
+    out += shared_remarks(scheme, bench)
+    out += own_row_remarks(scheme, population)
     return list(dict.fromkeys(out))
 
 
@@ -111,6 +117,26 @@ def _tilde_remarks(parts: tuple[Part, ...]) -> Iterator[Remark]:
     if "~" in separators(parts):
         message = f"the ~ in {format_template(parts)} also begins escapes: 'x~' + '007E' and 'x' + '007E~' give one key"
         yield Remark("ambiguous", message)
+
+
+def _touching_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:
+    """Texts with nothing between them: what belongs to which of them is lost. Numbers are told with their order."""
+    found = merged_by_touching(parts, population.types)
+    if found is None or population.types.get(found[0].properties[0], EdmType.STRING).numeric:
+        return
+    left, right, merged = found
+    both = " and ".join(" + ".join(f"'{text}'" for text in texts) for texts in (merged.one, merged.other))
+    yield Remark("ambiguous", f"{left} touches {right}: {both} give one key")
+
+
+def _merging_remarks(scheme: KeyScheme, population: Population) -> Iterator[Remark]:
+    """A RowKey that keeps too little of its properties to tell entities apart, where those at hand are told apart."""
+    found = merged_by_loss(scheme.main, population.types)
+    if found is not None and not key_surplus(scheme.main, population):
+        name, merged = found
+        text = f"the RowKey {format_template(scheme.main.row)} does not tell all values of {name} apart"
+        such = f": '{merged.one[0]}' and '{merged.other[0]}' are both '{merged.text}'"
+        yield Remark("may-merge", f"{text}{such}; of {population.rows:,} entities at hand no two share a key")
 
 
 def _zone_remarks(parts: tuple[Part, ...], population: Population) -> Iterator[Remark]:

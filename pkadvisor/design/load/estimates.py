@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.transforms import Part
+    from pkadvisor.design.load.shared_keys import SharedKey
     from pkadvisor.limits import Limits
 
     Floats = NDArray[np.float64]
@@ -329,6 +330,8 @@ class Bench:
     """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""
     reads: dict[tuple[KeyScheme, str], Read] | None = None
     """What each class reads under each scheme, kept by whoever prices a few schemes at many rates."""
+    shared: tuple[SharedKey, ...] = ()
+    """Keys in use that rows of other kinds of the table have too, or could have."""
 
     @property
     def horizon_factor(self) -> float:

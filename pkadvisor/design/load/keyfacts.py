@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression, leading_text
+from pkadvisor.design.keys.scheme import Key, KeyScheme, encode, key_expression
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
     Context,
     Part,
 )
 from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.load.shared_keys import shared_within
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table import accounting
@@ -49,36 +50,13 @@ def key_surplus(key: Key, population: Population) -> int:
 
 
 def rows_overwritten(scheme: KeyScheme, number: int, population: Population) -> int:
-    """Entities of which an index row has the key of a row of an earlier kind; looked for where nothing in the templates
+    """Rows of which an index row has the key of a row of an earlier kind; looked for where nothing in the templates
     keeps the kinds apart."""
-    mine = scheme.index_rows[number - 1].key
-    for key, _ in list(scheme.each_key())[:number]:
-        if key.partition != mine.partition or _labelled_apart(key.row, mine.row):
-            continue
-        if key != mine and population.hashed & {*key.properties, *mine.properties}:
-            continue  # hidden values have no text
-        if key == mine:
-            return population.rows
-        memo = ("overwritten", key, mine)
-        if memo not in population.memo:
-            frame = population.frame.head(population.rows).with_row_index("#seq")
-            both = [
-                frame.select(
-                    key_expression(each.partition, population.types).alias("pk"),
-                    key_expression(each.row, population.types).alias("rk"),
-                ).unique()
-                for each in (key, mine)
-            ]
-            population.memo[memo] = both[0].join(both[1], on=["pk", "rk"]).height
-        if population.memo[memo]:
-            return int(population.memo[memo])
-    return 0
-
-
-def _labelled_apart(one: tuple[Part, ...], other: tuple[Part, ...]) -> bool:
-    """Whether two keys begin with texts of which neither begins the other."""
-    texts = [leading_text(parts) for parts in (one, other)]
-    return bool(all(texts)) and not texts[0].startswith(texts[1]) and not texts[1].startswith(texts[0])
+    keys = [key for key, _ in scheme.each_key()]
+    if keys[number] in keys[:number]:
+        return population.rows
+    found = shared_within(scheme, number, population)
+    return 0 if found is None else found.counted or 0
 
 
 def touching(parts: tuple[Part, ...], population: Population) -> bool:
@@ -123,13 +101,36 @@ def collision(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
     counts = population.counts(atoms)
     first = np.flatnonzero(counts[ids[: population.rows]] > 1)
     if not len(first):
-        return "", ()
+        return _texts_alike(key, population)
     row = int(first[0])
     found = int(counts[ids[row]])
     same = [int(other) for other in np.flatnonzero(ids[: population.rows] == ids[row])[:2]]
     shown = (encode_row(key.partition, population, row), encode_row(key.row, population, row))
     told = _told_apart(same, key, population)
     return f", e.g. {found} under '{shown[0]}' | '{shown[1]}'{told}", tuple(s for s in shown if s)
+
+
+def _texts_alike(key: Key, population: Population) -> tuple[str, tuple[str, ...]]:
+    """``collision`` of entities that differ in what the key is made of and have one text: parts that touch."""
+    import polars as pl
+
+    if population.hashed & {*key.properties}:
+        return "", ()
+    frame = population.frame.head(population.rows).with_row_index("#seq")
+    texts = frame.select(
+        key_expression(key.partition, population.types).alias("pk"),
+        key_expression(key.row, population.types).alias("rk"),
+    ).with_row_index("row")
+    alike = texts.filter(pl.struct("pk", "rk").is_duplicated())
+    if alike.is_empty():
+        return "", ()
+    row, partition, text = alike.row(0)
+    same = alike.filter((pl.col("pk") == partition) & (pl.col("rk") == text)).get_column("row").to_list()
+    first, second = (frame.row(number, named=True) for number in same[:2])
+    name = next((n for n in key.properties if first.get(n) != second.get(n)), None)
+    told = "" if name is None else f": {name} '{str(first[name])[:40]}' and '{str(second[name])[:40]}'"
+    shown = f", e.g. {len(same)} under '{partition}' | '{text}' (rows {row + 1} and {same[1] + 1}{told})"
+    return shown, tuple(t for t in (partition, text) if t)
 
 
 def _told_apart(rows: list[int], key: Key, population: Population) -> str:

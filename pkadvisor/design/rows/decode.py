@@ -202,6 +202,15 @@ def _instance(
     return None
 
 
+def fits_key(found: ClassTraffic, sample: dict[str, object], key: Key, types: Mapping[str, EdmType]) -> bool:
+    """Whether a sampled request can be for rows under a key; True where it names neither PartitionKey nor RowKey."""
+    pk, rk = sample.get("pk"), sample.get("rk")
+    bounds: dict[str, tuple[str, str]] = {}
+    if found.filter is not None and not found.address:
+        pk, rk, bounds, _ = _from_filter(found, sample)
+    return _through(key, pk, rk, bounds, types) is not None
+
+
 def _through(
     key: Key, pk: object, rk: object, bounds: Mapping[str, tuple[str, str]], types: Mapping[str, EdmType]
 ) -> dict[str, object] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ __all__ = [
     "ARRIVAL_FILE_ORDER",
     "ARRIVAL_TIMESTAMP",
     "Declaration",
+    "DeclaredKeys",
     "IndexRowDeclaration",
     "KindDeclaration",
     "Mention",
@@ -71,9 +72,18 @@ class IndexRowDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclaredKeys:
+    """The keys in use of a table or of one of its kinds; PartitionKey and RowKey are both given or both None."""
+
+    partition: Placed | None = None
+    row: Placed | None = None
+    index_rows: tuple[IndexRowDeclaration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class KindDeclaration:
     """One entity kind of a table; ``sizes`` are declared mean sizes (bytes of Binary, characters of String),
-    ``sensitive`` the properties declared ``personal`` or ``secret``."""
+    ``sensitive`` the properties declared ``personal`` or ``secret``, ``keys`` its own keys or else the table's."""
 
     name: str
     properties: tuple[tuple[str, EdmType], ...]
@@ -81,6 +91,7 @@ class KindDeclaration:
     arrival: str | None
     sizes: tuple[tuple[str, int], ...] = ()
     sensitive: tuple[tuple[str, str], ...] = ()
+    keys: DeclaredKeys = DeclaredKeys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,13 @@ class TableDeclaration:
     mentions: tuple[Mention, ...] = field(default=(), repr=False, compare=False)
     retry: str | None = None
     """How clients retry what the service refuses as busy: none, fixed or exponential; None where nobody says."""
+
+    def of_kind(self, kind: str | None) -> TableDeclaration:
+        """The table with the keys of one of its kinds; the table itself for None and for a name that is no kind."""
+        keys = next((k.keys for k in self.kinds if k.name == kind), None)
+        if keys is None:
+            return self
+        return replace(self, partition_key=keys.partition, row_key=keys.row, index_rows=keys.index_rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,14 @@ from pkadvisor.errors import UsageError, did_you_mean
 from pkadvisor.observe.design_file import declaration_model as model
 from pkadvisor.observe.design_file.declaration import (
     ARRIVAL_FILE_ORDER,
-    IndexRowDeclaration,
+    DeclaredKeys,
     KindDeclaration,
     Mention,
     Sampling,
     TableDeclaration,
 )
-from pkadvisor.observe.design_file.declaration_yaml import Document, Path_, Placed
+from pkadvisor.observe.design_file.declaration_keys import KeysReader
+from pkadvisor.observe.design_file.declaration_yaml import Document, Path_
 from pkadvisor.observe.design_file.units import MONTH_S
 from pkadvisor.observe.workload import (
     Draw,
@@ -35,8 +36,6 @@ from pkadvisor.table.edm import EdmType
 
 _GROWTH_MAX = 1e9
 _NAME_MAX = 64
-_TEMPLATE_MAX = 4_096
-"""A key holds 512 characters; a template may have long names of properties in it."""
 
 
 class TableBuilder:
@@ -54,15 +53,16 @@ class TableBuilder:
 
     def declaration(self) -> TableDeclaration:
         table, at = self.table, self.at
-        kinds = self.kinds()
-        partition_key, row_key, index_rows = self.keys()
+        reader = KeysReader(self.document)
+        keys = reader.read(table, at, None)
+        kinds = self.kinds(reader, keys)
         self.property_names(table.properties, (*at, "properties"))
         self.arrival(table.arrival, at, None)
         return TableDeclaration(
             name=self.name,
-            partition_key=partition_key,
-            row_key=row_key,
-            index_rows=index_rows,
+            partition_key=keys.partition,
+            row_key=keys.row,
+            index_rows=keys.index_rows,
             properties=tuple((n, p.type) for n, p in table.properties.items()),
             entities_total=self.entities_total(kinds),
             sampling=Sampling(table.sampling),
@@ -79,39 +79,7 @@ class TableBuilder:
 
     # --- the table itself -----------------------------------------------------------------------------------------
 
-    def keys(self) -> tuple[Placed | None, Placed | None, tuple[IndexRowDeclaration, ...]]:
-        table, at = self.table, self.at
-        given, lacking = ("partition_key", "row_key") if table.row_key is None else ("row_key", "partition_key")
-        if (table.partition_key is None) != (table.row_key is None):
-            what = f"{given} without {lacking}"
-            raise self.document.error((*at, given), what, f"add {lacking} (it may be ''), or remove both", at_key=True)
-        if table.index_rows and table.partition_key is None:
-            what = "index_rows without the keys of the table"
-            raise self.document.error((*at, "index_rows"), what, "add partition_key and row_key", at_key=True)
-        rows = tuple(
-            IndexRowDeclaration(
-                partition_key=self.placed((*at, "index_rows", i, "partition_key"), row.partition_key),
-                row_key=self.template((*at, "index_rows", i, "row_key"), row.row_key),
-                copy=row.copy_,
-            )
-            for i, row in enumerate(table.index_rows)
-        )
-        keys = (
-            self.placed((*at, "partition_key"), table.partition_key),
-            self.placed((*at, "row_key"), table.row_key),
-        )
-        return (*keys, rows)
-
-    def placed(self, path: Path_, text: str | None) -> Placed | None:
-        return None if text is None else self.template(path, text)
-
-    def template(self, path: Path_, text: str) -> Placed:
-        if len(text) > _TEMPLATE_MAX:
-            what = f"a key of {len(text):,} characters; at most {_TEMPLATE_MAX:,} are read"
-            raise self.document.error(path, what, "a key of the store holds 1 KiB")
-        return self.document.placed(path, text)
-
-    def kinds(self) -> tuple[KindDeclaration, ...]:
+    def kinds(self, reader: KeysReader, of_table: DeclaredKeys) -> tuple[KindDeclaration, ...]:
         table, at = self.table, self.at
         if table.kinds and table.properties:
             what = "a table with kinds has its properties under each kind"
@@ -125,7 +93,8 @@ class TableBuilder:
             properties = tuple((n, p.type) for n, p in kind.properties.items())
             arrival = kind.arrival or table.arrival
             sizes, sensitive = _sizes(kind.properties), _sensitive(kind.properties)
-            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, sizes, sensitive))
+            keys = reader.read(kind, here, of_table)
+            result.append(KindDeclaration(name, properties, kind.entities_total, arrival, sizes, sensitive, keys))
         return tuple(result)
 
     def entities_total(self, kinds: tuple[KindDeclaration, ...]) -> int | None:

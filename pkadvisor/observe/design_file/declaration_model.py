@@ -276,8 +276,13 @@ class IndexRowModel(_Part):
 
 
 class KindModel(_Part):
-    """One kind of entity in a table that holds several."""
+    """One kind of entity in a table that holds several; without keys of its own it has those of the table."""
 
+    partition_key: str | None = Field(default=None, description="Template of this kind's PartitionKey.")
+    row_key: str | None = Field(default=None, description="Template of this kind's RowKey; may be ''.")
+    index_rows: list[IndexRowModel] = Field(
+        default_factory=list, description="Further rows of this kind; those of the table if it has no keys of its own."
+    )
     properties: dict[str, PropertyModel] = Field(
         default_factory=dict, description="Inferred from the data if left out."
     )

@@ -24,9 +24,8 @@ def dump_explanation(document: dict[str, Any]) -> str:
 
 def _query(page: Page, document: dict[str, Any]) -> None:
     query, scheme = document["query"], document["scheme"]
-    page.line(
-        f"{query['name']}   {query['operation']}, {amount(query['rate_per_s'])}/s, on {document['table']}", "head"
-    )
+    owner = document["table"] + (f" · {document['kind']}" if document["kind"] else "")
+    page.line(f"{query['name']}   {query['operation']}, {amount(query['rate_per_s'])}/s, on {owner}", "head")
     if query["filter"]:
         page.record("filter", query["filter"], 10)
     if query["order_by"]:
@@ -104,7 +103,8 @@ def _key(page: Page, document: dict[str, Any]) -> None:
         page.record("illegal", f"the service forbids {' '.join(document['forbidden'])} in keys", 10)
     for fit in document["fits"]:
         page.line()
-        page.line(f"{fit['place']} of {fit['table']}", "head")
+        owners = f" · {', '.join(fit['kinds'])}" if fit["kinds"] else ""
+        page.line(f"{fit['place']} of {fit['table']}{owners}", "head")
         page.record("template", fit["template"], 10)
         _pieces(page, fit)
     if document["shape"]:

@@ -26,13 +26,18 @@ if TYPE_CHECKING:
 INSERTS = (Operation.INSERT, Operation.UPSERT)
 
 
-def first_kind(subject: Subject) -> bool:
-    """Keys and index rows are those of the whole table: what is true of all kinds is told at the first."""
-    section = subject.view.section
-    return section.kind in (
-        None,
-        next(t.section.kind for t in subject.design.tables if t.section.table == section.table),
+def sharing_keys(view: TableView) -> tuple[TableView, ...]:
+    """The kinds of a table that have the very keys of one of them: those of the table, or only it with its own."""
+    return tuple(
+        other
+        for other in view.design.tables
+        if other.section.table == view.section.table and other.keys_declared == view.keys_declared
     )
+
+
+def first_kind(subject: Subject) -> bool:
+    """Kinds may share the keys and index rows of their table: what is true of all of them is told at the first."""
+    return subject.view is sharing_keys(subject.view)[0]
 
 
 def same_partition(subject: Subject) -> bool | None:
@@ -116,10 +121,10 @@ def collisions(subject: Subject) -> float | None:
 def serves(subject: Subject) -> tuple[str, ...] | None:
     """Classes for which no other key is better in every way; unknown where no query is declared or logged.
 
-    An index row belongs to all kinds of a table: what any of them asks counts.
+    An index row belongs to all kinds that share the keys of a table: what any of them asks counts.
     """
     row: IndexRow = subject.item
-    views = [t for t in subject.design.tables if t.section.table == subject.view.section.table]
+    views = sharing_keys(subject.view)
     classes = [(v, c) for v in views for c in v.workload.classes]
     if not any(c.operation is Operation.QUERY for _, c in classes):
         return None
@@ -203,7 +208,7 @@ def chosen_for(subject: Subject) -> tuple[str, ...] | None:
     Unknown where a kind of the table cannot be priced.
     """
     row: IndexRow = subject.item
-    views = [t for t in subject.design.tables if t.section.table == subject.view.section.table]
+    views = sharing_keys(subject.view)
     if not all(v.has_data and v.estimate is not None for v in views):
         return None
     found = []
@@ -244,7 +249,7 @@ def _as_good(other: tuple[float, ...], one: tuple[float, ...]) -> bool:
 
 BOOL, NUMBER, TEXT, TEXTS = FactType.BOOL, FactType.NUMBER, FactType.TEXT, FactType.TEXTS
 FACTS: tuple[Fact, ...] = (
-    sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity in its table.", first_kind),
+    sure("table.first_kind", BOOL, "", "Whether it is the first kind of entity with these keys.", first_kind),
     sure(
         "key.overwritten",
         BOOL,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.design.keys.merged_entities import Merged, merged_by_loss, merged_by_touching
 from pkadvisor.design.keys.scheme import Key, variable
 from pkadvisor.design.keys.template import separators
 from pkadvisor.design.keys.transforms import (
@@ -74,6 +75,16 @@ def touching(subject: Subject) -> str | None:
             return " and ".join(varying[:2])
         unknown |= sum(varies is not False for _, varies in widths) > 1
     return None if unknown else ""
+
+
+def touching_example(subject: Subject) -> str | None:
+    """Two pairs of values that read the same where parts touch."""
+    key: KeyText = subject.item
+    found = merged_by_touching(key.parts, subject.view.types)
+    if found is None:
+        return None
+    one, other = ("' and '".join(texts) for texts in (found[2].one, found[2].other))
+    return f"'{one}' read the same as '{other}'"
 
 
 def _varies(part: Part, view: TableView) -> bool | None:
@@ -161,6 +172,21 @@ def keys_possible(subject: Subject) -> float | None:
 
 def _variable(key: Key) -> Iterator[Part]:
     yield from variable((*key.partition, *key.row))
+
+
+def merging(subject: Subject) -> str:
+    """The property of which a main RowKey keeps too little to tell entities apart; empty where there is none."""
+    found = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    return "" if found is None else found[0]
+
+
+def merging_example(subject: Subject) -> str | None:
+    found = None if is_partition(subject) or is_index_row(subject) else _merged(subject)
+    return None if found is None else f"'{found[1].one[0]}' and '{found[1].other[0]}' are both '{found[1].text}'"
+
+
+def _merged(subject: Subject) -> tuple[str, Merged] | None:
+    return merged_by_loss(whole_key(subject), subject.view.types)
 
 
 def inserts_per_day(subject: Subject) -> float | None:
@@ -298,6 +324,16 @@ FACTS: tuple[Fact, ...] = (
         may_be_unknown=False,
     ),
     _fact("touching", FactType.TEXT, "", "Two parts of varying width with no text between them, or empty.", touching),
+    _fact("touching_example", FactType.TEXT, "", "Values that read the same where they touch.", touching_example),
+    Fact(
+        "key.merging",
+        FactType.TEXT,
+        "",
+        "The property of which the main RowKey keeps too little to tell entities apart, or empty.",
+        merging,
+        may_be_unknown=False,
+    ),
+    _fact("merging_example", FactType.TEXT, "", "Two of its values with one key.", merging_example),
     _truth("tilde_between", "Whether a ~ stands between values, where it also begins escapes.", tilde_between),
     _fact(
         "units",

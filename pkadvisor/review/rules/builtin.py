@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.errors import did_you_mean
 from pkadvisor.review.rules.evaluate import Evaluation
 from pkadvisor.review.views.findings import Finding, Severity
+from pkadvisor.review.views.listing import keys_path
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -174,7 +175,8 @@ def _properties(rule: Rule, design: DesignView, view: TableView) -> Iterator[Fin
     of = f"{table}.{kind}" if kind else table
     lacking = set[str]()
     for row, (key, _) in enumerate(view.scheme.each_key() if view.scheme else ()):
-        below: Path_ = ("tables", table, "index_rows", row - 1) if row else ("tables", table)
+        rows, main = keys_path(view, "index_rows"), keys_path(view, "partition_key")
+        below: Path_ = (*rows, "index_rows", row - 1) if row else main
         for word, parts in (("partition_key", key.partition), ("row_key", key.row)):
             for name in dict.fromkeys(p for part in parts for p in part.properties):
                 if name not in types and name not in lacking:

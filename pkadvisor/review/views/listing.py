@@ -29,10 +29,11 @@ def subjects_of(view: TableView, top: Subject) -> Iterator[Subject]:
     logical = f"tables.{name}" + (f".kinds.{kind}" if kind else "")
     table = Subject(Scope.TABLE, name, path, logical, top, view.design, view)
     yield table
-    yield from _keys_of(view, table, path, logical)
+    yield from _keys_of(view, table, logical)
     for i, row in enumerate(view.scheme.index_rows if view.scheme else ()):
         at = f"{logical}.index_rows.{_row_name(row)}"
-        yield Subject(Scope.INDEX_ROW, str(row.key), (*path, "index_rows", i), at, table, view.design, view, row)
+        here = (*keys_path(view, "index_rows"), "index_rows", i)
+        yield Subject(Scope.INDEX_ROW, str(row.key), here, at, table, view.design, view, row)
     declared = _class_paths(view)
     for query in view.workload.classes:
         scope = Scope.QUERY if query.operation is Operation.QUERY else Scope.WRITE
@@ -49,11 +50,20 @@ def subjects_of(view: TableView, top: Subject) -> Iterator[Subject]:
         yield Subject(Scope.BUDGET, budget.key, path, at, table, view.design, view, budget)
 
 
-def _keys_of(view: TableView, table: Subject, path: Path_, logical: str) -> Iterator[Subject]:
+def keys_path(view: TableView, word: str) -> Path_:
+    """Where the file declares the ``word`` (partition_key, row_key or index_rows) that holds for a table or kind: under
+    the kind where that has its own."""
+    path: Path_ = ("tables", view.section.table)
+    own: Path_ = (*path, "kinds", view.section.kind) if view.section.kind else path
+    return own if view.design.document.has((*own, word)) else path
+
+
+def _keys_of(view: TableView, table: Subject, logical: str) -> Iterator[Subject]:
     if view.scheme is None:
         return
     for row, (key, index_row) in enumerate(view.scheme.each_key()):
-        below: Path_ = (*path, "index_rows", row - 1) if row else path
+        rows, main = keys_path(view, "index_rows"), keys_path(view, "partition_key")
+        below: Path_ = (*rows, "index_rows", row - 1) if row else main
         prefix = f"{logical}.index_rows.{_row_name(index_row)}" if index_row else logical
         for word, parts, is_partition in (("partition_key", key.partition, True), ("row_key", key.row, False)):
             here: Path_ = (*below, word)

@@ -116,6 +116,12 @@ class TableView:
         assert self.section.declared is not None
         return self.section.declared
 
+    @property
+    def keys_declared(self) -> tuple[Any, ...]:
+        """The templates of PartitionKey, RowKey and index rows with their places: equal where kinds share them."""
+        declared = self.section.declared
+        return () if declared is None else (declared.partition_key, declared.row_key, declared.index_rows)
+
     @cached_property
     def declared_types(self) -> dict[str, EdmType]:
         """The types that the design file declares."""
@@ -272,7 +278,7 @@ class TableView:
         return self._section_without(self.unpriced | self.uncounted)
 
     def _section_without(self, gone: frozenset[str]) -> Section:
-        section = self.section
+        section = replace(self.section, siblings=())  # what kinds share is a rule's to tell
         declared, data = section.declared, section.data
         if data is not None and declared is not None and self._looks_different:
             declared = replace(declared, workload=_shown(declared.workload, data.types))

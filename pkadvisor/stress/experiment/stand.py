@@ -119,6 +119,7 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     """Sets a design up: places the rows, records what each request sends, and looks where the load falls."""
     import numpy as np
 
+    from pkadvisor.design.cost.shared_key_findings import shared_key_notes
     from pkadvisor.stress.load.load import WorkloadLoad
     from pkadvisor.stress.requests.programs import Programs, entities_of
     from pkadvisor.stress.requests.script_table import script_tables
@@ -135,7 +136,8 @@ def stand_of(table: Table, design: Design, request: StressRequest, limits: Limit
     load, of_load = load_of_design(table, programs, request, round(request.longest_s * SECOND))
     parts = parts_at_hand(programs.demands, design.estimate, table.bench.population)
     lengths = lengths_of(load, diluted(load, parts), request, limits)
-    load, notes = lengths.cold, (*of_load, *lengths.notes, *diluted_notes(table, load, parts))
+    shared = shared_key_notes(design.scheme, table.bench, redact=request.reading.redact)
+    load, notes = lengths.cold, (*of_load, *lengths.notes, *diluted_notes(table, load, parts), *shared)
     mix, rates = mix_of(lengths.warm, programs)
     used = [np.array(sorted(of_class), dtype=np.int64) for of_class in mix]
     weights, spread = _compared(programs, table)

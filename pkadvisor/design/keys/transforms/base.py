@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import builtins
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Union
 
@@ -92,10 +93,14 @@ def shown_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an encoding needs to know besides the value: property types and the separators of the key it stands in."""
+    """What an encoding needs to know besides the value: property types and the separators of the key it stands in.
+
+    ``values``: languages that hold the values of properties, where more is known of them than their types.
+    """
 
     types: dict[str, EdmType]
     separators: str = ""
+    values: Mapping[str, Language] | None = None
 
     def edm(self, name: str) -> EdmType:
         """The type of a property; String where unknown."""

@@ -6,6 +6,7 @@ that never meet is certain, what it says of texts that may meet is not.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -130,6 +131,41 @@ def may_meet(one: tuple[Language, ...], other: tuple[Language, ...]) -> bool:
             continue
         todo += [(a, b) for a in _after(one, left) for b in _after(other, right)]
     return False
+
+
+_FIRST_LETTERS = "xa10"
+"""Letters that a text in common is made of where there is a choice."""
+
+
+def text_in_common(one: tuple[Language, ...], other: tuple[Language, ...], letters: str = _FIRST_LETTERS) -> str | None:
+    """A shortest text that can be put together from either sequence of languages; None where there is none.
+
+    Where there is a choice it is made of the first of these ``letters`` that can be.
+    """
+    starts = [(a, b) for a in _starts(one, 0) for b in _starts(other, 0)]
+    texts = dict.fromkeys(starts, "")
+    todo = deque(texts)
+    while todo:
+        pair = todo.popleft()
+        left, right = pair
+        if left is None and right is None:
+            return texts[pair]
+        if left is None or right is None:
+            continue
+        letter = _letter_of(_run(one, left).alphabet, _run(other, right).alphabet, letters)
+        for following in ((a, b) for a in _after(one, left) for b in _after(other, right)) if letter else ():
+            if following not in texts:
+                texts[following] = texts[pair] + letter
+                todo.append(following)
+    return None
+
+
+def _letter_of(mine: frozenset[str] | None, theirs: frozenset[str] | None, letters: str) -> str:
+    """A character of two alphabets; empty where they share none."""
+    if mine is None and theirs is None:
+        return letters[0]
+    shared = (mine if theirs is None else theirs if mine is None else mine & theirs) or frozenset()
+    return next((c for c in letters if c in shared), min(shared, default=""))
 
 
 _Place = tuple[int, int, int, int] | None

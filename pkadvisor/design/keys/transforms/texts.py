@@ -106,7 +106,8 @@ class Field(Unary):
         return canonical_expression(self.property, context.edm(self.property))
 
     def plain_texts(self, context: Context) -> Language:
-        return canonical_texts(context.edm(self.property))
+        known = context.values.get(self.property) if context.values else None
+        return known or canonical_texts(context.edm(self.property))
 
     def escapes(self, context: Context) -> bool:
         return context.edm(self.property) is EdmType.STRING or bool(context.separators)

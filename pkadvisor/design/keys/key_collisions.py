@@ -1,0 +1,212 @@
+"""Whether rows under two pairs of templates can get one key, with an example of such a key.
+
+Two kinds of entity in one table, or an entity and the index rows beside it, are kept apart by nothing but their keys:
+the second insert of a key fails with 409, and an upsert overwrites the row of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+
+from pkadvisor.design.keys.infer.proof import read_part
+from pkadvisor.design.keys.keyreader import reads
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.keys.template import decoder, separators
+from pkadvisor.design.keys.transforms import MISSING, Context, Literal, Part, Value, unescape
+from pkadvisor.design.keys.transforms.canonical import canonical_text
+from pkadvisor.design.keys.transforms.languages import HEX, Language, Run, exactly, may_meet, text_in_common
+from pkadvisor.table.edm import EdmType
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRows:
+    """Rows that a pair of templates writes, and what is known of their entities.
+
+    ``values`` are languages that hold the values of properties, ``examples`` some entities (times in ticks).
+    """
+
+    key: Key
+    types: Mapping[str, EdmType]
+    values: Mapping[str, Language] = field(default_factory=dict)
+    examples: Sequence[Mapping[str, Value]] = ()
+
+    def languages(self, parts: tuple[Part, ...]) -> tuple[Language, ...]:
+        """The texts of each part; values that are missing are left out."""
+        context = self._context(parts)
+        return tuple(_present(part.texts(context)) if part.properties else part.texts(context) for part in parts)
+
+    def read(self, partition: str, row: str) -> dict[str, Value] | None:
+        """The values that an entity with this key has, as far as they can be read; None where none can have it."""
+        half, other = self.read_half(self.key.partition, partition), self.read_half(self.key.row, row)
+        if half is None or other is None or any(half[name] != other[name] for name in half.keys() & other.keys()):
+            return None
+        known = half | other
+        for parts, text in ((self.key.partition, partition), (self.key.row, row)):
+            names = {name for part in parts for name in part.properties}
+            whole = names <= known.keys() and all(part.properties for part in parts if not isinstance(part, Literal))
+            if whole and "".join(part.encode(known, self._context(parts)) for part in parts) != text:
+                return None
+        return known
+
+    def read_half(self, parts: tuple[Part, ...], text: str) -> dict[str, Value] | None:
+        """``read`` for the PartitionKey or the RowKey alone."""
+        known: dict[str, Value] = {}
+        match = decoder(parts, self._context(parts)).fullmatch(text) if reads(parts, text) else None
+        if match is None:
+            return None
+        for number, part in enumerate(part for part in parts if not isinstance(part, Literal)):
+            found = self._read_piece(part, match.group(f"g{number}"), self._context(parts))
+            if found is None or any(known.setdefault(name, value) != value for name, value in found.items()):
+                return None
+        return known
+
+    def having(self, known: Mapping[str, Value]) -> KeyedRows:
+        """The rows of entities with these values."""
+        texts = _shown(known, self)
+        return replace(self, values={**self.values, **{name: exactly(text) for name, text in texts}})
+
+    def _read_piece(self, part: Part, piece: str, context: Context) -> dict[str, Value] | None:
+        """What a piece of key says of its property: nothing of a hash; None where no value gives this text."""
+        if not may_meet((_present(part.texts(context)),), (exactly(piece),)):
+            return None
+        if len(part.properties) != 1:
+            return {}
+        (name,) = part.properties
+        if part.reads is not None and context.edm(name) not in part.reads:
+            return {}
+        if part.decodes:
+            try:
+                value = read_part(part, piece, context.types)
+            except (ValueError, OverflowError):
+                return None
+        elif context.edm(name) is EdmType.STRING:
+            value = unescape(piece)  # the beginning of a text, or lower case, may be the whole text itself
+        else:
+            return {}
+        same = part.encode({name: value}, context) == piece
+        return {name: value} if same else None if part.decodes else {}
+
+    def _context(self, parts: tuple[Part, ...]) -> Context:
+        needed = {name: part.reads[0] for part in parts if part.reads is not None for name in part.properties}
+        return Context({**needed, **self.types}, separators(parts), self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Collision:
+    """One key that rows under two pairs of templates can have.
+
+    ``certain``: whoever agrees on the PartitionKey has the same key, since the RowKeys add nothing to tell them apart.
+    ``partition`` and ``row`` are the key, ``one`` and ``other`` the values under which either has it, as text, as far
+    as they can be read. ``of_data``: the key is that of an entity at hand of the one or the other.
+    """
+
+    certain: bool
+    partition: str
+    row: str
+    one: tuple[tuple[str, str], ...] = ()
+    other: tuple[tuple[str, str], ...] = ()
+    of_data: bool = False
+
+
+def may_collide(one: KeyedRows, other: KeyedRows) -> bool:
+    """Whether the languages of both keys hold a key in common; where they do not, rows never share one."""
+    halves = ((one.key.partition, other.key.partition), (one.key.row, other.key.row))
+    return all(may_meet(one.languages(mine), other.languages(theirs)) for mine, theirs in halves)
+
+
+def collision_of(one: KeyedRows, other: KeyedRows) -> Collision | None:
+    """How rows of the one can have the key of a row of the other; None where they never do.
+
+    Also None where no key can be shown: the languages of parts hold more texts than there are. A key of the entities at
+    hand is shown before any that is made up.
+    """
+    if not may_collide(one, other):
+        return None
+    certain = adds_nothing(one.key) and one.key == other.key
+    for partition, row in _keys_at_hand(one, other):
+        found = _collision(one, other, certain, partition, row, of_data=True)
+        if found is not None:
+            return found
+    partition = row = ""
+    for letters in _LETTERS:  # values may not hold the letters of their separators
+        mine, theirs = (side.languages(side.key.partition) for side in (one, other))
+        partition = str(text_in_common(mine, theirs, letters))  # there is one: they may meet
+        sides = [side.having(side.read_half(side.key.partition, partition) or {}) for side in (one, other)]
+        mine, theirs = (side.languages(side.key.row) for side in sides)
+        text = text_in_common(mine, theirs, letters)
+        found = None if text is None else _collision(one, other, certain, partition, text, of_data=False)
+        if found is not None:
+            return found
+        row = text or ""
+    return Collision(True, partition, row) if certain else None
+
+
+_LETTERS = ("xa10", "qk72")
+"""Letters that examples are made of, and others where those separate the parts of a key."""
+
+
+def adds_nothing(key: Key) -> bool:
+    """Whether nothing in the RowKey tells apart entities that agree on what the PartitionKey is made of."""
+    told = {name for part in key.partition for name in part.properties}
+    return all(isinstance(part, Literal) or (part.properties and told >= {*part.properties}) for part in key.row)
+
+
+def _keys_at_hand(one: KeyedRows, other: KeyedRows) -> Iterator[tuple[str, str]]:
+    """Keys of the entities at hand, of the other first: one side of the example is then real."""
+    for side in (other, one):
+        names = {*side.key.properties}
+        for entity in side.examples:
+            if all(entity.get(name) is not None for name in names):
+                yield side.key.encode(dict(entity), dict(side.types))
+
+
+def _collision(
+    one: KeyedRows, other: KeyedRows, certain: bool, partition: str, row: str, *, of_data: bool
+) -> Collision | None:
+    mine, theirs = one.read(partition, row), other.read(partition, row)
+    if mine is None or theirs is None:
+        return None
+    return Collision(certain, partition, row, _shown(mine, one), _shown(theirs, other), of_data)
+
+
+def _shown(values: Mapping[str, Value], side: KeyedRows) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (name, canonical_text(value, side.types.get(name, EdmType.STRING)))
+        for name, value in values.items()
+        if value is not None
+    )
+
+
+def _present(language: Language) -> Language:
+    """A language without the text of a missing value."""
+    (missing,) = exactly(MISSING)
+    return tuple(runs for runs in language if runs != missing)
+
+
+_TEXT = ((Run(None, 1, None),),)
+_GUID = ((Run(HEX | {"-"}, 36, 36),),)
+
+
+def usual_values(types: Mapping[str, EdmType], names: Sequence[str]) -> dict[str, Language]:
+    """Languages of values of which only the types are known: a text is rarely empty, a GUID has its form."""
+    known = {EdmType.STRING: _TEXT, EdmType.GUID: _GUID}
+    edms = {name: types.get(name, EdmType.STRING) for name in names}
+    return {name: known[edm] for name, edm in edms.items() if edm in known}
+
+
+_CLASSES = (
+    frozenset("abcdefghijklmnopqrstuvwxyz"),
+    frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ"),
+    frozenset("0123456789"),
+)
+
+
+def letters_like(letters: Set[str]) -> frozenset[str] | None:
+    """The letters that may come where some were seen: all small ones for one of them, and so for capitals and digits.
+
+    None, which is any character, where one beyond ASCII was seen.
+    """
+    if any(ord(letter) > 127 for letter in letters):
+        return None
+    return frozenset(letters).union(*(each for each in _CLASSES if not each.isdisjoint(letters)))

@@ -1,0 +1,77 @@
+"""The part of a table's log that is of one kind of entity: a request is of the kind whose keys it fits.
+
+Of several that it fits it is of those with the most fixed text in the key that it fits: ``ORDER:00012`` is an order,
+although a user's id might read so. Of kinds that fit alike it is of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.scheme import Key, KeyScheme
+from pkadvisor.design.rows.decode import fits_key
+from pkadvisor.observe.minutes import MinuteSeries
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
+
+KeyedKind = tuple[KeyScheme, Mapping[str, EdmType]]
+"""The keys of a kind and the types of its properties."""
+
+
+def traffic_of_kind(traffic: TableTraffic, own: KeyedKind, others: Sequence[KeyedKind]) -> TableTraffic:
+    """The classes of a log with the requests of one kind; what fits no kind at all stays with each.
+
+    Rates, counts and minutes of a class fall with its share of the sampled requests; sizes of whole tables stay.
+    """
+    classes = []
+    for found in traffic.classes:
+        if found.op == "batch" or not found.sample.height:
+            classes.append(found)
+            continue
+        kept = [_is_of(found, sample, own, others) for sample in found.sample.iter_rows(named=True)]
+        share = sum(kept) / len(kept)
+        if share == 1:
+            classes.append(found)
+        elif share:
+            classes.append(_part(found, kept, share))
+    return replace(traffic, classes=tuple(classes))
+
+
+def _is_of(found: ClassTraffic, sample: dict[str, object], own: KeyedKind, others: Sequence[KeyedKind]) -> bool:
+    mine, theirs = _fit(found, sample, own), [_fit(found, sample, other) for other in others]
+    best = max((fit for fit in theirs if fit is not None), default=None)
+    return best is None or (mine is not None and mine >= best)
+
+
+def _fit(found: ClassTraffic, sample: dict[str, object], kind: KeyedKind) -> int | None:
+    """The characters of fixed text in the key of a kind that a request fits; None where it fits none."""
+    scheme, types = kind
+    fitting = [key for key, _ in scheme.each_key() if fits_key(found, sample, key, types)]
+    return max(map(_fixed, fitting), default=None)
+
+
+def _fixed(key: Key) -> int:
+    return sum(len(str(part)) for part in (*key.partition, *key.row) if not part.function and not part.properties)
+
+
+def _part(found: ClassTraffic, kept: Sequence[bool], share: float) -> ClassTraffic:
+    import polars as pl
+
+    minutes = found.minutes
+    if minutes is not None:
+        minutes = MinuteSeries(
+            minutes.at, tuple(max(1, round(n * share)) for n in minutes.requests), minutes.of_day, minutes.burst_at
+        )
+    return replace(
+        found,
+        sample=found.sample.filter(pl.Series(kept, dtype=pl.Boolean)),
+        requests=max(1, round(found.requests * share)),
+        mean_per_s=None if found.mean_per_s is None else found.mean_per_s * share,
+        peak_per_s=max(1, round(found.peak_per_s * share)) if found.peak_per_s else 0,
+        peak_per_minute=max(1, round(found.peak_per_minute * share)) if found.peak_per_minute else 0,
+        minutes=minutes,
+    )

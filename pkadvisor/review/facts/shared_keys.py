@@ -1,0 +1,125 @@
+"""Facts of keys that rows of several owners can have: kinds of one table, an entity and the index rows of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from pkadvisor.design.keys.scheme import Key
+from pkadvisor.design.load.shared_keys import Entities, SharedKey, example_words, shared_key
+from pkadvisor.observe.workload import Basis
+from pkadvisor.review.facts.base import Fact, Found
+from pkadvisor.review.views.expressions import FactType
+from pkadvisor.review.views.subjects import KeyText, Subject
+from pkadvisor.review.views.views import TableView
+
+ITSELF = "the entity itself"
+
+
+@lru_cache(maxsize=256)
+def entities_of(view: TableView) -> Entities:
+    """What is known of the entities of a table or kind."""
+    data = view.section.data
+    if data is None:
+        return Entities(view.section.kind or "", view.types)
+    return Entities(view.section.kind or "", data.types, data.sample, frozenset(data.hashed))
+
+
+def _earlier(view: TableView, row: int) -> Iterator[tuple[TableView, Key, str]]:
+    """The keys that stand before one in the file: of earlier kinds of the table, and of the same entities."""
+    for other in view.design.tables:
+        if other.section.table != view.section.table or other.scheme is None:
+            continue
+        keys = [key for key, _ in other.scheme.each_key()]
+        kind = other.section.kind or ""
+        for number, key in enumerate(keys[: row if other is view else len(keys)]):
+            if other is view:
+                yield other, key, f"index row {number}" if number else ITSELF
+            else:
+                yield other, key, f"{kind} (index row {number})" if number else kind
+        if other is view:
+            return
+
+
+@lru_cache(maxsize=1024)
+def _shared(view: TableView, row: int) -> SharedKey | None:
+    """What a key shares with an earlier one: what is real before what is possible."""
+    assert view.scheme is not None
+    keys = [key for key, _ in view.scheme.each_key()]
+    mine, found = keys[row], list[SharedKey]()
+    for other, key, owner in _earlier(view, row):
+        # The key of the entity itself is the one whose values an example tells: an id that begins with a label.
+        own = other is view
+        one, its = (key, mine) if own else (mine, key)
+        shared = shared_key(entities_of(view), one, entities_of(other), its, owner)
+        if shared is not None:
+            found.append(shared)
+    return min(found, key=lambda shared: not shared.real, default=None)
+
+
+def _of(subject: Subject) -> SharedKey | None:
+    key: KeyText = subject.item
+    return None if key.is_partition or subject.view.scheme is None else _shared(subject.view, key.row)
+
+
+def owner(subject: Subject) -> str:
+    found = _of(subject)
+    return "" if found is None else found.owner
+
+
+def own(subject: Subject) -> bool:
+    """Whether the rows are those of the same kind."""
+    found = _of(subject)
+    return found is not None and (found.owner == ITSELF or found.owner.startswith("index row "))
+
+
+def counted(subject: Subject) -> float | None:
+    found = _of(subject)
+    return None if found is None or found.counted is None else float(found.counted)
+
+
+def looked_at(subject: Subject) -> float | None:
+    found = _of(subject)
+    return None if found is None or found.counted is None else float(found.rows)
+
+
+def certain(subject: Subject) -> bool:
+    found = _of(subject)
+    return found is not None and found.real
+
+
+def equal(subject: Subject) -> bool:
+    found = _of(subject)
+    return found is not None and found.key == found.other
+
+
+def example(subject: Subject) -> str | None:
+    found = _of(subject)
+    return None if found is None else example_words(found.collision)
+
+
+def _truth(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
+    return Fact(f"key.{name}", FactType.BOOL, "", about, compute, Basis.DERIVED, may_be_unknown=False)
+
+
+def _number(name: str, about: str, compute: Callable[[Subject], Found]) -> Fact:
+    return Fact(f"key.{name}", FactType.NUMBER, "entities", about, compute, Basis.COUNTED)
+
+
+FACTS: tuple[Fact, ...] = (
+    Fact(
+        "key.shared_with",
+        FactType.TEXT,
+        "",
+        "Whose rows can have this key too: another kind, or a row of the same kind; empty for none.",
+        owner,
+        Basis.DERIVED,
+        may_be_unknown=False,
+    ),
+    _truth("shared_in_kind", "Whether these are rows of the same kind of entity.", own),
+    _truth("shared_really", "Whether rows do share keys: at hand, or since nothing tells them apart.", certain),
+    _truth("shared_equal", "Whether both are made by the same templates.", equal),
+    _number("shared_entities", "Entities at hand of which a row has the key of such a row.", counted),
+    _number("shared_looked_at", "Entities at hand whose keys were compared.", looked_at),
+    Fact("key.shared_example", FactType.TEXT, "", "Such a key.", example, Basis.DERIVED, from_data=True),
+)
