@@ -28,8 +28,6 @@ def _ranged(plan: Plan) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    10: _of_plan(lambda p: p.several and p.asked.top is not None),
-    15: lambda found: found.what == "hottest partition",
 }
 """8 stands for 9 and 14 too, 7 for 17, 10 for 11, 15 for 16."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
-from pkadvisor.design.cost.scans import row_mask, rows_scanned
+from pkadvisor.design.cost.scans import load_of_rows, row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -67,7 +67,7 @@ def class_cost(
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
     if not query.analytic and (query.operation is Operation.QUERY or locates(demand, scheme, best.plan)):
-        _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
+        _spread(best, demand, scheme, bench.population, loads, peak * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
         middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
@@ -239,12 +239,14 @@ def _period_count(found: AccessPlan, demand: Demand, population: Population) -> 
     return counts
 
 
-def _spread(best: Read, demand: Demand, key: Key, population: Population, loads: LoadMap, rate_per_s: Floats) -> None:
+def _spread(
+    best: Read, demand: Demand, scheme: KeyScheme, population: Population, loads: LoadMap, rate_per_s: Floats
+) -> None:
     """Put the entities that a read scans on the partitions that serve them; a rate for each instance."""
     import numpy as np
 
     weights = demand.weights * rate_per_s
-    plan_ = best.plan
+    plan_, key = best.plan, list(scheme.each_key())[best.plan.via][0]
     keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
     single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     # What a scan reads grows with the rows of a key, unless $top stops it.
@@ -264,7 +266,11 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     if not single:
         run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
         loads.at_run(run, float(load.sum()), demand.query.name)
-    loads.at_rows(key.partition, ids, load, keep, grows=grows)
+    if plan_.choices or plan_.back:
+        loads.at_rows(key.partition, ids, load, keep, grows=grows)
+    else:
+        for parts, row_load in load_of_rows(best, demand, scheme, population, scanned):
+            loads.at_each_row(parts, row_load, grows=grows)
     one = plan_.access is Access.POINT and plan_.buckets == 1 and not plan_.choices
     if one and not free and keep is not None and keep.any():  # constants alone make the whole key
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))

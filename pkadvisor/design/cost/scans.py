@@ -6,13 +6,15 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
+from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.plan import Access, AccessPlan
-from pkadvisor.design.rows.demand import Demand, reached
+from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, reached, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -230,4 +232,63 @@ def _missing_in_range(found: AccessPlan, key: Key, demand: Demand, population: P
     return np.asarray(population.memo[memo] * inside)
 
 
-__all__ = ["first_letters", "row_mask", "rows_scanned"]
+# -- where the load of a scan falls ------------------------------------------------------------------------------------
+
+
+def load_of_rows(
+    read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats
+) -> Iterator[tuple[tuple[Part, ...], Floats]]:
+    """(a PartitionKey template, entities per second for each row at hand) for each kind of row that a request scans.
+
+    ``load`` is that of each instance. It falls on the rows between its bounds, alike on each of them; where ``$top``
+    stops a request, on the first of them in the order of the key.
+    """
+    import numpy as np
+
+    found = read.plan
+    counts = rows_scanned(found, demand, scheme, population)
+    total = np.maximum(sum(counts.values(), np.zeros(len(load))), 1e-300)
+    for via, (key, row) in enumerate(scheme.each_key()):
+        if via not in counts or not counts[via].any():
+            continue
+        share = load * counts[via] / total
+        there = row_mask(key, row, population)
+        among = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
+        mine = list(scheme.each_key())[found.via][0]
+        if found.access is Access.TABLE_SCAN or key.partition != mine.partition:
+            yield key.partition, among.astype(np.float64) * (float(share.sum()) / max(1, int(among.sum())))
+        else:
+            yield key.partition, _between_bounds(read, mine, demand, population, share, among)
+
+
+def _between_bounds(read: Read, key: Key, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
+    """The load of each row at hand, where each instance loads the rows between its bounds alike."""
+    import numpy as np
+
+    found = read.plan
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    there = np.flatnonzero(among if keep is None else among & keep)
+    free = free_atoms(found.equal_atoms, demand.constants)
+    ids, _ = population.groups(free)
+    over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+    codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
+    placed = ids[there] * (size + 1) + codes[there]
+    order = np.argsort(placed, kind="stable")
+    placed = placed[order]
+    base = ids[demand.instances] * (size + 1)
+    low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (0, size)
+    start = np.searchsorted(placed, base + low, side="left")
+    end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
+    if found.top is not None and over is not None:
+        rows = np.ceil(read.per_instance * population.rows / max(1, population.total)).astype(np.int64)
+        falls = any(part.atom == over and part.order(Context(population.types)) < 0 for part in key.partition)
+        start, end = (np.maximum(start, end - rows), end) if falls else (start, np.minimum(end, start + rows))
+    each = load / np.maximum(end - start, 1)
+    steps = np.bincount(start, weights=each, minlength=len(placed) + 1)
+    steps = steps - np.bincount(end, weights=each, minlength=len(placed) + 1)
+    out = np.zeros(population.rows)
+    out[there[order]] = np.maximum(np.cumsum(steps[: len(placed)]), 0.0)
+    return out
+
+
+__all__ = ["first_letters", "load_of_rows", "row_mask", "rows_scanned"]

@@ -218,6 +218,16 @@ class LoadMap:
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
         vector += self._population.share_factor(atoms) * np.bincount(ids[:rows], weights=per_row, minlength=size)
 
+    def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
+        """A load for each row at hand, which falls on the row's partition."""
+        import numpy as np
+
+        atoms = atoms_of(parts)
+        ids, size = self._population.groups(atoms)
+        vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
+        rows = self._population.rows
+        vector += self._population.share_factor(atoms) * np.bincount(ids[:rows], weights=row_load, minlength=size)
+
     # -- the worst of them ---------------------------------------------------------------------------------------------
 
     def at_peaks(self, parts: tuple[Part, ...]) -> Floats:

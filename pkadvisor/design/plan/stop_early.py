@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import codes_between, free_atoms, rows_of_constants
 
+PIECES_MOST = 400
+"""Buckets and periods up to which the rows of each are counted."""
 GAPS = 6.0
 """Mean gaps between matches at hand: that none lies so long before the first one is chance in e^-6 of all cases."""
 
@@ -36,6 +38,8 @@ def stop_early(
 
     assert found.top is not None
     most = np.full(len(scanned), float(found.top)) * np.maximum(fan_out, 1)
+    if not found.unserved and found.several and not found.choices and not found.back:
+        most = np.minimum(most, _first_of_each(found, demand, population, scanned))
     if found.unserved:
         density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
         evenly = most / np.maximum(density, 1e-9)
@@ -46,6 +50,50 @@ def stop_early(
         )
     stopped: Floats = np.minimum(scanned, most)
     return stopped
+
+
+def _first_of_each(found: AccessPlan, demand: Demand, population: Population, scanned: Floats) -> Floats:
+    """Rows read where each of several requests stops at ``$top``: of each those that it has, or ``$top``.
+
+    Beyond ``PIECES_MOST`` buckets and periods in the table they are taken to be full.
+    """
+    import numpy as np
+
+    assert found.top is not None
+    pieces = [atom for part in (*found.fans, *([found.periods] if found.periods else [])) if (atom := part.atom)]
+    over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
+    memo = ("first of each", demand.query.name, frozenset(found.equal_atoms), tuple(pieces), over, found.top)
+    if memo not in population.memo:
+        rows = population.rows
+        keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        base, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
+        piece, count = population.groups(pieces)
+        if count > PIECES_MOST:
+            return scanned
+        codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
+        low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        total = np.zeros(len(demand.instances))
+        scale = scanned / np.maximum(_at_hand(base, codes, size, there, low, high, demand), 1)
+        for number in range(count):
+            mine = there[piece[there] == number]
+            at_hand = _at_hand(base, codes, size, mine, low, high, demand) if len(mine) else np.zeros(len(total))
+            total += np.minimum(at_hand * scale, float(found.top))
+        population.memo[memo] = total
+    kept: Floats = population.memo[memo]
+    return kept
+
+
+def _at_hand(
+    base: Ints, codes: Ints, size: int, rows: Ints, low: Ints | np.int64, high: Ints | np.int64, demand: Demand
+) -> Ints:
+    """How many of some rows agree with each instance on what the key fixes, and lie between its bounds."""
+    import numpy as np
+
+    placed = np.sort(base[rows] * (size + 1) + codes[rows])
+    first = base[demand.instances] * (size + 1)
+    end = np.searchsorted(placed, first + np.maximum(high, low), side="left")
+    return np.asarray(np.maximum(end - np.searchsorted(placed, first + low, side="left"), 0))
 
 
 def _told(found: AccessPlan, demand: Demand, population: Population) -> bool:

@@ -8,9 +8,9 @@ devices that report rarely this has no bound: they need a row of their own for t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from pkadvisor.design.keys.transforms import PeriodPart, time_unit
+from pkadvisor.design.keys.transforms import PeriodPart
 from pkadvisor.design.rows.demand import free_atoms, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.values import period_index
@@ -46,7 +46,7 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     """
     assert found.periods is not None
     part = found.periods
-    memo = ("walk back", demand.query.name, frozenset(found.equal_atoms), part.property, time_unit(part.format))
+    memo = ("walk back", demand.query.name, frozenset(found.equal_atoms), part.property, part.unit)
     if memo not in population.memo:
         population.memo[memo] = _walk_back(found, part, demand, population)
     walked: WalkBack = population.memo[memo]
@@ -59,32 +59,58 @@ def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: 
     wanted, rows = demand.query.top, population.rows
     assert wanted is not None
     column = population.frame.get_column(part.property)[:rows]
-    period = period_index(column, time_unit(part.format))
-    newest, oldest = int(period.max()), int(period.min())
+    period = period_index(column, part.unit)
+    newest, oldest = _ends(part, period, demand)
     keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    ids, groups = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    ids, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
     among = np.arange(rows) if keep is None else np.flatnonzero(keep)
     order = among[np.lexsort((-period[among], ids[among]))]
     sorted_ids, sorted_periods = ids[order], period[order]
-    start = np.searchsorted(sorted_ids, np.arange(groups), side="left")
-    count = np.searchsorted(sorted_ids, np.arange(groups), side="right") - start
-
     asked = ids[demand.instances]
-    reached = np.maximum(population.scale(count[asked], demand.instances, population.whole(found.equal_atoms)), 1e-9)
+    latest = int(period.max())
+    span = latest - int(period.min()) + 2
+    keyed = sorted_ids * (span + 1) + (latest - sorted_periods)  # by group, the latest period first
+
+    def behind(moment: NDArray[np.int64], side: Literal["left", "right"]) -> NDArray[np.int64]:
+        """How many rows stand before the periods of a moment (``left``), or up to them (``right``)."""
+        return np.searchsorted(keyed, asked * (span + 1) + np.clip(latest - moment, 0, span), side=side)
+
+    start = behind(newest, "left")
+    count = np.maximum(behind(oldest, "right") - start, 0)
+    reached = np.maximum(population.scale(count, demand.instances, population.whole(found.equal_atoms)), 1e-9)
     density = np.minimum(1.0, np.maximum(demand.returned, 1e-9) / reached)  # what else the filter wants
-    share = count[asked] / reached
+    share = count / reached
     place = wanted / density * share
-    there = place <= count[asked]
-    at = np.clip(np.ceil(place).astype(np.int64) - 1, 0, np.maximum(count[asked] - 1, 0))
-    last = np.append(sorted_periods, oldest)[np.minimum(start[asked] + at, len(order))]
+    there = place <= count
+    at = np.clip(np.ceil(place).astype(np.int64) - 1, 0, np.maximum(count - 1, 0))
+    last = np.append(sorted_periods, 0)[np.minimum(start + at, len(order))]
     gap = (newest - last) * np.minimum(1.0, place)
-    periods = 1.0 + np.where(there & (count[asked] > 0), gap, newest - oldest)
-    behind = np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest)
-    span = newest - oldest + 1
-    keyed = sorted_ids * (span + 1) + (newest - sorted_periods)
-    within = np.searchsorted(keyed, asked * (span + 1) + (newest - behind), side="right") - start[asked]
+    periods = 1.0 + np.where(there & (count > 0), gap, newest - oldest)
+    within = behind(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest), "right") - start
     far = demand.mean((periods > FAR).astype(np.float64)) if len(asked) else 0.0
     return WalkBack(periods, np.maximum(within / np.maximum(share, 1e-9), 0.0), far)
+
+
+def _ends(part: PeriodPart, period: NDArray[np.int64], demand: Demand) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The period that a client asks first, and the one after which it stops, per instance: the newest and the oldest of
+    the table, or those of the bounds that the filter sets on the same time."""
+    import numpy as np
+    import polars as pl
+
+    count = len(demand.instances)
+    newest = np.full(count, int(period.max()), dtype=np.int64)
+    oldest = np.full(count, int(period.min()), dtype=np.int64)
+    if part.property not in demand.bounds:
+        return newest, oldest
+
+    def periods(moments: Floats) -> NDArray[np.int64]:
+        clipped = np.clip(np.nan_to_num(moments, posinf=2.5e17, neginf=-6e16), -6e16, 2.5e17).astype(np.int64)
+        return period_index(pl.Series(clipped).cast(pl.Datetime("us", "UTC")), part.unit)
+
+    low, high = demand.bounds[part.property]
+    newest = np.minimum(newest, periods(np.ceil(high) - 1))  # the end is open, or half a unit above its value
+    oldest = np.minimum(np.maximum(oldest, periods(low)), newest)
+    return newest, oldest
 
 
 def note_of(found: WalkBack) -> str:

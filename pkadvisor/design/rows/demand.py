@@ -535,7 +535,7 @@ def _counted(
     factor = stands_for / max(1, population.rows)
     if over is not None and bounds is not None:
         codes, code_count = population.atom(over)
-        low, high = _codes_between(population, over, bounds)
+        low, high = codes_between(population, over, bounds)
         ordered = np.sort((ids[: population.rows] * (code_count + 1) + codes[: population.rows])[keep])
         base = ids[instances] * (code_count + 1)
         found = np.searchsorted(ordered, base + np.maximum(high, low)) - np.searchsorted(ordered, base + low)
@@ -549,7 +549,7 @@ def code_bounds(population: Population, atom: Atom, bounds: tuple[Floats, Floats
     return population.bound_codes(atom, bounds[0], "left"), population.bound_codes(atom, bounds[1], "left")
 
 
-def _codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
+def codes_between(population: Population, over: Atom, bounds: tuple[Floats, Floats]) -> tuple[Ints, Ints]:
     """The codes of an atom that a range reaches; of a period atom whole periods.
 
     The requests read from the period of the lower bound through that of the upper one, wherever they fall in it.
@@ -566,7 +566,7 @@ def range_count(
     population: Population, atoms: list[Atom], over: Atom, bounds: tuple[Floats, Floats], instances: Ints
 ) -> Floats:
     """Rows that agree on ``atoms`` and lie in the range, per instance; a period atom widens it to whole periods."""
-    low, high = _codes_between(population, over, bounds)
+    low, high = codes_between(population, over, bounds)
     return population.matching_range(atoms, over, low, high, instances)
 
 
