@@ -34,7 +34,9 @@ def _template(text: str, names: Mapping[str, str]) -> str:
 
 def _scheme(scheme: Scheme, names: Mapping[str, str]) -> Scheme:
     rows = tuple(
-        replace(r, partition=None if r.partition is None else _template(r.partition, names), row=_template(r.row, names))
+        replace(
+            r, partition=None if r.partition is None else _template(r.partition, names), row=_template(r.row, names)
+        )
         for r in scheme.index_rows
     )
     return Scheme(_template(scheme.partition, names), _template(scheme.row, names), rows)
@@ -59,7 +61,12 @@ def _asked(asked: Asked, names: Mapping[str, str]) -> Asked:
     draw = asked.draw
     if draw is not None:
         draw = Draw(
-            draw.by, tuple(names[n] for n in draw.of), draw.exponent, names.get(draw.column, ""), draw.share, draw.window_s
+            draw.by,
+            tuple(names[n] for n in draw.of),
+            draw.exponent,
+            names.get(draw.column, ""),
+            draw.share,
+            draw.window_s,
         )
     return replace(
         asked,

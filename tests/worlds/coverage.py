@@ -21,7 +21,9 @@ def features(world: World) -> set[str]:
             out.add("hostile text")
         for scheme in (*kind.schemes, *([world.current] if world.current else [])):
             out |= _scheme_features(scheme.text)
-            out |= {f"index row {r.copy}, {'elsewhere' if r.partition else 'same partition'}" for r in scheme.index_rows}
+            out |= {
+                f"index row {r.copy}, {'elsewhere' if r.partition else 'same partition'}" for r in scheme.index_rows
+            }
     out.add(f"rows {'2,000 and more' if world.entities >= 2000 else '300 to 2,000'}")
     for asked in world.asked:
         out |= _asked_features(asked, world)

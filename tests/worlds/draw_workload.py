@@ -34,7 +34,7 @@ def _range(random: Random, drawn: Drawn, shape: Shape) -> list[Condition]:
     if edm == STRING:
         value = _value(random, drawn, name)
         start = str(value)[:1] if value else "a"
-        if random.random() < 0.5 or not "!" <= start < "\ud7ff":
+        if random.random() < 0.5 or not "!" <= start < "~":
             return [Compare(name, low, Parameter(name))]
         return [Compare(name, "ge", Constant(start)), Compare(name, "lt", Constant(chr(ord(start) + 1)))]
     if edm == DATETIME:
@@ -78,7 +78,9 @@ def draw_query(random: Random, drawn: Drawn, name: str) -> Asked:
             where.append(_equal(random, drawn, group))
     elif shape in ("or", "two ors"):
         for group in random.sample(groups, min(len(groups), 2)):
-            others = [v for _ in range(2) if (v := _value(random, drawn, group.name)) is not None and group.edm != BINARY]
+            others = [
+                v for _ in range(2) if (v := _value(random, drawn, group.name)) is not None and group.edm != BINARY
+            ]
             items = [Compare(group.name, "eq", Parameter(group.name))]
             items += [Compare(group.name, "eq", Constant(v)) for v in dict.fromkeys(others)]
             if group.edm != BOOLEAN and len(items) > 1:
@@ -88,7 +90,9 @@ def draw_query(random: Random, drawn: Drawn, name: str) -> Asked:
         if shape == "two ors" and len(groups) > 1 and random.random() < 0.5:
             a, b = random.sample(groups, 2)
             where = [AnyOf((_equal(random, drawn, a, constants=1), _equal(random, drawn, b, constants=1)))]
-    named = {c.name for each in where for c in (each.items if isinstance(each, AnyOf) else [each]) if isinstance(c, Compare)}
+    named = {
+        c.name for each in where for c in (each.items if isinstance(each, AnyOf) else [each]) if isinstance(c, Compare)
+    }
     if shape in ("group range", "range") and (left := [s for s in ranged if s.name not in named]):
         where += _range(random, drawn, random.choice(left))
     if shape == "prefix" and (texts := [s for s in (*groups, *unique) if s.edm == STRING]):
@@ -134,7 +138,12 @@ def _spiced(random: Random, asked: Asked, drawn: Drawn) -> Asked:
     if way == "weight" and drawn.of("weight"):
         return replace(asked, draw=Draw("weight", column="weight"))
     if way == "newest" and drawn.kind.arrival == "at":
-        return replace(asked, draw=Draw("newest", share=random.choice((0.2, 0.6, 1.0)), window_s=random.choice((3600, 86_400, 2_592_000))))
+        return replace(
+            asked,
+            draw=Draw(
+                "newest", share=random.choice((0.2, 0.6, 1.0)), window_s=random.choice((3600, 86_400, 2_592_000))
+            ),
+        )
     return replace(asked, draw=Draw("entities"))
 
 
@@ -164,7 +173,9 @@ def draw_writes(random: Random, drawn: Drawn, label: str) -> list[Asked]:
         out.append(found)
     out = [replace(a, peak=a.rate * 4) if random.random() < 0.2 else a for a in out]
     return [
-        replace(a, entities_per_request=random.choice((2, 20, 100))) if a.operation == "insert" and random.random() < 0.15 else a
+        replace(a, entities_per_request=random.choice((2, 20, 100)))
+        if a.operation == "insert" and random.random() < 0.15
+        else a
         for a in out
     ]
 

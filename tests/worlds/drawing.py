@@ -20,7 +20,9 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
     """The world of a seed; the same on every machine."""
     random = Random(seed)
     form = random.choice(FORMS)
-    size = random.choices((300, random.randint(300, 800), random.randint(800, 2_000), random.randint(2_000, 10_000)), (60, 25, 13, 2))[0]
+    size = random.choices(
+        (300, random.randint(300, 800), random.randint(800, 2_000), random.randint(2_000, 10_000)), (60, 25, 13, 2)
+    )[0]
     size = min(size, rows_most)
     count = random.choices((1, 2, 3, 4), (70, 18, 8, 4))[0]
     shares = [random.uniform(0.5, 1.5) for _ in range(count)]
@@ -32,7 +34,10 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
     writes: list[Asked] = []
     for drawn in kinds:
         label = drawn.kind.name.lower()
-        asked += [draw_query(random, drawn, f"{label}-q{n}") for n in range(random.randint(1 if count > 1 else 2, 6 // count + 1))]
+        asked += [
+            draw_query(random, drawn, f"{label}-q{n}")
+            for n in range(random.randint(1 if count > 1 else 2, 6 // count + 1))
+        ]
         writes += draw_writes(random, drawn, label)
     transactions = draw_transactions(random, kinds, writes)
     current = draw_scheme(random, kinds[0]) if count == 1 and random.random() < 0.7 else None

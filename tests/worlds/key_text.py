@@ -14,7 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, INT32, STRING, Value, canonical, moment, shifted, ticks
+from tests.worlds.values import (
+    BINARY,
+    BOOLEAN,
+    DATETIME,
+    DOUBLE,
+    INT32,
+    STRING,
+    Value,
+    canonical,
+    moment,
+    shifted,
+    ticks,
+)
 
 MISSING = "~-"
 FORBIDDEN = frozenset("/\\#?~\uffff") | {chr(c) for c in (*range(0x20), *range(0x7F, 0xA0))}

@@ -40,11 +40,15 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
     12: lambda found: "at most" in found.what,
     13: _of_plan(lambda p: p.access == "partition-range scan"),
     15: lambda found: found.what == "hottest partition",
+    18: lambda found: found.law == "logs" and "range" in found.what,
+    20: lambda found: found.law == "logs" and ("a class of" in found.what or found.what.endswith("keys, by requests")),
+    22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
+    23: lambda found: found.law == "counted" and "concat('x'" in found.scheme,
+    24: lambda found: "entities that do not match" in str(found.printed),
 }
-"""8 stands for 9 and 14 too, 7 for 17, 10 for 11, 15 for 16."""
+"""8 stands for 9 and 14 too, 7 for 17, 10 for 11, 15 for 16, 18 for 19, 20 for 21."""
 
 
 def known(found: Broken) -> int | None:
     """The number of the finding that a failure belongs to; None for a new one."""
     return next((number for number, like in KNOWN.items() if like(found)), None)
-

@@ -144,4 +144,3 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
             outcome = execute(Group(some) if len(some) > 1 else some[0])
             if not outcome.ok:
                 raise Unreadable(f"the engine refuses a row: {outcome}")
-

@@ -90,7 +90,9 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
             continue
         plan = plan_of(asked, each) if each["filters"] else None
         try:
-            truth = ClassTruth(plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked)))
+            truth = ClassTruth(
+                plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked))
+            )
         except TooMany:
             uncounted = True
             continue

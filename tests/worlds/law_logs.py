@@ -76,7 +76,14 @@ def declared(world: World, random: Random) -> World:
         rated.append(replace(each, rate=lines / LENGTH_S))
     bare = replace(kind, schemes=(), arrival=None)
     return replace(
-        world, kinds=(bare,), asked=tuple(rated), current=scheme, transactions=(), growth=None, retention_days=None, extra={}
+        world,
+        kinds=(bare,),
+        asked=tuple(rated),
+        current=scheme,
+        transactions=(),
+        growth=None,
+        retention_days=None,
+        extra={},
     )
 
 
@@ -215,4 +222,3 @@ def _same_keys(form: str, world: World, table: Document, other: Document, folder
         if two[goal] > one[goal] * (1 + tolerance) + 1e-9:
             yield Broken(NAME, f"{form}: keys, by {goal}", best.text, f"{logged.text}: {two[goal]}", one[goal])
             return
-

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.worlds import law_carried_out, law_counted, law_harmless, law_logs
+from tests.worlds import law_best, law_carried_out, law_counted, law_harmless, law_logs
 from tests.worlds.drawing import draw_world
 from tests.worlds.files import write
 from tests.worlds.model import Scheme, World
@@ -16,7 +16,9 @@ from tests.worlds.shrink import shrunk
 from tests.worlds.truth import Broken
 
 Law = Callable[[World, Path], Iterator[Broken]]
-LAWS: dict[str, Law] = {law.NAME: law.broken for law in (law_counted, law_carried_out, law_harmless, law_logs)}
+LAWS: dict[str, Law] = {
+    law.NAME: law.broken for law in (law_counted, law_carried_out, law_harmless, law_logs, law_best)
+}
 
 
 @dataclass(frozen=True)

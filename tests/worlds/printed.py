@@ -45,7 +45,9 @@ def read_filter(text: str) -> tuple[Test | Tree, ...]:
         return ()
     tokens = [found for found in _TOKEN.finditer(text)]
     words = [found[0].strip() for found in tokens]
-    if "".join(words).replace(" ", "") != text.replace(" ", "") and sum(map(len, words)) < len(text.strip()) - len(words):
+    if "".join(words).replace(" ", "") != text.replace(" ", "") and sum(map(len, words)) < len(text.strip()) - len(
+        words
+    ):
         raise Unreadable(f"cannot read {text!r}")
     tree, rest = _disjunction(words, 0)
     if rest != len(words):

@@ -44,7 +44,9 @@ def analyzed(world: World, folder: Path, **more: Any) -> Document:
 def scheme_of(printed: Document) -> Scheme:
     """A printed scheme."""
     rows = tuple(
-        IndexRow(None if r["partition_key"] == printed["partition_key"] else r["partition_key"], r["row_key"], r["copy"])
+        IndexRow(
+            None if r["partition_key"] == printed["partition_key"] else r["partition_key"], r["row_key"], r["copy"]
+        )
         for r in printed["index_rows"]
     )
     return Scheme(printed["partition_key"], printed["row_key"], rows)

@@ -8,7 +8,9 @@ from tests.worlds.printed import Test, Tree, operand_value
 from tests.worlds.values import Row, constant_text
 
 
-def request_text(terms: tuple[tuple[str, str, str], ...], rest: tuple[Test | Tree, ...], asked: Row, types: Mapping[str, str]) -> str:
+def request_text(
+    terms: tuple[tuple[str, str, str], ...], rest: tuple[Test | Tree, ...], asked: Row, types: Mapping[str, str]
+) -> str:
     """The ``$filter`` of one request."""
     keys = [f"{name} {operator} '" + text.replace("'", "''") + "'" for name, operator, text in terms]
     return " and ".join([*keys, *(_text(c, asked, types) for c in rest)])

@@ -267,7 +267,9 @@ class Requests:
             for chosen in product(*options):
                 values = {**asked, **dict(zip(self._choices, chosen, strict=True))}
                 for moment in self._moments(asked):
-                    terms = tuple((n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms)
+                    terms = tuple(
+                        (n, op, self._text(n, op, parts, values, fans, moment)) for n, op, parts in self._terms
+                    )
                     if terms not in seen:
                         seen.add(terms)
                         self.made += 1
@@ -359,9 +361,7 @@ def spanned(layout: Layout, terms: Sequence[tuple[str, str, str]]) -> Sent:
             if operator in ("le", "lt", "eq"):
                 stop = min(stop, (bisect_left if operator == "lt" else bisect_right)(places, place))
             point = point or operator == "eq"
-    return Sent(
-        tuple(terms), start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point
-    )
+    return Sent(tuple(terms), start, max(start, stop), exact.decode("utf-16-be", "surrogatepass"), point=point)
 
 
 @dataclass
