@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.worlds.coverage import features
-from tests.worlds.drawing import draw_world
+from tests.worlds.draw.world import draw_world
 from tests.worlds.known import known
 from tests.worlds.laws import LAWS, Verdict, judge_seed, keep, smallest
 

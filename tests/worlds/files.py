@@ -12,7 +12,17 @@ from typing import Any
 
 from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Draw, Kind, Negated, Parameter, Scheme, World
 from tests.worlds.values import (
-    BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT64, STRING, Value, canonical, constant_text, time_text
+    BINARY,
+    BOOLEAN,
+    DATETIME,
+    DOUBLE,
+    GUID,
+    INT64,
+    STRING,
+    Value,
+    canonical,
+    constant_text,
+    time_text,
 )  # fmt: skip
 
 EDM = {

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.worlds.model import AnyOf, Compare
-from tests.worlds.truth import Broken, Plan
+from tests.worlds.requests import Plan
+from tests.worlds.truth import Broken
 
 SCANS = ("partition-range scan", "table scan")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.worlds.key_text import Call, Part, Property, Unreadable, parse
-from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, Row, STRING, Value, holds, shifted
+from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, STRING, Row, Value, holds, shifted
 
 KEYS = ("PartitionKey", "RowKey")
 _FAN = re.compile(r"\{([0-9a-f]+)…([0-9a-f]+)\}")

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.tiers import sizes
-from tests.worlds import law_harmless
 from tests.worlds.coverage import features
-from tests.worlds.drawing import draw_world
+from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
+from tests.worlds.law import harmless
 from tests.worlds.laws import LAWS, judge
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
@@ -76,7 +76,7 @@ def test_harmless_sees_a_changed_count(tmp_path: Path) -> None:
     world = replace(draw_world(3, rows_most=300), extra={})
     before = analyzed(world, tmp_path)
     table = before["tables"][0]
-    assert list(law_harmless._compared("nothing", world, table, copy.deepcopy(table))) == []
+    assert list(harmless._compared("nothing", world, table, copy.deepcopy(table))) == []
     other = copy.deepcopy(table)
     other["recommended"]["classes"][0]["requests"] *= 1.001
-    assert [b.what for b in law_harmless._compared("a plant", world, table, other)] != []
+    assert [b.what for b in harmless._compared("a plant", world, table, other)] != []

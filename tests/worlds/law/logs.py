@@ -18,12 +18,14 @@ from pathlib import Path
 from random import Random
 
 from tests.worlds.key_text import properties, read_by
-from tests.worlds.log_lines import FORMATS, SUFFIX, Line, log_text
+from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
+from tests.worlds.law.sent_text import request_text
 from tests.worlds.model import AnyOf, Asked, Compare, Kind, Negated, Scheme, World
 from tests.worlds.printed import Tree, key_parts, read_filter
+from tests.worlds.requests import Requests, plan_of
+from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
-from tests.worlds.sent_text import request_text
-from tests.worlds.truth import Broken, Layout, Requests, lay_out, plan_of
+from tests.worlds.truth import Broken
 from tests.worlds.values import BINARY, DATETIME, DOUBLE, INT32, INT64
 
 NAME = "logs"

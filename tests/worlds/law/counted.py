@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.worlds.answers import Answers
-from tests.worlds.law_complete import missing_rows
+from tests.worlds.law.complete import missing_rows
 from tests.worlds.model import Asked, Kind, Scheme, World
+from tests.worlds.requests import Plan, Requests, TooMany, plan_of
+from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
-from tests.worlds.truth import Broken, Counting, Layout, Plan, Requests, TooMany, lay_out, plan_of
+from tests.worlds.truth import Broken, Counting
 from tests.worlds.writes import Written, written_by
 
 NAME = "counted"

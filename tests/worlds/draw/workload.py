@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.worlds.draw_entities import DAY_US, Drawn, Shape
+from tests.worlds.draw.entities import DAY_US, Drawn, Shape
 from tests.worlds.model import AnyOf, Asked, Compare, Condition, Constant, Draw, Negated, Parameter, Transaction
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.worlds.model import Kind
-from tests.worlds.values import (
-    BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value
-)  # fmt: skip
+from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Row, Value  # fmt: skip
 
 HOSTILE = (
     "a/b", "x_y", "~", "~-", "~002F", "o'clock", "{brace}", "}{", "50%", "a b", "  ", "\\", "#1", "who?", "é", "日本",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.worlds.draw_entities import Drawn, Shape
+from tests.worlds.draw.entities import Drawn, Shape
 from tests.worlds.model import IndexRow, Kind, Scheme
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING
 

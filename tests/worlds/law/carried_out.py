@@ -19,10 +19,12 @@ from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Key, Property, Query
 from tests.worlds.answers import Answers, Instance
 from tests.worlds.key_text import Unreadable
+from tests.worlds.law.sent_text import request_text
 from tests.worlds.model import World
+from tests.worlds.requests import Requests, plan_of
+from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import analyzed, scheme_of
-from tests.worlds.sent_text import request_text
-from tests.worlds.truth import Broken, Counting, Layout, Requests, lay_out, plan_of
+from tests.worlds.truth import Broken, Counting
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value, ticks
 
 NAME = "carried out"
@@ -134,7 +136,7 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
     assert execute(CreateTable("Worlds")).ok
     partitions: dict[str, list[Insert]] = defaultdict(list)
     for row in layout.rows:
-        pointer = layout.scheme.keys()[row.via][2] == "pointer"
+        pointer = layout.scheme.each_key()[row.via][2] == "pointer"
         entity = {} if pointer else layout.kind.rows[row.entity]
         kept = {n: stored(v, layout.kind.types[n]) for n, v in entity.items() if v is not None and n.isidentifier()}
         partitions[row.partition].append(Insert("Worlds", Entity(Key(row.partition, row.row), kept)))

@@ -15,11 +15,12 @@ from itertools import permutations, product
 from pathlib import Path
 from random import Random
 
-from tests.worlds.draw_keys import digits_of
+from tests.worlds.draw.keys import digits_of
 from tests.worlds.model import Kind, Scheme, World
+from tests.worlds.rows import lay_out
 from tests.worlds.running import Document, analyzed, scheme_of
 from tests.worlds.shrink import unused, without_property
-from tests.worlds.truth import Broken, lay_out
+from tests.worlds.truth import Broken
 from tests.worlds.values import DATETIME, DOUBLE, INT32, INT64
 
 NAME = "best"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.worlds.draw_entities import Drawn, draw_kind
-from tests.worlds.draw_keys import draw_scheme
-from tests.worlds.draw_workload import draw_query, draw_transactions, draw_writes
+from tests.worlds.draw.entities import Drawn, draw_kind
+from tests.worlds.draw.keys import draw_scheme
+from tests.worlds.draw.workload import draw_query, draw_transactions, draw_writes
 from tests.worlds.model import Asked, Growth, World
 
 KIND_NAMES = ("Order", "Line", "Note", "Person")

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from tests.worlds.answers import Answers
-from tests.worlds.changes import CHANGES, restored, unused_index_row
+from tests.worlds.law.changes import CHANGES, restored, unused_index_row
 from tests.worlds.model import World
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
 from tests.worlds.truth import Broken
