@@ -1,7 +1,7 @@
 """Judging drawn worlds: ``python -m tests.worlds --seeds N --first S [--law NAME] [--keep FOLDER] [--coverage]``.
 
-A line for each broken law: seed, law, what, scheme, printed and true value. ``--keep`` shrinks the first failure of each
-seed and writes it as files that ``advisor`` reads. Exit code 1 where a law is broken.
+A line for each broken law: seed, law, what, scheme, printed and true value. ``--keep`` shrinks the first failure of
+each seed and writes it as files that ``advisor`` reads. Exit code 1 where a law is broken.
 """
 
 from __future__ import annotations

@@ -113,9 +113,9 @@ class Asked:
         """Properties of which the filter names several values."""
         out = {}
         for each in self.conditions():
-            if isinstance(each, AnyOf) and len({c.name for c in each.items}) == 1:
-                if all(c.operator == "eq" for c in each.items):
-                    out[each.items[0].name] = tuple(c.operand for c in each.items)
+            alike = isinstance(each, AnyOf) and len({c.name for c in each.items}) == 1
+            if isinstance(each, AnyOf) and alike and all(c.operator == "eq" for c in each.items):
+                out[each.items[0].name] = tuple(c.operand for c in each.items)
         return out
 
 

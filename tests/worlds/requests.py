@@ -22,7 +22,7 @@ REQUESTS_MOST = 20_000
 """More requests than this of one class are not counted: periods of a second between bounds that lie years apart."""
 
 
-class TooMany(Exception):
+class TooManyError(Exception):
     """The requests of a class are too many to be counted one by one."""
 
 
@@ -183,7 +183,7 @@ class Requests:
                         seen.add(terms)
                         self.made += 1
                         if self.made > REQUESTS_MOST:
-                            raise TooMany(self.plan.filter)
+                            raise TooManyError(self.plan.filter)
                         yield self._sent(terms)
 
     def _text(

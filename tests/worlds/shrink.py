@@ -1,4 +1,5 @@
-"""A failing world made small: queries, kinds, schemes, rows and properties are dropped while the same law still breaks."""
+"""A failing world made small: queries, kinds, schemes, rows and properties are dropped while the same law still
+breaks."""
 
 from __future__ import annotations
 

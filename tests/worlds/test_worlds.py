@@ -1,4 +1,5 @@
-"""Drawn worlds under every law: a handful of fixed seeds in the short form, more in the long form of part ``worlds``."""
+"""Drawn worlds under every law: a handful of fixed seeds in the short form, more in the long form of part
+``worlds``."""
 
 from __future__ import annotations
 

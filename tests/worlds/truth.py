@@ -21,23 +21,23 @@ BOUNDARY = 1
 """Continuations that a scan over several partitions is charged with: an assumption that the limits file states."""
 
 
-class Broken(AssertionError):
-    """A law that does not hold: what, the printed and the true value."""
+@dataclass(eq=False)
+class Broken:
+    """A law that does not hold: what, under which keys, the printed and the true value."""
 
-    def __init__(
-        self, law: str, what: str, scheme: str, printed: object, true: object, plan: Plan | None = None
-    ) -> None:
+    law: str
+    what: str
+    scheme: str
+    printed: object
+    true: object
+    plan: Plan | None = None
+    keys: Scheme | None = None
+    """The scheme, where the law is about one."""
+
+    def __str__(self) -> str:
+        plan = self.plan
         sent = "" if plan is None else f"; sent: {plan.filter!r}, $top {plan.top}, {plan.access} via {plan.via}"
-        super().__init__(f"{law}: {what} under {scheme}: printed {printed}, true {true}{sent}")
-        self.plan = plan
-        self.keys: Scheme | None = None
-        """The scheme, where the law is about one."""
-        self.law, self.what, self.scheme, self.printed, self.true = law, what, scheme, printed, true
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """How it is sent from one process to another."""
-        given = (self.law, self.what, self.scheme, self.printed, self.true, self.plan)
-        return Broken, given, {"keys": self.keys}
+        return f"{self.law}: {self.what} under {self.scheme}: printed {self.printed}, true {self.true}{sent}"
 
 
 @dataclass

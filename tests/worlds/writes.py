@@ -18,8 +18,8 @@ from tests.worlds.values import Value
 class Written:
     """Means over the requests of a class: rows written, requests that write, rows by partition.
 
-    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the write
-    changes a key, and where the new row lies is not known.
+    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the
+    write changes a key, and where the new row lies is not known.
     """
 
     rows: float

@@ -61,7 +61,7 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
             replace(d.kind, schemes=tuple(draw_scheme(random, d) for _ in range(SCHEMES if count == 1 else 2)))
             for d in kinds
         ),
-        asked=tuple((*asked, *writes)),
+        asked=(*asked, *writes),
         current=current,
         transactions=transactions,
         growth=growth,

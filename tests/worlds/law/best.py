@@ -1,6 +1,8 @@
-"""The law *best*: in small worlds no main key of a brute enumeration beats the recommended keys beyond a goal's tolerance.
+"""The law *best*: in small worlds no main key of a brute enumeration beats the recommended keys beyond a goal's
+tolerance.
 
-The enumeration: all orders of up to three properties, divided at each place between PartitionKey and RowKey, each property
+The enumeration: all orders of up to three properties, divided at each place between PartitionKey and RowKey, each
+property
 padded or plain, falling, as a period, or as buckets; of more than ``SCHEMES`` some are drawn. They compete through
 ``--candidates``, so that their plans are the planner's and their counts those that the law *counted* holds against the
 truth; what would win among them must not be better than what is recommended without them. Goals are taken in the
@@ -105,7 +107,8 @@ def _value(scheme: Document, goal: str) -> float:
 
 
 def beaten(before: Document, after: Document) -> str | None:
-    """The goal at which the second scheme is better beyond its tolerance, the goals before it being equal within theirs."""
+    """The goal at which the second scheme is better beyond its tolerance, the goals before it being equal within
+    theirs."""
     for goal, tolerance in GOALS:
         one, two = _value(before, goal), _value(after, goal)
         if goal == "break factor":

@@ -1,9 +1,10 @@
 """The law *carried out*: the requests of the recommended keys, sent to the embedded engine, bring the right rows.
 
-The whole table lies in the engine under the recommended scheme. For some sets of parameters each query's printed requests
+The whole table lies in the engine under the recommended scheme. For some sets of parameters each query's printed
+requests
 are sent, page by page. They must bring the entities that the filter selects (after the client's part), in as many pages
-as the truth counts; the truth, in turn, is what the law *counted* holds the printed figures against. A scan over several
-partitions may stop at ends of ranges: its pages are at least those counted without that continuation.
+as the truth counts; the truth, in turn, is what the law *counted* holds the printed figures against. A scan over
+several partitions may stop at ends of ranges: its pages are at least those counted without that continuation.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Key, Property, Query
 from tests.worlds.answers import Answers, Instance
-from tests.worlds.key_text import Unreadable
+from tests.worlds.key_text import UnreadableError
 from tests.worlds.law.sent_text import request_text
 from tests.worlds.model import World
 from tests.worlds.requests import Requests, plan_of
@@ -145,4 +146,4 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
             some = tuple(inserts[begin : begin + 100])
             outcome = execute(Group(some) if len(some) > 1 else some[0])
             if not outcome.ok:
-                raise Unreadable(f"the engine refuses a row: {outcome}")
+                raise UnreadableError(f"the engine refuses a row: {outcome}")

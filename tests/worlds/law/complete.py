@@ -28,7 +28,7 @@ def missing_rows(asked: Asked, layout: Layout, counting: Counting, scheme: Schem
     counting.requests.made = 0
     for instance in every[:: max(1, len(every) // INSTANCES)][:INSTANCES]:
         if (found := wrong_answer(asked, layout, counting, instance)) is not None:
-            shown = {n: v for n, v in instance.values.items()}
+            shown = dict(instance.values)
             what = f"{asked.name} for {shown}: the answer of {counting.requests.plan.filter!r}"
             yield Broken("counted", what, scheme.text, *found, counting.requests.plan)
             return

@@ -1,9 +1,10 @@
 """The law *harmless*: changes that mean nothing leave keys and counts as they are.
 
-Two of the changes are drawn for each world, and the unused index row. Compared are the verdict, the keys in the order of
+Two of the changes are drawn for each world, and the unused index row. Compared are the verdict, the keys in the order
+of
 the ranking, and every count of every scheme; bytes, and what follows from them (prices, milliseconds), are not. The sum
-of two halves of a query is held against the whole. Counts may differ in the last of their six digits (``DIGITS``), since
-sums run in another order; keys may be told apart by such a digit nowhere, as every goal has a tolerance.
+of two halves of a query is held against the whole. Counts may differ in the last of their six digits (``DIGITS``),
+since sums run in another order; keys may be told apart by such a digit nowhere, as every goal has a tolerance.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
 
 
 def _ordered(world: World) -> bool:
-    """Whether ranks under Zipf's law are shared, so that which group is asked for more follows the order of the rows."""
+    """Whether ranks under Zipf's law are shared, so that which group is asked for more follows the order of the
+    rows."""
     return any(Answers(a, world.kind(a.kind)).tied for a in world.asked)
 
 

@@ -1,13 +1,15 @@
 """The law *logs*: a workload as declared, and the same as a log of the requests that clients send for it, say the same.
 
-The keys in use are invertible. The declared queries have the parameters of every entity equally often; the log holds just
+The keys in use are invertible. The declared queries have the parameters of every entity equally often; the log holds
+just
 these requests, under the printed plans for the keys in use, in one format drawn for the world. Held are: the log has a
 class of each shape (property by property: fixed or a range) with the declared rate; entities returned of each; and the
 same recommended keys, or keys that the declared workload, too, puts within every goal's tolerance of its own best.
 
-Queries that a client sends as several requests are left out (``or``, buckets, periods): the log shows the requests of one
-query as several, which is documented. ``order_by`` and ``top`` are not in the logs of the service and are left out. Rates
-are held within ``RATE``: a log of ten minutes tells its length by its first and last request.
+Queries that a client sends as several requests are left out (``or``, buckets, periods): the log shows the requests of
+one
+query as several, which is documented. ``order_by`` and ``top`` are not in the logs of the service and are left out.
+Rates are held within ``RATE``: a log of ten minutes tells its length by its first and last request.
 """
 
 from __future__ import annotations
