@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from tests.worlds.draw.world import draw_world
-from tests.worlds.known import known
 from tests.worlds.laws import judge
 
 ROWS = 300
@@ -168,15 +167,10 @@ MISTAKES = (
 
 
 def shows(mistake: Mistake, seed: int) -> str:
-    """The first law that a world breaks with a mistake planted and keeps without; empty where there is none.
-
-    Failures that are known without the mistake show nothing.
-    """
+    """The first law that a world breaks with a mistake planted and keeps without; empty where there is none."""
     world = draw_world(seed, rows_most=ROWS)
     with mistake.planted():
-        with_it = [b for b in judge(world, (mistake.law,)).broken if known(b) is None]
-    if not with_it:
-        return ""
+        with_it = judge(world, (mistake.law,)).broken
     before = {str(b) for b in judge(world, (mistake.law,)).broken}
     return next((str(b) for b in with_it if str(b) not in before), "")
 
