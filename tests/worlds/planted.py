@@ -15,6 +15,7 @@ import pytest
 
 from tests.worlds.draw.world import draw_world
 from tests.worlds.laws import judge
+from tests.worlds.running import _LAST
 
 ROWS = 300
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -169,8 +170,10 @@ MISTAKES = (
 def shows(mistake: Mistake, seed: int) -> str:
     """The first law that a world breaks with a mistake planted and keeps without; empty where there is none."""
     world = draw_world(seed, rows_most=ROWS)
+    _LAST.clear()
     with mistake.planted():
         with_it = judge(world, (mistake.law,)).broken
+    _LAST.clear()  # what the package said with the mistake
     before = {str(b) for b in judge(world, (mistake.law,)).broken}
     return next((str(b) for b in with_it if str(b) not in before), "")
 
