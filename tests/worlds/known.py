@@ -41,6 +41,7 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
     12: lambda found: "at most" in found.what,
     13: _of_plan(lambda p: p.access == "partition-range scan"),
     15: lambda found: found.what == "hottest partition",
+    29: _of_plan(lambda p: p.via > 0 and p.several),
     18: lambda found: found.law == "logs" and "range" in found.what,
     20: lambda found: found.law == "logs" and ("a class of" in found.what or found.what.endswith("keys, by requests")),
     27: lambda found: found.law == "harmless" and "a query in two halves" in found.what,
