@@ -153,18 +153,22 @@ def peaks_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 MISTAKES = (
     Mistake(updates_do_not_move, "counted", 2),
-    Mistake(index_rows_for_missing_values, "counted", 2),
-    Mistake(everybody_is_asked_for, "counted", 2),
+    Mistake(index_rows_for_missing_values, "counted", 4),
+    Mistake(everybody_is_asked_for, "counted", 3),
     Mistake(pages_of_ten, "counted", 2),
-    Mistake(ranges_take_both_ends, "counted", 2),
+    Mistake(ranges_take_both_ends, "counted", 3),
     Mistake(one_range_sent_as_included, "counted", 2),
     Mistake(order_of_every_part, "counted", 2),
     Mistake(order_always_served, "counted", 2),
     Mistake(no_separators, "counted", 2),
     Mistake(newest_forgotten, "counted", 2),
     Mistake(buckets_of_one, "counted", 2),
-    Mistake(peaks_forgotten, "counted", 2),
+    Mistake(peaks_forgotten, "counted", 3),
 )
+
+UNSEEN = ("one_range_sent_as_included", "order_of_every_part", "no_separators", "newest_forgotten")
+"""Mistakes for which no seed is known yet: they are looked for, and no test runs them."""
+FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 
 
 def shows(mistake: Mistake, seed: int) -> str:

@@ -16,6 +16,7 @@ from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
 from tests.worlds.law import harmless
 from tests.worlds.laws import LAWS, judge
+from tests.worlds.planted import FOUND, MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
 
@@ -29,6 +30,15 @@ ROWS = 300
 def test_a_world_breaks_no_law_but_by_what_is_known(seed: int) -> None:
     found = judge(draw_world(seed, rows_most=ROWS), tuple(LAWS)).broken
     assert [str(b) for b in found if known(b) is None] == []
+
+
+SHOWN = tuple(m for m in MISTAKES if m.name in ("pages_of_ten", "order_always_served", "everybody_is_asked_for"))
+"""Planted mistakes of the short form."""
+
+
+@pytest.mark.parametrize("mistake", sizes(SHOWN, FOUND, "worlds"), ids=lambda m: m.name)
+def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
+    assert shows(mistake, mistake.seed)
 
 
 def test_known_findings_are_few() -> None:
