@@ -157,8 +157,8 @@ MISTAKES = (
     Mistake(everybody_is_asked_for, "counted", 3),
     Mistake(pages_of_ten, "counted", 2),
     Mistake(ranges_take_both_ends, "counted", 3),
-    Mistake(one_range_sent_as_included, "counted", 2),
-    Mistake(order_of_every_part, "counted", 2),
+    Mistake(one_range_sent_as_included, "counted", 20),
+    Mistake(order_of_every_part, "counted", 26),
     Mistake(order_always_served, "counted", 2),
     Mistake(no_separators, "counted", 2),
     Mistake(newest_forgotten, "counted", 2),
@@ -166,7 +166,7 @@ MISTAKES = (
     Mistake(peaks_forgotten, "counted", 3),
 )
 
-UNSEEN = ("one_range_sent_as_included", "order_of_every_part", "no_separators", "newest_forgotten")
+UNSEEN = ("no_separators", "newest_forgotten")
 """Mistakes for which no seed is known yet: they are looked for, and no test runs them."""
 FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 
