@@ -1,13 +1,14 @@
 """Judging drawn worlds: ``python -m tests.worlds --seeds N --first S [--law NAME] [--keep FOLDER] [--coverage]``.
 
-A line for each broken law: seed, law, what, scheme, printed and true value. ``--keep`` shrinks the first failure of each
-seed and writes it as files that ``advisor`` reads. Exit code 1 where a law is broken.
+A line for each broken law: seed, law, what, scheme, printed and true value. ``--keep`` shrinks the first failure of
+each seed and writes it as files that ``advisor`` reads. Exit code 1 where a law is broken.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -15,8 +16,9 @@ from functools import partial
 from pathlib import Path
 
 from tests.worlds.coverage import features
-from tests.worlds.drawing import draw_world
+from tests.worlds.draw.world import draw_world
 from tests.worlds.known import known
+from tests.worlds.law import samples
 from tests.worlds.laws import LAWS, Verdict, judge_seed, keep, smallest
 
 
@@ -25,7 +27,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.worlds", description=__doc__)
     parser.add_argument("--seeds", type=int, default=20, help="how many worlds")
     parser.add_argument("--first", type=int, default=0, help="the seed of the first")
-    parser.add_argument("--law", action="append", choices=list(LAWS), help="only this law; may be repeated")
+    laws = [*LAWS, samples.NAME]
+    parser.add_argument("--law", action="append", choices=laws, help="only this law; may be repeated (all but samples)")
     parser.add_argument("--rows", type=int, default=10_000, help="at most so many rows")
     parser.add_argument("--keep", type=Path, help="shrink failing worlds and write them into this folder")
     parser.add_argument("--coverage", action="store_true", help="the share of worlds that contain each feature")
@@ -38,7 +41,22 @@ def main() -> int:
         from tests.worlds.planted import look_for_all
 
         return look_for_all(given.seeds, given.first)
+    if given.law == [samples.NAME]:
+        return _samples(given)
     return _judge(given)
+
+
+def _samples(given: argparse.Namespace) -> int:
+    """How often intervals hold the truth, group by group, over all worlds."""
+    found: list[samples.Case] = []
+    for seed in range(given.first, given.first + given.seeds):
+        with tempfile.TemporaryDirectory(prefix="pkadvisor-world-") as folder:
+            found += samples.cases(draw_world(seed, rows_most=given.rows), Path(folder))
+    for name, count, with_interval, share in samples.table(found):
+        print(f"{share:7.1%} of {count:5} ({with_interval} with an interval)  {name}")
+    wrong = samples.wrong(found)
+    print(f"{given.seeds} worlds, {len(found)} figures; {len(wrong)} groups hold the truth too seldom")
+    return 1 if wrong else 0
 
 
 def _judge(given: argparse.Namespace) -> int:

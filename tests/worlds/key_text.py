@@ -54,7 +54,7 @@ Part = str | Property | Call
 """Text stands for itself."""
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """A template that this reader does not understand."""
 
 
@@ -77,7 +77,7 @@ def parse(template: str) -> tuple[Part, ...]:
             found, at = _expression(template, at + 1)
             at = _blank(template, at)
             if template[at : at + 1] != "}":
-                raise Unreadable(f"{template!r} at {at}")
+                raise UnreadableError(f"{template!r} at {at}")
             parts.append(found)
             at += 1
         else:
@@ -94,7 +94,7 @@ def _blank(source: str, at: int) -> int:
 def _expression(source: str, at: int) -> tuple[Property | Call, int]:
     found = _NAME.match(source, _blank(source, at))
     if found is None:
-        raise Unreadable(f"{source!r} at {at}")
+        raise UnreadableError(f"{source!r} at {at}")
     name, at = (found[1] or "").replace("``", "`") or found[2], found.end()
     if source[at : at + 1] != "(":
         offset = _OFFSET.match(source, at)
@@ -109,7 +109,7 @@ def _expression(source: str, at: int) -> tuple[Property | Call, int]:
         if source[at] == "'":
             quoted = re.compile(r"'((?:[^']|'')*)'").match(source, at)
             if quoted is None:
-                raise Unreadable(f"{source!r} at {at}")
+                raise UnreadableError(f"{source!r} at {at}")
             arguments.append(quoted[1].replace("''", "'"))
             at = quoted.end()
         elif source[at].isdigit():
@@ -122,7 +122,7 @@ def _expression(source: str, at: int) -> tuple[Property | Call, int]:
             arguments.append(argument)
         at = _blank(source, at)
         if source[at : at + 1] not in (",", ")"):
-            raise Unreadable(f"{source!r} at {at}")
+            raise UnreadableError(f"{source!r} at {at}")
     return Call(name, tuple(arguments)), at + 1
 
 
@@ -317,4 +317,4 @@ class Writer:
         return "".join(self.part(part, values, beside) for part in parts)
 
 
-__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "Unreadable", "Writer", "parse", "read_by"]
+__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "UnreadableError", "Writer", "parse", "read_by"]

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.worlds import law_carried_out, law_counted, law_harmless
-from tests.worlds.drawing import draw_world
+from tests.worlds.draw.world import draw_world
 from tests.worlds.files import write
+from tests.worlds.law import best, carried_out, counted, harmless, logs
 from tests.worlds.model import Scheme, World
 from tests.worlds.shrink import shrunk
 from tests.worlds.truth import Broken
 
 Law = Callable[[World, Path], Iterator[Broken]]
-LAWS: dict[str, Law] = {law.NAME: law.broken for law in (law_counted, law_carried_out, law_harmless)}
+LAWS: dict[str, Law] = {law.NAME: law.broken for law in (counted, carried_out, harmless, logs, best)}
 
 
 @dataclass(frozen=True)

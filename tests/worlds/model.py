@@ -1,6 +1,6 @@
 """A world: a full table of one or more kinds, what is asked of it, the keys in use, and further schemes to be counted.
 
-Everything is a frozen value; ``tests/worlds/drawing`` draws worlds, ``files`` writes them as files of ``advisor``.
+Everything is a frozen value; ``tests/worlds/draw`` draws them, ``files`` writes them as files of ``advisor``.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ class Asked:
         """Properties of which the filter names several values."""
         out = {}
         for each in self.conditions():
-            if isinstance(each, AnyOf) and len({c.name for c in each.items}) == 1:
-                if all(c.operator == "eq" for c in each.items):
-                    out[each.items[0].name] = tuple(c.operand for c in each.items)
+            alike = isinstance(each, AnyOf) and len({c.name for c in each.items}) == 1
+            if isinstance(each, AnyOf) and alike and all(c.operator == "eq" for c in each.items):
+                out[each.items[0].name] = tuple(c.operand for c in each.items)
         return out
 
 
@@ -136,7 +136,7 @@ class Scheme:
     row: str
     index_rows: tuple[IndexRow, ...] = ()
 
-    def keys(self) -> tuple[tuple[str, str, str], ...]:
+    def each_key(self) -> tuple[tuple[str, str, str], ...]:
         """(PartitionKey, RowKey, main, full or pointer) of each row that an entity has."""
         others = ((self.partition if r.partition is None else r.partition, r.row, r.copy) for r in self.index_rows)
         return ((self.partition, self.row, "main"), *others)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from tests.worlds.key_text import Call, Part, Property, Unreadable, parse
+from tests.worlds.key_text import Call, Part, Property, UnreadableError, parse
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, STRING, Row, Value, holds, shifted
 
 KEYS = ("PartitionKey", "RowKey")
@@ -43,15 +43,15 @@ def read_filter(text: str) -> tuple[Test | Tree, ...]:
     """The conjuncts of a printed filter."""
     if not text:
         return ()
-    tokens = [found for found in _TOKEN.finditer(text)]
+    tokens = list(_TOKEN.finditer(text))
     words = [found[0].strip() for found in tokens]
     if "".join(words).replace(" ", "") != text.replace(" ", "") and sum(map(len, words)) < len(text.strip()) - len(
         words
     ):
-        raise Unreadable(f"cannot read {text!r}")
+        raise UnreadableError(f"cannot read {text!r}")
     tree, rest = _disjunction(words, 0)
     if rest != len(words):
-        raise Unreadable(f"{text!r} goes on after {words[:rest]}")
+        raise UnreadableError(f"{text!r} goes on after {words[:rest]}")
     return tree.operands if isinstance(tree, Tree) and tree.operator == "and" else (tree,)
 
 
@@ -82,7 +82,7 @@ def _single(words: list[str], at: int) -> tuple[Test | Tree, int]:
 def key_parts(operand: str) -> tuple[Part, ...]:
     """The parts of a comparison on a key; a fan-out over buckets is the call ``fan(first,last)``."""
     if not operand.startswith("'"):
-        raise Unreadable(f"a key is compared with {operand}")
+        raise UnreadableError(f"a key is compared with {operand}")
     template = operand[1:-1].replace("''", "'")
     out: list[Part] = []
     at = 0
@@ -167,7 +167,7 @@ def operand_value(operand: str, edm: str, asked: Row, types: Mapping[str, str]) 
     if parameter is not None and parameter.name in types:
         value = asked[parameter.name]
         if value is None:
-            raise Unreadable(f"{parameter.name} has no value")
+            raise UnreadableError(f"{parameter.name} has no value")
         return shifted(value, parameter.offset, edm)
     if parameter is not None:  # a text in braces, printed as it is
         return "{" + parameter.name + "}"

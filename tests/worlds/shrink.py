@@ -1,4 +1,5 @@
-"""A failing world made small: queries, kinds, schemes, rows and properties are dropped while the same law still breaks."""
+"""A failing world made small: queries, kinds, schemes, rows and properties are dropped while the same law still
+breaks."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def shrunk(world: World, fails: Callable[[World], bool], scheme: Scheme | None, 
 
 
 def _owner(world: World, scheme: Scheme) -> str:
-    read = {n for key in scheme.keys() for text in key[:2] for n in read_by(text)}
+    read = {n for key in scheme.each_key() for text in key[:2] for n in read_by(text)}
     return next((k.name for k in world.kinds if read <= set(k.types)), world.kinds[0].name)
 
 
@@ -89,7 +90,7 @@ def unused(world: World, kind: Kind) -> list[str]:
     """Properties that nothing names."""
     named = {kind.arrival or ""}
     schemes = [*kind.schemes, *([world.current] if world.current else [])]
-    named |= {n for s in schemes for key in s.keys() for text in key[:2] for n in read_by(text)}
+    named |= {n for s in schemes for key in s.each_key() for text in key[:2] for n in read_by(text)}
     for asked in world.of(kind.name):
         named |= names_of(asked)
     named |= {n for t in world.transactions for n in t.group_by} | set(map(str, world.extra.values()))

@@ -5,11 +5,19 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.worlds.answers import Answers
 from tests.worlds.key_text import Writer, items, parse
-from tests.worlds.values import EPOCH, TICKS_OF_EPOCH, Value
+from tests.worlds.law.complete import missing_rows
+from tests.worlds.model import Asked, Compare, Condition, Constant, Draw, IndexRow, Kind, Parameter, Scheme
+from tests.worlds.periods import following, start_of
+from tests.worlds.requests import Plan, Requests
+from tests.worlds.rows import lay_out
+from tests.worlds.truth import Counting
+from tests.worlds.values import EPOCH, TICKS_OF_EPOCH, Row, Value, time_text
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "keys.json").read_text())
 
@@ -49,3 +57,101 @@ def test_the_values_of_a_property_with_several(vector: dict[str, str]) -> None:
 
 def test_ticks_begin_in_the_year_1() -> None:
     assert (EPOCH - datetime(1, 1, 1, tzinfo=UTC)).days * 86400 * 10**7 == TICKS_OF_EPOCH
+
+
+# -- a tiny table, answers by hand -------------------------------------------------------------------------------------
+
+ROWS: tuple[Row, ...] = tuple(
+    {"city": city, "n": n, "team": team}
+    for city, n, team in (("a", 1, "x"), ("a", 2, None), ("b", 3, "x"), ("b", 10, "y"), ("b", 11, "x"))
+)
+KIND = Kind("Things", {"city": "string", "n": "int32", "team": "string"}, ROWS)
+BY_CITY = Scheme("{city}", "{pad(n,2)}")
+
+
+def counted(scheme: Scheme, asked: Asked, text: str, **more: Any) -> list[tuple[int, int, int]]:
+    """(entities read, returned, requests) of each set of parameters."""
+    plan = Plan(asked, more.get("via", 0), text, more.get("top"), more.get("client", ()), "row range")
+    counting = Counting(Requests(plan, lay_out(KIND, scheme)), Answers(asked, KIND))
+    found = [counting.count(instance) for instance in counting.answers.instances]
+    return [(c.read, c.returned, c.requests) for c in found]
+
+
+def asking(*conditions: Condition, **more: Any) -> Asked:
+    return Asked("q", "Things", "query", conditions, 1.0, **more)
+
+
+CITY = Compare("city", "eq", Parameter("city"))
+
+
+def test_rows_lie_in_the_order_of_their_keys() -> None:
+    layout = lay_out(KIND, Scheme("all", "{n}"))
+    assert [row.row for row in layout.rows] == ["1", "10", "11", "2", "3"]
+
+
+def test_an_index_row_is_written_where_what_it_is_looked_up_by_is_present() -> None:
+    layout = lay_out(KIND, Scheme("{city}", "{n}", (IndexRow("T:{team}", "{n}"),)))
+    assert [row.entity for row in layout.rows if row.via == 1] == [0, 4, 2, 3]
+
+
+def test_a_partition_is_read_whole_in_one_request() -> None:
+    assert counted(BY_CITY, asking(CITY), "PartitionKey eq '{city}'") == [(2, 2, 1), (3, 3, 1)]
+
+
+def test_a_range_of_rows_is_read_between_its_bounds() -> None:
+    asked = asking(CITY, Compare("n", "ge", Parameter("n", -1)), Compare("n", "lt", Parameter("n")))
+    text = "PartitionKey eq '{city}' and RowKey ge '{pad(n-1,2)}' and RowKey lt '{pad(n,2)}'"
+    assert counted(BY_CITY, asked, text) == [(1, 0, 1), (1, 1, 1), (1, 0, 1), (1, 0, 1), (1, 1, 1)]
+
+
+def test_a_scan_of_the_table_reads_all_and_is_charged_one_continuation() -> None:
+    asked = asking(Compare("team", "eq", Parameter("team")))
+    assert counted(BY_CITY, asked, "team eq '{team}'") == [(5, 3, 2), (5, 1, 2)]
+
+
+def test_top_ends_a_request_at_its_last_row() -> None:
+    asked = asking(CITY, Compare("team", "eq", Constant("x")), top=1)
+    text = "PartitionKey eq '{city}' and team eq 'x'"
+    assert counted(BY_CITY, asked, text, top=1) == [(1, 1, 1), (1, 1, 1)]
+
+
+def test_each_pointer_costs_a_request_and_an_entity() -> None:
+    scheme = Scheme("{city}", "{n}", (IndexRow("T:{team}", "{n}", "pointer"),))
+    client = ("read the entity that each pointer names (TargetPartitionKey, TargetRowKey)",)
+    asked = asking(Compare("team", "eq", Parameter("team")))
+    found = counted(scheme, asked, "PartitionKey eq 'T:{team}'", via=1, client=client)
+    assert found == [(6, 3, 4), (2, 1, 2)]
+
+
+def test_nobody_asks_for_a_value_that_is_missing() -> None:
+    weights = [i.weight for i in Answers(asking(Compare("team", "eq", Parameter("team"))), KIND).instances]
+    assert weights == [0.75, 0.25]
+
+
+def test_distinct_values_are_drawn_equally_often() -> None:
+    asked = asking(CITY, draw=Draw("distinct", ("city",)))
+    assert [i.weight for i in Answers(asked, KIND).instances] == pytest.approx([0.5, 0.5])
+
+
+def test_a_plan_that_misses_rows_is_seen() -> None:
+    plan = Plan(asking(CITY), 0, "PartitionKey eq '{city}' and RowKey lt '10'", None, (), "row range")
+    layout = lay_out(KIND, BY_CITY)
+    counting = Counting(Requests(plan, layout), Answers(plan.asked, KIND))
+    assert [b.true for b in missing_rows(plan.asked, layout, counting, BY_CITY)] == ["3"]
+    right = Plan(asking(CITY), 0, "PartitionKey eq '{city}'", None, (), "partition scan")
+    counting = Counting(Requests(right, layout), Answers(right.asked, KIND))
+    assert list(missing_rows(right.asked, layout, counting, BY_CITY)) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "first", "last"),
+    [
+        ("yyyyMM", "2024-02-01", "2024-03-01"),
+        ("YYYY-Www", "2024-02-26", "2024-03-04"),
+        ("yyyy", "2024-01-01", "2025-01-01"),
+    ],
+)
+def test_periods_begin_and_end(pattern: str, first: str, last: str) -> None:
+    at = read("2024-02-29T12:00:00.0000000Z", "DateTime")
+    assert isinstance(at, int)
+    assert [time_text(start_of(at, pattern))[:10], time_text(following(at, pattern))[:10]] == [first, last]

@@ -1,4 +1,5 @@
-"""Drawn worlds under every law: a handful of fixed seeds in the short form, more in the long form of part ``worlds``."""
+"""Drawn worlds under every law: a handful of fixed seeds in the short form, more in the long form of part
+``worlds``."""
 
 from __future__ import annotations
 
@@ -9,28 +10,39 @@ from pathlib import Path
 import pytest
 
 from tests.tiers import sizes
-from tests.worlds import law_harmless
 from tests.worlds.coverage import features
-from tests.worlds.drawing import draw_world
+from tests.worlds.draw.world import draw_world
 from tests.worlds.files import design, write
 from tests.worlds.known import KNOWN, known
+from tests.worlds.law import harmless
 from tests.worlds.laws import LAWS, judge
+from tests.worlds.planted import FOUND, MISTAKES, Mistake, shows
 from tests.worlds.running import analyzed
 from tests.worlds.shrink import shrunk
 
-SHORT = (2, 3, 4, 12, 20)
+SHORT = (2, 3, 4, 21, 22)
 LONG = range(1000, 1300)
 ROWS = 300
 
 
+@pytest.mark.heavy("a world takes some ten analyses, and is judged by all laws at once")
 @pytest.mark.parametrize("seed", sizes(SHORT, LONG, "worlds"))
 def test_a_world_breaks_no_law_but_by_what_is_known(seed: int) -> None:
     found = judge(draw_world(seed, rows_most=ROWS), tuple(LAWS)).broken
     assert [str(b) for b in found if known(b) is None] == []
 
 
+SHOWN = tuple(m for m in MISTAKES if m.name in ("pages_of_ten", "order_always_served", "everybody_is_asked_for"))
+"""Planted mistakes of the short form."""
+
+
+@pytest.mark.parametrize("mistake", sizes(SHOWN, FOUND, "worlds"), ids=lambda m: m.name)
+def test_a_planted_mistake_is_found(mistake: Mistake) -> None:
+    assert shows(mistake, mistake.seed)
+
+
 def test_known_findings_are_few() -> None:
-    assert len(KNOWN) <= 12
+    assert len(KNOWN) <= 19
 
 
 def test_the_same_seed_draws_the_same_world() -> None:
@@ -76,7 +88,7 @@ def test_harmless_sees_a_changed_count(tmp_path: Path) -> None:
     world = replace(draw_world(3, rows_most=300), extra={})
     before = analyzed(world, tmp_path)
     table = before["tables"][0]
-    assert list(law_harmless._compared("nothing", world, table, copy.deepcopy(table))) == []
+    assert list(harmless._compared("nothing", world, table, copy.deepcopy(table))) == []
     other = copy.deepcopy(table)
     other["recommended"]["classes"][0]["requests"] *= 1.001
-    assert [b.what for b in law_harmless._compared("a plant", world, table, other)] != []
+    assert [b.what for b in harmless._compared("a plant", world, table, other)] != []

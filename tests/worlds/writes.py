@@ -9,7 +9,8 @@ from tests.worlds.answers import Answers, row_weights
 from tests.worlds.key_text import Call, Part, Writer, parse, properties, read_by
 from tests.worlds.model import Asked, Kind, Scheme
 from tests.worlds.printed import Test
-from tests.worlds.truth import Layout, Plan
+from tests.worlds.requests import Plan
+from tests.worlds.rows import Layout
 from tests.worlds.values import Value
 
 
@@ -17,8 +18,8 @@ from tests.worlds.values import Value
 class Written:
     """Means over the requests of a class: rows written, requests that write, rows by partition.
 
-    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the write
-    changes a key, and where the new row lies is not known.
+    ``located``: the entity is read first. ``requests`` None: not counted here (group transactions). ``moves``: the
+    write changes a key, and where the new row lies is not known.
     """
 
     rows: float
@@ -45,7 +46,7 @@ def _inserted(asked: Asked, layout: Layout, *, grouped: bool) -> Written:
     """An entity like the one drawn; one whose key holds periods of the arrival falls on the newest of them."""
     load: Counter[str] = Counter()
     rows = requests = 0.0
-    newest = [_newest(layout.kind, key[0]) for key in layout.scheme.keys()]
+    newest = [_newest(layout.kind, key[0]) for key in layout.scheme.each_key()]
     for entity, weight in enumerate(row_weights(asked, layout.kind)):
         if weight <= 0:
             continue
@@ -54,7 +55,7 @@ def _inserted(asked: Asked, layout: Layout, *, grouped: bool) -> Written:
             rows += weight
             moved = newest[stored.via]
             load[moved.get(entity, stored.partition)] += weight
-            if stored.via and layout.scheme.keys()[stored.via][0] != layout.scheme.partition:
+            if stored.via and layout.scheme.each_key()[stored.via][0] != layout.scheme.partition:
                 requests += weight
     counted = requests if asked.entities_per_request == 1 and not grouped else None
     return Written(rows, counted, load, located=False)
@@ -81,7 +82,7 @@ def touched(asked: Asked, scheme: Scheme) -> list[int]:
     """The rows of an entity that an update or delete writes: all copies, and pointers where a key changes."""
     out = [0]
     moved = _sets(asked, scheme.partition, scheme.row)
-    for via, (partition, row, copy) in enumerate(scheme.keys()):
+    for via, (partition, row, copy) in enumerate(scheme.each_key()):
         if via and (asked.operation == "delete" or copy == "full" or moved or _sets(asked, partition, row)):
             out.append(via)
     return out
@@ -94,7 +95,7 @@ def _sets(asked: Asked, *templates: str) -> bool:
 
 def _changed(asked: Asked, layout: Layout, answers: Answers, plan: Plan) -> Written:
     scheme = layout.scheme
-    keys, vias = scheme.keys(), touched(asked, scheme)
+    keys, vias = scheme.each_key(), touched(asked, scheme)
     moves = any(_sets(asked, partition, row) for partition, row, _ in keys)
     named = set(asked.equal())
     tested = {c.name for c in plan.conditions if isinstance(c, Test)}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from tests.worlds.draw_entities import Drawn, draw_kind
-from tests.worlds.draw_keys import draw_scheme
-from tests.worlds.draw_workload import draw_query, draw_transactions, draw_writes
+from tests.worlds.draw.entities import Drawn, draw_kind
+from tests.worlds.draw.keys import draw_scheme
+from tests.worlds.draw.workload import draw_query, draw_transactions, draw_writes
 from tests.worlds.model import Asked, Growth, World
 
 KIND_NAMES = ("Order", "Line", "Note", "Person")
@@ -61,7 +61,7 @@ def draw_world(seed: int, *, rows_most: int = 10_000) -> World:
             replace(d.kind, schemes=tuple(draw_scheme(random, d) for _ in range(SCHEMES if count == 1 else 2)))
             for d in kinds
         ),
-        asked=tuple((*asked, *writes)),
+        asked=(*asked, *writes),
         current=current,
         transactions=transactions,
         growth=growth,

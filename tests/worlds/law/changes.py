@@ -1,4 +1,5 @@
-"""Changes of a world that must not change the advice: other names, other orders, a query in two halves, and the like."""
+"""Changes of a world that must not change the advice: other names, other orders, a query in two halves, and the
+like."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ partitions is charged one continuation; an index row is written where what it is
 
 Not held exactly, with the reason: a figure that notes an upper bound must only be one; where ``$top`` stops a request
 whose rows the key does not select alone the document says *estimated* (see ``stops``); attempts of a read-modify-write
-follow from assumed latencies and widen the figures by their share; ties under Zipf's law leave open which group is asked
-for more.
+follow from assumed latencies and widen the figures by their share; ties under Zipf's law leave open which group is
+asked for more.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.worlds.answers import Answers
-from tests.worlds.law_complete import missing_rows
+from tests.worlds.law.complete import missing_rows
 from tests.worlds.model import Asked, Kind, Scheme, World
+from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
+from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
-from tests.worlds.truth import Broken, Counting, Layout, Plan, Requests, TooMany, lay_out, plan_of
+from tests.worlds.truth import Broken, Counting
 from tests.worlds.writes import Written, written_by
 
 NAME = "counted"
@@ -93,7 +95,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
             truth = ClassTruth(
                 plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked))
             )
-        except TooMany:
+        except TooManyError:
             uncounted = True
             continue
         truths[asked.name] = (asked, truth, each)

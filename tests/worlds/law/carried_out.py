@@ -1,9 +1,10 @@
 """The law *carried out*: the requests of the recommended keys, sent to the embedded engine, bring the right rows.
 
-The whole table lies in the engine under the recommended scheme. For some sets of parameters each query's printed requests
+The whole table lies in the engine under the recommended scheme. For some sets of parameters each query's printed
+requests
 are sent, page by page. They must bring the entities that the filter selects (after the client's part), in as many pages
-as the truth counts; the truth, in turn, is what the law *counted* holds the printed figures against. A scan over several
-partitions may stop at ends of ranges: its pages are at least those counted without that continuation.
+as the truth counts; the truth, in turn, is what the law *counted* holds the printed figures against. A scan over
+several partitions may stop at ends of ranges: its pages are at least those counted without that continuation.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from pkadvisor.engine.tables.table_rules import TableLimits
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.store import CreateTable, Entity, Group, Insert, Key, Property, Query
 from tests.worlds.answers import Answers, Instance
-from tests.worlds.key_text import Unreadable
+from tests.worlds.key_text import UnreadableError
+from tests.worlds.law.sent_text import request_text
 from tests.worlds.model import World
+from tests.worlds.requests import Requests, plan_of
+from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import analyzed, scheme_of
-from tests.worlds.sent_text import request_text
-from tests.worlds.truth import Broken, Counting, Layout, Requests, lay_out, plan_of
+from tests.worlds.truth import Broken, Counting
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value, ticks
 
 NAME = "carried out"
@@ -134,7 +137,7 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
     assert execute(CreateTable("Worlds")).ok
     partitions: dict[str, list[Insert]] = defaultdict(list)
     for row in layout.rows:
-        pointer = layout.scheme.keys()[row.via][2] == "pointer"
+        pointer = layout.scheme.each_key()[row.via][2] == "pointer"
         entity = {} if pointer else layout.kind.rows[row.entity]
         kept = {n: stored(v, layout.kind.types[n]) for n, v in entity.items() if v is not None and n.isidentifier()}
         partitions[row.partition].append(Insert("Worlds", Entity(Key(row.partition, row.row), kept)))
@@ -143,4 +146,4 @@ def _load(store: EmbeddedStore, layout: Layout) -> None:
             some = tuple(inserts[begin : begin + 100])
             outcome = execute(Group(some) if len(some) > 1 else some[0])
             if not outcome.ok:
-                raise Unreadable(f"the engine refuses a row: {outcome}")
+                raise UnreadableError(f"the engine refuses a row: {outcome}")

@@ -153,7 +153,7 @@ def draw_kind(random: Random, name: str, rows: int, form: str) -> Drawn:
             lambda *_: random.choice((0.0, -0.0, round(random.uniform(-50, 900), 3), random.uniform(0, 1e9))),
             random.choice((0.0, 0.1)),
         )
-    _dependent(random, add, shapes)
+    _dependent(random, add, shapes, form)
     if random.random() < 0.3:
         texts = _texts(random, 30, hostile=hostile)
         add(Shape("note", STRING, "plain"), lambda *_: random.choice(texts) * random.randint(1, 8), 0.2)
@@ -194,11 +194,11 @@ def _unique(random: Random, add: Callable[[Shape, Maker], None], rows: int) -> N
         add(Shape("id", random.choice((INT32, INT64)), "unique", rows), lambda n, _: n + first)
 
 
-def _dependent(random: Random, add: Callable[[Shape, Maker], None], shapes: list[Shape]) -> None:
+def _dependent(random: Random, add: Callable[[Shape, Maker], None], shapes: list[Shape], form: str) -> None:
     """Properties that follow from others: a padded number, a prefix, lower case, one group within another."""
     texts = [s for s in shapes if s.edm == STRING and s.role == "group"]
     unique = shapes[0]
-    if unique.edm in (INT32, INT64) and random.random() < 0.2:
+    if unique.edm in (INT32, INT64) and random.random() < 0.2 and form != "csv":  # digits alone are a number there
         add(Shape("code", STRING, "unique", unique.distinct), lambda _, row: f"{row['id']:08}")
     if texts and random.random() < 0.3:
         source = random.choice(texts).name

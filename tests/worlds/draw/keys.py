@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
-from tests.worlds.draw_entities import Drawn, Shape
-from tests.worlds.key_text import parse
-from tests.worlds.model import IndexRow, Scheme
+from tests.worlds.draw.entities import Drawn, Shape
+from tests.worlds.model import IndexRow, Kind, Scheme
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING
 
 PERIODS = (
@@ -16,13 +15,9 @@ PERIODS = (
 SEPARATORS = ("_", "_", "_", "-", "|", "__", ":", ";", "~", ".")
 
 
-def shown(name: str) -> str:
-    """A property in a template."""
-    return name
-
-
-def _digits(drawn: Drawn, name: str) -> int:
-    numbers = [abs(int(v)) for row in drawn.kind.rows if isinstance(v := row[name], int)]
+def digits_of(kind: Kind, name: str) -> int:
+    """Digits of the greatest number of a property."""
+    numbers = [abs(int(v)) for row in kind.rows if isinstance(v := row[name], int)]
     return len(str(max(numbers, default=9)))
 
 
@@ -32,7 +27,7 @@ def part_of(random: Random, drawn: Drawn, shape: Shape, *, exact: bool) -> str:
     plain = f"{{{name}}}"
     options: list[str] = [plain]
     if edm in (INT32, INT64):
-        width = _digits(drawn, name) + random.choice((0, 0, 1, 3))
+        width = digits_of(drawn.kind, name) + random.choice((0, 0, 1, 3))
         options += [f"{{pad({name},{width})}}"] * 3 + [f"{{reverse_pad({name},{width})}}", f"{{sortable({name})}}"]
         options += [f"{{reverse_sortable({name})}}", f"{{reverse({name})}}"]
         if not exact and width > 2:
@@ -97,8 +92,3 @@ def _index_row(random: Random, drawn: Drawn, unique: Shape, separator: str, numb
     if random.random() < 0.5:
         return IndexRow(None, f"I{number}:" + separator.join([*parts, last]), copy)
     return IndexRow(f"I{number}:" + parts[0], separator.join([*parts[1:], last]), copy)
-
-
-def readable(scheme: Scheme) -> bool:
-    """Whether the truth's reader understands every template."""
-    return all(parse(text) is not None for key in scheme.keys() for text in key[:2])

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from tests.worlds.answers import Instance
 from tests.worlds.model import Asked, Scheme
 from tests.worlds.printed import satisfied
-from tests.worlds.truth import Broken, Counting, Layout, Stored, admitted
+from tests.worlds.requests import admitted
+from tests.worlds.rows import Layout, Stored
+from tests.worlds.truth import Broken, Counting
 from tests.worlds.values import order_of
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def missing_rows(asked: Asked, layout: Layout, counting: Counting, scheme: Schem
     counting.requests.made = 0
     for instance in every[:: max(1, len(every) // INSTANCES)][:INSTANCES]:
         if (found := wrong_answer(asked, layout, counting, instance)) is not None:
-            shown = {n: v for n, v in instance.values.items()}
+            shown = dict(instance.values)
             what = f"{asked.name} for {shown}: the answer of {counting.requests.plan.filter!r}"
             yield Broken("counted", what, scheme.text, *found, counting.requests.plan)
             return
@@ -42,7 +44,7 @@ def wrong_answer(asked: Asked, layout: Layout, counting: Counting, instance: Ins
             break
         hits = 0
         for row in layout.rows[sent.start : sent.stop]:
-            pointing = layout.scheme.keys()[row.via][2] == "pointer"
+            pointing = layout.scheme.each_key()[row.via][2] == "pointer"
             if not admitted(sent, row) or (pointing and plan.conditions):
                 continue
             entity = kind.rows[row.entity]

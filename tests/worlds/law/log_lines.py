@@ -1,0 +1,104 @@
+"""Requests as lines of each log format that ``advisor`` reads."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from urllib.parse import quote
+
+FORMATS = ("trace", "storage analytics", "azure monitor", "exchanges")
+SUFFIX = {"trace": "jsonl", "storage analytics": "log", "azure monitor": "json", "exchanges": "jsonl"}
+BEGIN = datetime(2026, 3, 2, 10, 0, tzinfo=UTC)
+OPERATIONS = {"query": "QueryEntities", "insert": "InsertEntity", "update": "UpdateEntity", "delete": "DeleteEntity"}
+METHODS = {"query": "GET", "insert": "POST", "update": "PUT", "delete": "DELETE"}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One request: when (seconds from the beginning), what, and its filter or its key."""
+
+    at_s: float
+    operation: str
+    number: int
+    filter: str | None = None
+    key: tuple[str, str] | None = None
+    status: int = 200
+    client: str = ""
+
+    @property
+    def id(self) -> str:
+        """The request's own id."""
+        return f"r-{self.number:08}"
+
+    @property
+    def at(self) -> datetime:
+        """The time of day."""
+        return BEGIN + timedelta(microseconds=round(self.at_s * 1_000_000))
+
+
+def _address(line: Line, table: str) -> str:
+    """The URL of a request."""
+    base = f"https://acct.table.core.windows.net:443/{table}"
+    if line.operation == "insert":
+        return base
+    if line.key is not None:
+        partition, row = (quote(text.replace("'", "''"), safe="") for text in line.key)
+        return f"{base}(PartitionKey='{partition}',RowKey='{row}')"
+    return f"{base}()" + (f"?$filter={quote(line.filter, safe='')}" if line.filter else "")
+
+
+def _stamp(line: Line) -> str:
+    return line.at.strftime("%Y-%m-%dT%H:%M:%S.%f") + "0Z"
+
+
+def _trace(line: Line, table: str) -> str:
+    out: dict[str, object] = {"table": table, "op": line.operation, "at": _stamp(line)}
+    if line.key is not None:
+        out |= {"pk": line.key[0], "rk": line.key[1]}
+    elif line.filter is not None:
+        out["filter"] = line.filter
+    return json.dumps(out | {"status": line.status, "id": line.id, "client_id": line.client or line.id})
+
+
+def _analytics(line: Line, table: str) -> str:
+    status = "Success" if line.status < 400 else "ServerBusyError"
+    key = f"/acct/{table}"
+    if line.key is not None:
+        key += "/" + "/".join(line.key)
+    url, key = (text.replace("&", "&amp;").replace('"', "&quot;") for text in (_address(line, table), key))
+    return (
+        f"1.0;{_stamp(line)};{OPERATIONS[line.operation]};{status};{line.status};9;7;authenticated;acct;acct;table;"
+        f'"{url}";"{key}";{line.id};0;10.0.0.1:5;2019-02-02;412;0;298;1500;0;;;;;;"SDK";;"{line.client or line.id}"'
+    )
+
+
+def _monitor(line: Line, table: str) -> str:
+    key = f"/acct/{table}" + ("" if line.key is None else "/" + "/".join(line.key))
+    properties = {
+        "accountName": "acct", "clientRequestId": line.client or line.id, "serviceType": "table", "objectKey": key,
+        "serverLatencyMs": 7, "operationCount": 0, "responseBodySize": 1500,
+    }  # fmt: skip
+    return json.dumps(
+        {
+            "time": _stamp(line), "category": "StorageRead", "operationName": OPERATIONS[line.operation],
+            "statusCode": line.status, "statusText": "Success" if line.status < 400 else "ServerBusyError",
+            "durationMs": 9, "correlationId": line.id, "properties": properties, "uri": _address(line, table),
+            "resourceType": "Microsoft.Storage/storageAccounts/tableServices",
+        }
+    )  # fmt: skip
+
+
+def _exchange(line: Line, table: str) -> str:
+    out: dict[str, object] = {"method": METHODS[line.operation], "uri": _address(line, table), "status": line.status}
+    if line.operation == "insert" and line.key is not None:
+        out["entity_keys"] = {"PartitionKey": line.key[0], "RowKey": line.key[1]}
+    return json.dumps(out | {"x_ms_date": format_datetime(line.at.replace(microsecond=0), usegmt=True)})
+
+
+def log_text(lines: Iterable[Line], table: str, form: str) -> str:
+    """A log file of requests, in order of time."""
+    write = {"trace": _trace, "storage analytics": _analytics, "azure monitor": _monitor, "exchanges": _exchange}[form]
+    return "".join(write(line, table) + "\n" for line in sorted(lines, key=lambda n: n.at_s))

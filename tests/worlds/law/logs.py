@@ -1,0 +1,228 @@
+"""The law *logs*: a workload as declared, and the same as a log of the requests that clients send for it, say the same.
+
+The keys in use are invertible. The declared queries have the parameters of every entity equally often; the log holds
+just
+these requests, under the printed plans for the keys in use, in one format drawn for the world. Held are: the log has a
+class of each shape (property by property: fixed or a range) with the declared rate; entities returned of each; and the
+same recommended keys, or keys that the declared workload, too, puts within every goal's tolerance of its own best.
+
+Queries that a client sends as several requests are left out (``or``, buckets, periods): the log shows the requests of
+one
+query as several, which is documented. ``order_by`` and ``top`` are not in the logs of the service and are left out.
+Rates are held within ``RATE``: a log of ten minutes tells its length by its first and last request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+from tests.worlds.key_text import properties, read_by
+from tests.worlds.law.log_lines import FORMATS, SUFFIX, Line, log_text
+from tests.worlds.law.sent_text import request_text
+from tests.worlds.model import AnyOf, Asked, Compare, Kind, Negated, Scheme, World
+from tests.worlds.printed import Tree, key_parts, read_filter
+from tests.worlds.requests import Requests, plan_of
+from tests.worlds.rows import Layout, lay_out
+from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.truth import Broken
+from tests.worlds.values import BINARY, DATETIME, DOUBLE, INT32, INT64
+
+NAME = "logs"
+LENGTH_S = 600
+RATE = 0.02
+COUNTS = 1e-3
+"""A log names each parameter as often as the declared distribution does; sums run in another order."""
+GOALS = {"requests": 0.10, "structures": 0.0, "entities": 0.01, "storage": 0.01}
+ROUNDS = (1, 1, 2, 3)
+
+
+def invertible(random: Random, kind: Kind) -> Scheme:
+    """Keys that tell every property in them: a group, a time perhaps, and what is unique."""
+
+    def part(name: str) -> str:
+        edm = kind.types[name]
+        if edm in (INT32, INT64):
+            numbers = [abs(v) for row in kind.rows if isinstance(v := row[name], int)]
+            width = len(str(max(numbers, default=1))) + 1
+            return random.choice((f"{{pad({name},{width})}}", f"{{sortable({name})}}", f"{{{name}}}"))
+        if edm == DOUBLE:
+            return f"{{sortable({name})}}"
+        if edm == DATETIME:
+            return random.choice((f"{{ticks({name})}}", f"{{reverse_ticks({name})}}", f"{{{name}}}"))
+        return f"{{{name}}}"
+
+    groups = [n for n in ("city", "team", "status") if n in kind.types and kind.types[n] != BINARY]
+    row = [part("at")] if "at" in kind.types and random.random() < 0.7 else []
+    return Scheme(part(random.choice(groups)) if groups else "all", "_".join([*row, part("id")]))
+
+
+def sendable(asked: Asked) -> bool:
+    """Whether one request answers a query, and its parameters are those of the entities."""
+    plain = all(isinstance(c, Compare | Negated) for c in asked.conditions())
+    return asked.operation == "query" and plain and bool(asked.parameters())
+
+
+def declared(world: World, random: Random) -> World:
+    """The world with invertible keys, and queries and writes whose requests a log shows one by one."""
+    kind = world.kinds[0]
+    asked = []
+    for n, each in enumerate(a for a in world.asked if sendable(a)):
+        asked.append(Asked(f"q{n}", kind.name, "query", each.where, 1.0))
+    scheme = invertible(random, kind)
+    asked.append(Asked("insert", kind.name, "insert", None, 1.0))
+    unlike = {shape_of(a): a for a in asked}
+    rated = []
+    for each in unlike.values():
+        lines = sum(1 for _ in _instances(each, kind)) * random.choice(ROUNDS)
+        rated.append(replace(each, rate=lines / LENGTH_S))
+    bare = replace(kind, schemes=(), arrival=None)
+    return replace(
+        world,
+        kinds=(bare,),
+        asked=tuple(rated),
+        current=scheme,
+        transactions=(),
+        growth=None,
+        retention_days=None,
+        extra={},
+    )
+
+
+def shape_of(asked: Asked) -> tuple[object, ...]:
+    """What tells classes apart in a log: the operation, and how each property is met."""
+    met: dict[str, str] = {}
+    for condition in asked.conditions():
+        if isinstance(condition, AnyOf):
+            continue
+        test = condition.item if isinstance(condition, Negated) else condition
+        word = "not" if isinstance(condition, Negated) else {"eq": "eq", "ne": "ne"}.get(test.operator, "range")
+        met[test.name] = word
+    return asked.operation, tuple(sorted(met.items()))
+
+
+def _instances(asked: Asked, kind: Kind) -> Iterator[dict[str, object]]:
+    needed = asked.parameters()
+    return ({n: row[n] for n in needed} for row in kind.rows if all(row[n] is not None for n in needed))
+
+
+def lines_of(world: World, document: Document, layout: Layout) -> Iterator[Line]:
+    """The requests of the declared workload under the keys in use."""
+    kind, number = world.kinds[0], 0
+    current = document["tables"][0]["current"]
+    plans = {c["name"]: c for c in current["classes"]}
+    for place, asked in enumerate(world.asked):
+        count = round(asked.rate * LENGTH_S)
+        sent: list[tuple[str | None, tuple[str, str] | None]] = []
+        if asked.operation == "insert":
+            sent = [(None, (r.partition, r.row)) for r in layout.rows if r.via == 0]
+        else:
+            plan = plan_of(asked, plans[asked.name])
+            requests = Requests(plan, layout)
+            for values in _instances(asked, kind):
+                for one in requests.of(dict(values)):  # type: ignore[arg-type]
+                    text = request_text(one.terms, plan.conditions, dict(values), kind.types)  # type: ignore[arg-type]
+                    sent.append((text, None))
+        for n in range(count):
+            text, key = sent[n % len(sent)]
+            number += 1
+            at = (n + (place + 1) / (len(world.asked) + 1)) * LENGTH_S / count
+            yield Line(at, asked.operation, number, text, key)
+
+
+def broken(world: World, folder: Path) -> Iterator[Broken]:
+    """What a log says otherwise than the declaration of the same workload."""
+    if len(world.kinds) > 1:
+        return
+    random = Random(world.seed)
+    mine = declared(world, random)
+    form = random.choice(FORMATS)
+    first = analyzed(mine, folder / "declared")
+    layout = lay_out(mine.kinds[0], mine.current)  # type: ignore[arg-type]
+    table = first["tables"][0]
+    if not layout.unique or table["current"] is None or len(mine.asked) < 2:
+        return
+    if any(len(c["filters"]) and c["fan_out"] != 1 for c in table["current"]["classes"]):
+        return
+    bare = replace(mine, asked=())
+    place = folder / f"requests.{SUFFIX[form]}"
+    place.write_text(log_text(lines_of(mine, first, layout), mine.table, form), encoding="utf-8")
+    second = analyzed(bare, folder / "logged", logs=(str(place),))
+    other = second["tables"][0]
+    scheme = mine.current
+    assert scheme is not None
+    wanted = {shape_of(a): a for a in mine.asked}
+    got: dict[tuple[object, ...], list[Document]] = {}
+    for cls in other["workload"]:
+        got.setdefault(_logged_shape(cls), []).append(cls)
+    for shape, asked in wanted.items():
+        if _derived(layout.scheme, table, asked):
+            continue
+        if shape not in got:
+            shown = "; ".join(str(c["filter"]) for c in other["workload"])
+            yield Broken(NAME, f"{form}: a class of the shape {shape}", scheme.text, shown, "a class")
+            continue
+        rate = sum(c["rate_per_s"] for c in got[shape])
+        if abs(rate - asked.rate) > RATE * asked.rate:
+            yield Broken(NAME, f"{form}: rate of {shape}", scheme.text, rate, asked.rate)
+        logged = [_printed(other, c["name"]) for c in got[shape]]
+        yield from _same_counts(form, scheme, shape, _printed(table, asked.name), logged)
+    yield from _same_keys(form, mine, table, other, folder)
+
+
+def _logged_shape(cls: Document) -> tuple[object, ...]:
+    """The shape of a class as a result prints it."""
+    met: dict[str, str] = {}
+    for test in read_filter(cls["filter"] or ""):
+        if isinstance(test, Tree):
+            inner = test.operands[0]
+            met[getattr(inner, "name", "?")] = "not"
+        else:
+            met[test.name] = {"eq": "eq", "ne": "ne"}.get(test.operator, "range")
+    return cls["operation"], tuple(sorted(met.items()))
+
+
+def _printed(table: Document, name: str) -> Document:
+    found: Document = next(c for c in table["current"]["classes"] if c["name"] == name)
+    return found
+
+
+def _derived(scheme: Scheme, table: Document, asked: Asked) -> bool:
+    """Whether the plan uses that one property is a function of another: the log then shows the other one, too."""
+    plan = plan_of(asked, _printed(table, asked.name)) if asked.operation == "query" else None
+    if plan is None:
+        return False
+    named = {n for t in plan.on_keys for p in key_parts(t.operand) for n in properties(p)}
+    return not named <= {*read_by(scheme.partition), *read_by(scheme.row)}
+
+
+def _same_counts(form: str, scheme: Scheme, shape: object, one: Document, logged: list[Document]) -> Iterator[Broken]:
+    """The counts of a declared class against the mean of what the log has of its shape.
+
+    A condition under ``not`` whose constant a log shows as a parameter is documented to leave an upper bound.
+    """
+    total = sum(c["rate_per_s"] for c in logged)
+    bounded = any("upper bound" in note for c in (one, *logged) for note in c["notes"])
+    for what in ("entities_returned", "entities_read", "requests"):
+        found = sum(c["rate_per_s"] * c[what] for c in logged) / total
+        low = found - one[what] < -COUNTS * max(abs(one[what]), 1e-6)
+        high = found - one[what] > COUNTS * max(abs(one[what]), 1e-6)
+        if low or (high and not bounded):
+            yield Broken(NAME, f"{form}: {what} of {shape}", scheme.text, float(f"{found:.6g}"), one[what])
+
+
+def _same_keys(form: str, world: World, table: Document, other: Document, folder: Path) -> Iterator[Broken]:
+    """The same recommended keys, or keys that are as good for the declared workload."""
+    best, logged = scheme_of(table["recommended"]), scheme_of(other["recommended"])
+    if best.text == logged.text:
+        return
+    named = replace(world, kinds=(replace(world.kinds[0], schemes=(logged,)),))
+    priced = {scheme_of(s).text: s for s in schemes_of(analyzed(named, folder / "both")["tables"][0])}
+    one = {g["goal"]: g["value"] for g in table["recommended"]["goals"]}
+    two = {g["goal"]: g["value"] for g in priced[logged.text]["goals"]}
+    for goal, tolerance in GOALS.items():
+        if two[goal] > one[goal] * (1 + tolerance) + 1e-9:
+            yield Broken(NAME, f"{form}: keys, by {goal}", best.text, f"{logged.text}: {two[goal]}", one[goal])
+            return

@@ -1,0 +1,75 @@
+"""The rows of a table under given keys, in the order of the store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+
+from tests.worlds.key_text import Writer, parse, read_by
+from tests.worlds.model import Kind, Scheme
+from tests.worlds.values import units
+
+Place = tuple[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One row: its key, the entity, and the number of the key that it is written under (0: the main one)."""
+
+    partition: str
+    row: str
+    entity: int
+    via: int
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Every row of a table under a scheme, in the order of the store."""
+
+    kind: Kind
+    scheme: Scheme
+    rows: tuple[Stored, ...]
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """What rows are sorted by."""
+        return [(units(r.partition), units(r.row)) for r in self.rows]
+
+    @cached_property
+    def unique(self) -> bool:
+        """Whether no two rows share a key."""
+        return all(a != b for a, b in zip(self.places, self.places[1:], strict=False))
+
+    @cached_property
+    def of_entity(self) -> dict[int, list[Stored]]:
+        """The rows of each entity."""
+        out: dict[int, list[Stored]] = {n: [] for n in range(len(self.kind.rows))}
+        for row in self.rows:
+            out[row.entity].append(row)
+        return out
+
+
+def lay_out(kind: Kind, scheme: Scheme) -> Layout:
+    """All rows that a scheme stores: an index row only where all that it is looked up by is present."""
+    writer, rows = Writer(kind.types), list[Stored]()
+    numbers = _sequence_numbers(kind, scheme, writer)
+    for number, entity in enumerate(kind.rows):
+        values = {**entity, "#seq": numbers[number]}
+        for via, (partition, row, _) in enumerate(scheme.each_key()):
+            if via and any(entity[name] is None for name in read_by(partition)):
+                continue
+            rows.append(Stored(writer.key(parse(partition), values), writer.key(parse(row), values), number, via))
+    rows.sort(key=lambda r: (units(r.partition), units(r.row)))
+    return Layout(kind, scheme, tuple(rows))
+
+
+def _sequence_numbers(kind: Kind, scheme: Scheme, writer: Writer) -> list[int]:
+    if "{seq(" not in scheme.partition + scheme.row:
+        return [0] * len(kind.rows)
+    seen, out = Counter[tuple[str, str]](), list[int]()
+    for row in kind.rows:
+        key = (writer.key(parse(scheme.partition), row), writer.key(parse(scheme.row), row))
+        out.append(seen[key])
+        seen[key] += 1
+    return out
