@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates
-from pkadvisor.design.cost.scans import load_of_rows, row_mask, rows_scanned
+from pkadvisor.design.cost.scans import led_to, load_of_rows, row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -150,8 +150,9 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     instances = demand.instances
     fan_out = np.full(len(instances), float(found.buckets))
     for name in found.choices:
-        fan_out *= choice_count(demand, name)
-    scanned = sum(rows_scanned(found, demand, scheme, population).values(), np.zeros(len(instances)))
+        fan_out *= choice_count(demand, population, found.equal_atoms, name)
+    each = rows_scanned(found, demand, scheme, population)
+    scanned = sum(each.values(), np.zeros(len(instances)))
     if found.access is Access.TABLE_SCAN:
         fan_out[:] = 1
     if found.back:
@@ -164,7 +165,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         scanned = np.maximum(scanned, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
     if found.top is not None:
-        scanned = stop_early(scanned, returned, found, demand, population, fan_out)
+        scanned = stop_early(scanned, each[found.via], returned, found, demand, population, fan_out)
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
@@ -173,7 +174,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
-    fetched, read = 0.0, np.maximum(scanned, 1.0)
+    fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
     widest = float(asked.max(initial=1.0))
     counted = read if limits.scan_weight == 1 and widest == 1 else np.maximum(read * limits.scan_weight, asked)
     size = capacity_weights(scheme, bench)
@@ -185,6 +186,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         followed = returned if not found.client and (demand.query.top is None or found.top is not None) else scanned
         fetched = demand.mean(followed)
         requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
+        led = followed * weigh[0]
     if not len(read):
         return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
     entities = demand.mean(read)
@@ -201,6 +203,7 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         fan_out=demand.mean(fan_out),
         counted=counted,
         requests_each=requests,
+        followed=led,
         by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
         + boundaries
@@ -246,32 +249,34 @@ def _spread(
     import numpy as np
 
     weights = demand.weights * rate_per_s
-    plan_, key = best.plan, list(scheme.each_key())[best.plan.via][0]
-    keep = rows_of_constants(population, plan_.equal_atoms, demand.constants)
-    single = plan_.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
+    found, key = best.plan, list(scheme.each_key())[best.plan.via][0]
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    single = found.access not in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
     # What a scan reads grows with the rows of a key, unless $top stops it.
-    stops = plan_.top is not None and not plan_.unserved
-    grows = plan_.access is not Access.POINT and not stops
-    if single and plan_.buckets == 1 and not plan_.choices and keep is None:
-        kept = kept_share(demand, population)
-        load = weights * best.counted
-        loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=grows)
-        if plan_.access is Access.POINT:
-            loads.at_entities(key, demand.instances, load, kept=kept)
+    stops = found.top is not None and not found.unserved
+    grows = found.access is not Access.POINT and not stops
+    kept = kept_share(demand, population)
+    own = weights * (best.counted - best.followed)
+    if found.pointer:  # the entities that they lead to lie in partitions of their own
+        for row_load in led_to(best, demand, scheme, population, weights * best.followed):
+            loads.at_each_row(scheme.main.partition, row_load, grows=grows)
+    if single and found.buckets == 1 and not found.choices and keep is None:
+        loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
+        if found.access is Access.POINT:
+            loads.at_entities(key, demand.instances, own, kept=kept)
         return
-    free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
+    free = list(found.equal_atoms) if keep is None else free_atoms(found.equal_atoms, demand.constants)
     ids, size = population.groups(free)
-    scanned = weights * best.counted
-    load = np.bincount(ids[demand.instances], weights=scanned, minlength=size).astype(np.float64)
+    load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
     if not single:
-        run = float(load.max(initial=0.0)) if plan_.access is Access.PARTITION_RANGE_SCAN else 0.0
+        run = float(load.max(initial=0.0)) if found.access is Access.PARTITION_RANGE_SCAN else 0.0
         loads.at_run(run, float(load.sum()), demand.query.name)
-    if plan_.choices or plan_.back:
+    if found.back:
         loads.at_rows(key.partition, ids, load, keep, grows=grows)
     else:
-        for parts, row_load in load_of_rows(best, demand, scheme, population, scanned):
+        for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
             loads.at_each_row(parts, row_load, grows=grows)
-    one = plan_.access is Access.POINT and plan_.buckets == 1 and not plan_.choices
+    one = found.access is Access.POINT and found.buckets == 1 and not found.choices
     if one and not free and keep is not None and keep.any():  # constants alone make the whole key
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 

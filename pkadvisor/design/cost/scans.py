@@ -7,6 +7,7 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
@@ -14,7 +15,9 @@ from pkadvisor.design.keys.transforms import MISSING, Context, Part
 from pkadvisor.design.keys.transforms.languages import Language
 from pkadvisor.design.load.estimates import Read
 from pkadvisor.design.plan.plan import Access, AccessPlan
-from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, reached, rows_of_constants
+from pkadvisor.design.plan.stop_early import PIECES_MOST
+from pkadvisor.design.rows.atoms import atom_properties, atoms_of
+from pkadvisor.design.rows.demand import Demand, codes_between, free_atoms, picks, reached, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType
 
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Range
 
     Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
 _SEVERAL_PARTITIONS = (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)
@@ -44,7 +48,7 @@ def rows_scanned(found: AccessPlan, demand: Demand, scheme: KeyScheme, populatio
             for via, (other, row) in enumerate(keys)
         }
     own = _own_rows(found, demand, population, key, index_row)
-    own = own + _missing_in_range(found, key, demand, population) if index_row is None else own
+    own = own + _missing_in_range(found, key, index_row, demand, population)
     out = {found.via: own}
     for via, (other, row) in enumerate(keys):
         if via == found.via:
@@ -210,7 +214,9 @@ def _between_texts(name: str, text: str, demand: Demand, population: Population)
     return inside if bool(inside.any()) else None
 
 
-def _missing_in_range(found: AccessPlan, key: Key, demand: Demand, population: Population) -> Floats:
+def _missing_in_range(
+    found: AccessPlan, key: Key, row: IndexRow | None, demand: Demand, population: Population
+) -> Floats:
     """Entities without the property that a range of texts bounds: their text lies above ASCII and may be read too."""
     import numpy as np
 
@@ -225,9 +231,12 @@ def _missing_in_range(found: AccessPlan, key: Key, demand: Demand, population: P
     inside = _between_texts(name, MISSING, demand, population)
     if inside is None:
         return nothing
-    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), name)
+    there = row_mask(key, row, population)
+    among = key.partition if there is not None else None
+    memo = ("reached without", demand.query.name, frozenset(found.equal_atoms), name, among)
     if memo not in population.memo:
         missing = population.coded(name).codes == 0
+        missing = missing if there is None else missing & there
         population.memo[memo] = reached(population, demand, found.equal_atoms, None, None, missing)
     return np.asarray(population.memo[memo] * inside)
 
@@ -236,18 +245,23 @@ def _missing_in_range(found: AccessPlan, key: Key, demand: Demand, population: P
 
 
 def load_of_rows(
-    read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats
+    read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats, rate_per_s: Floats
 ) -> Iterator[tuple[tuple[Part, ...], Floats]]:
     """(a PartitionKey template, entities per second for each row at hand) for each kind of row that a request scans.
 
     ``load`` is that of each instance. It falls on the rows between its bounds, alike on each of them; where ``$top``
-    stops a request, on the first of them in the order of the key.
+    stops a request, on the first of them in the order of the key. A request for a bucket in which nothing lies counts
+    as one entity (``rate_per_s`` requests of each instance).
     """
     import numpy as np
 
     found = read.plan
     counts = rows_scanned(found, demand, scheme, population)
     total = np.maximum(sum(counts.values(), np.zeros(len(load))), 1e-300)
+    if found.fans:
+        key = list(scheme.each_key())[found.via][0]
+        load = np.minimum(load, rate_per_s * read.per_instance)  # without what requests for empty buckets count
+        yield key.partition, _empty_buckets(read, key, demand, population, rate_per_s)
     for via, (key, row) in enumerate(scheme.each_key()):
         if via not in counts or not counts[via].any():
             continue
@@ -257,38 +271,133 @@ def load_of_rows(
         mine = list(scheme.each_key())[found.via][0]
         if found.access is Access.TABLE_SCAN or key.partition != mine.partition:
             yield key.partition, among.astype(np.float64) * (float(share.sum()) / max(1, int(among.sum())))
-        else:
-            yield key.partition, _between_bounds(read, mine, demand, population, share, among)
+            continue
+        without = _missing_in_range(found, key, row, demand, population) if via == found.via else np.zeros(len(load))
+        if without.any():
+            lacking = among & (population.coded(found.range_atom[1]).codes[: population.rows] == 0)  # type: ignore[index]
+            part = load * without / total
+            yield key.partition, lacking.astype(np.float64) * (float(part.sum()) / max(1, int(lacking.sum())))
+            share = share - part
+        yield key.partition, _between_bounds(read, mine, demand, population, share, among)
+
+
+def led_to(read: Read, demand: Demand, scheme: KeyScheme, population: Population, load: Floats) -> Iterator[Floats]:
+    """The load of each entity at hand that pointers lead to."""
+    import numpy as np
+
+    key, row = list(scheme.each_key())[read.plan.via]
+    there = row_mask(key, row, population)
+    among = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
+    yield _between_bounds(read, key, demand, population, load, among)
+
+
+def _empty_buckets(read: Read, key: Key, demand: Demand, population: Population, rate_per_s: Floats) -> Floats:
+    """The load of requests for buckets that hold nothing of what they ask for, put on one row of each partition.
+
+    Every instance asks all partitions that differ from its own by the bucket alone; those that hold a row of what it
+    fixes are not empty for it.
+    """
+    import numpy as np
+
+    found, rows = read.plan, population.rows
+    fans = {fan.atom for fan in found.fans}
+    of_partition = [atom for atom in atoms_of(key.partition) if atom not in fans]
+    fixed, _ = population.groups(of_partition)
+    partition, count = population.groups(atoms_of(key.partition))
+    first = np.unique(partition[:rows], return_index=True)[1]
+    out = np.zeros(rows)
+    if found.range_atom is not None and found.range_atom[1] in demand.bounds:
+        asked = rate_per_s * (1 - 1 / found.buckets) ** read.per_instance  # its rows taken to lie in buckets by chance
+        out[first] = np.bincount(fixed[demand.instances], weights=asked, minlength=int(fixed.max()) + 1)[fixed[first]]
+        return out
+    for by_constants, own in picks(demand, population, found.equal_atoms):
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        values = [name for name in found.choices if name in constants]
+        rate = rate_per_s * own
+        asked, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        free, _ = population.groups(free_atoms(of_partition, constants))
+        rate_of_asked = np.bincount(asked[demand.instances], weights=rate, minlength=int(asked.max()) + 1)
+        rate_of_free = np.bincount(free[demand.instances], weights=rate, minlength=int(free.max()) + 1)
+        reached_by: Floats = rate_of_free.astype(np.float64)[free[first]]
+        in_partition = rows_of_constants(population, of_partition, constants)
+        if in_partition is not None:
+            reached_by = np.where(in_partition[first], reached_by, 0.0)
+        for name in values:  # a request for each constant that the PartitionKey does not tell apart
+            apart = any(name in atom_properties(atom) for atom in of_partition)
+            reached_by = reached_by * (1.0 if apart else float(len(_constants_of(demand, name))))
+        keep = rows_of_constants(population, found.equal_atoms, constants)
+        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
+        chosen, _ = population.groups([("p", name) for name in values])
+        pairs = np.unique(np.stack([partition[there], asked[there], chosen[there]]), axis=1)
+        answered = np.bincount(pairs[0], weights=rate_of_asked[pairs[1]], minlength=count).astype(np.float64)
+        out[first] += np.maximum(reached_by - answered[partition[first]], 0.0)
+    return out
+
+
+def _constants_of(demand: Demand, name: str) -> set[object]:
+    from pkadvisor.table.odata import Literal
+
+    return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
 
 
 def _between_bounds(read: Read, key: Key, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
-    """The load of each row at hand, where each instance loads the rows between its bounds alike."""
+    """The load of each row at hand, where each instance loads the rows that its requests read alike."""
     import numpy as np
 
-    found = read.plan
-    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-    there = np.flatnonzero(among if keep is None else among & keep)
-    free = free_atoms(found.equal_atoms, demand.constants)
-    ids, _ = population.groups(free)
+    runs = list(_runs(read, key, demand, population, among))
+    each = load / np.maximum(sum((run.end - run.start for run in runs), np.zeros(len(load))), 1)
+    out = np.zeros(population.rows)
+    for run in runs:
+        steps = np.bincount(run.start, weights=each, minlength=len(run.rows) + 1)
+        steps = steps - np.bincount(run.end, weights=each, minlength=len(run.rows) + 1)
+        out[run.rows] += np.maximum(np.cumsum(steps[: len(run.rows)]), 0.0)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Rows at hand in the order of a key; each instance reads those from its ``start`` to before its ``end``."""
+
+    rows: Ints
+    start: Ints
+    end: Ints
+
+
+def _runs(read: Read, key: Key, demand: Demand, population: Population, among: Bools) -> Iterator[_Run]:
+    """The rows that each instance reads, apart for each value that a filter names and, under ``$top``, each request."""
+    import numpy as np
+
+    found, context = read.plan, Context(population.types)
     over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
     codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
-    placed = ids[there] * (size + 1) + codes[there]
-    order = np.argsort(placed, kind="stable")
-    placed = placed[order]
-    base = ids[demand.instances] * (size + 1)
-    low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (0, size)
-    start = np.searchsorted(placed, base + low, side="left")
-    end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
-    if found.top is not None and over is not None:
-        rows = np.ceil(read.per_instance * population.rows / max(1, population.total)).astype(np.int64)
-        falls = any(part.atom == over and part.order(Context(population.types)) < 0 for part in key.partition)
-        start, end = (np.maximum(start, end - rows), end) if falls else (start, np.minimum(end, start + rows))
-    each = load / np.maximum(end - start, 1)
-    steps = np.bincount(start, weights=each, minlength=len(placed) + 1)
-    steps = steps - np.bincount(end, weights=each, minlength=len(placed) + 1)
-    out = np.zeros(population.rows)
-    out[there[order]] = np.maximum(np.cumsum(steps[: len(placed)]), 0.0)
-    return out
+    low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+    parts = (*key.partition, *key.row)
+    if any(part.atom == over and part.order(context) < 0 for part in parts):  # as the texts run
+        codes, low, high = size - 1 - codes, size - high, size - low
+    capped = found.top is not None and not found.unserved
+    most = np.full(len(demand.instances), np.iinfo(np.int64).max // 2)
+    if found.top is not None:
+        rows_read = np.ceil(read.per_instance * population.rows / max(1, population.total)).astype(np.int64)
+        most = np.full(len(most), found.top) if capped and found.several else rows_read
+    for by_constants, own in picks(demand, population, found.equal_atoms):
+        constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+        keep = rows_of_constants(population, found.equal_atoms, constants)
+        there = np.flatnonzero(among if keep is None else among & keep)
+        ids, _ = population.groups(free_atoms(found.equal_atoms, constants))
+        pieces = [part.atom for part in found.fans if part.atom] if capped else []
+        pieces += [("p", name) for name in (*found.choices,) if capped and name in constants]
+        piece, count = population.groups(pieces)
+        for number in range(count) if count <= PIECES_MOST else ():
+            mine = there[piece[there] == number] if count > 1 else there
+            placed = ids[mine] * (size + 1) + codes[mine]
+            keys = [order[mine] for order in population.key_order(parts)] if found.top is not None else []
+            order = np.lexsort((*reversed(keys), placed))
+            placed = placed[order]
+            base = ids[demand.instances] * (size + 1)
+            start = np.searchsorted(placed, base + low, side="left")
+            end = np.maximum(np.searchsorted(placed, base + np.maximum(high, low), side="left"), start)
+            end = np.where(own, np.minimum(end, start + most), start)
+            yield _Run(mine[order], start, end)
 
 
 __all__ = ["first_letters", "load_of_rows", "row_mask", "rows_scanned"]

@@ -297,7 +297,8 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What one class reads along one plan; ``counted`` is each instance's load toward the targets."""
+    """What one class reads along one plan; ``counted`` is each instance's load toward the targets, of which
+    ``followed`` is that of the entities that pointers lead to."""
 
     plan: AccessPlan
     per_instance: Floats
@@ -308,6 +309,7 @@ class Read:
     fan_out: float
     counted: Floats
     requests_each: Floats
+    followed: Floats | float = 0.0
     by_bytes: float = 1.0
     round_trips: float = 1.0
     continuations: float = 0.0

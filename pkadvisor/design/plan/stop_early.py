@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pkadvisor.design.rows.demand import codes_between, free_atoms, rows_of_constants
+from pkadvisor.design.rows.demand import codes_between, free_atoms, picks, rows_of_constants
 
 PIECES_MOST = 400
 """Buckets and periods up to which the rows of each are counted."""
@@ -30,16 +30,24 @@ if TYPE_CHECKING:
 
 
 def stop_early(
-    scanned: Floats, returned: Floats, found: AccessPlan, demand: Demand, population: Population, fan_out: Floats
+    scanned: Floats,
+    own: Floats,
+    returned: Floats,
+    found: AccessPlan,
+    demand: Demand,
+    population: Population,
+    fan_out: Floats,
 ) -> Floats:
     """Entities scanned where each request names ``$top``, per instance: its rows come in the wanted order, and the
-    client drops none of them. ``scanned`` and ``returned`` are those without ``$top``."""
+    client drops none of them. ``scanned``, its ``own`` rows among them and ``returned`` are those without ``$top``."""
     import numpy as np
 
     assert found.top is not None
     most = np.full(len(scanned), float(found.top)) * np.maximum(fan_out, 1)
-    if not found.unserved and found.several and not found.choices and not found.back:
+    if not found.unserved and found.several and not found.back:
         most = np.minimum(most, _first_of_each(found, demand, population, scanned))
+    if not found.unserved:  # index rows that lie among its own are read on the way, taken to lie evenly
+        most = np.where(scanned > own, most * scanned / np.maximum(own, 1e-9), most)
     if found.unserved:
         density = np.where(scanned > 0, np.minimum(1.0, returned / np.maximum(scanned, 1e-9)), 1.0)
         evenly = most / np.maximum(density, 1e-9)
@@ -64,21 +72,24 @@ def _first_of_each(found: AccessPlan, demand: Demand, population: Population, sc
     over = found.range_atom if found.range_atom and found.range_atom[1] in demand.bounds else None
     memo = ("first of each", demand.query.name, frozenset(found.equal_atoms), tuple(pieces), over, found.top)
     if memo not in population.memo:
-        rows = population.rows
-        keep = rows_of_constants(population, found.equal_atoms, demand.constants)
-        there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        base, _ = population.groups(free_atoms(found.equal_atoms, demand.constants))
-        piece, count = population.groups(pieces)
-        if count > PIECES_MOST:
-            return scanned
         codes, size = population.atom(over) if over else (np.zeros(population.size, dtype=np.int64), 1)
         low, high = codes_between(population, over, demand.bounds[over[1]]) if over else (np.int64(0), np.int64(size))
+        scale = population.total / max(1, population.rows) if not population.whole(found.equal_atoms, over) else 1.0
         total = np.zeros(len(demand.instances))
-        scale = scanned / np.maximum(_at_hand(base, codes, size, there, low, high, demand), 1)
-        for number in range(count):
-            mine = there[piece[there] == number]
-            at_hand = _at_hand(base, codes, size, mine, low, high, demand) if len(mine) else np.zeros(len(total))
-            total += np.minimum(at_hand * scale, float(found.top))
+        for by_constants, own in picks(demand, population, found.equal_atoms):
+            constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
+            keep = rows_of_constants(population, found.equal_atoms, constants)
+            there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
+            base, _ = population.groups(free_atoms(found.equal_atoms, constants))
+            chosen = [("p", name) for name in found.choices if name in constants]
+            piece, count = population.groups([*pieces, *chosen])
+            if count > PIECES_MOST:
+                return scanned
+            for number in range(count):
+                mine = there[piece[there] == number]
+                if len(mine):
+                    at_hand = _at_hand(base, codes, size, mine, low, high, demand)
+                    total += own * np.minimum(at_hand * scale, float(found.top))
         population.memo[memo] = total
     kept: Floats = population.memo[memo]
     return kept

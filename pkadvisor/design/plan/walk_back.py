@@ -46,7 +46,8 @@ def walk_back(found: AccessPlan, demand: Demand, population: Population) -> Walk
     """
     assert found.periods is not None
     part = found.periods
-    memo = ("walk back", demand.query.name, frozenset(found.equal_atoms), part.property, part.unit)
+    asked = (demand.query.name, frozenset(found.equal_atoms), part.property, part.unit)
+    memo = ("walk back", *asked, found.top, bool(found.unserved))
     if memo not in population.memo:
         population.memo[memo] = _walk_back(found, part, demand, population)
     walked: WalkBack = population.memo[memo]
@@ -86,7 +87,12 @@ def _walk_back(found: AccessPlan, part: PeriodPart, demand: Demand, population: 
     last = np.append(sorted_periods, 0)[np.minimum(start + at, len(order))]
     gap = (newest - last) * np.minimum(1.0, place)
     periods = 1.0 + np.where(there & (count > 0), gap, newest - oldest)
-    within = behind(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest), "right") - start
+    end = np.maximum(behind(np.maximum(newest - np.ceil(periods).astype(np.int64) + 1, oldest), "right"), start)
+    within = end - start
+    if found.top is not None and not found.unserved and len(keyed):  # each period is asked for so many at most
+        place_in_period = np.arange(len(keyed)) - np.searchsorted(keyed, keyed, side="left")
+        read = np.concatenate([[0], np.cumsum(place_in_period < found.top)])
+        within = read[end] - read[start]
     far = demand.mean((periods > FAR).astype(np.float64)) if len(asked) else 0.0
     return WalkBack(periods, np.maximum(within / np.maximum(share, 1e-9), 0.0), far)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.exact import GroupCounts
     from pkadvisor.design.rows.population import Population
-    from pkadvisor.table.odata import Filter
+    from pkadvisor.table.odata import Filter, Literal
 
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
@@ -296,36 +296,88 @@ def _mixed(wanted: Conditions, population: Population) -> dict[str, Bools]:
     return found
 
 
-def choice_count(demand: Demand, name: str) -> Floats:
-    """Different values that each instance asks of a property with several: a parameter may equal a constant."""
+def choice_count(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Floats:
+    """Requests that each instance sends for a property of which a filter names several values: one for each piece of
+    key that they make, and a parameter may make that of a constant."""
     import numpy as np
 
     from pkadvisor.table.odata import Literal
 
     operands = demand.conditions.any_of[name]
-    constants = len({o for o in operands if isinstance(o, Literal)})
+    literals = tuple(dict.fromkeys(o for o in operands if isinstance(o, Literal)))
     parameters = sum(not isinstance(o, Literal) for o in operands)
-    counts = np.full(len(demand.instances), float(constants + parameters))
-    return counts - demand.mixed[name][demand.instances] if name in demand.mixed else counts
+    counts = np.full(len(demand.instances), float(len(_pieces(literals, population, atoms, name)) + parameters))
+    return counts - _own_among(demand, population, atoms, name) if name in demand.mixed else counts
 
 
-def _over_choices(demand: Demand, names: Iterable[str], count: Callable[[frozenset[str]], Floats]) -> Floats:
+def _pieces(literals: Iterable[Literal], population: Population, atoms: Iterable[Atom], name: str) -> set[object]:
+    """What the constants of a filter make of a key: the codes of the atoms that they are part of; themselves, where the
+    key holds the property whole or no row at hand has them."""
+    import numpy as np
+
+    mine = [atom for atom in atoms if name in atom_properties(atom)]
+    column = population.frame.get_column(name)
+    out = set[object]()
+    for literal in literals:
+        value = population.constant(name, _polars_value(literal))
+        rows = np.flatnonzero((column == value).fill_null(False).to_numpy()) if value is not None else None
+        if not mine or any(atom[0] == "p" for atom in mine) or rows is None or not len(rows):
+            out.add(literal)
+        else:
+            first = int(rows[0])
+            out.add(tuple(int(population.atom(atom)[0][first]) for atom in mine))
+    return out
+
+
+def _own_among(demand: Demand, population: Population, atoms: Iterable[Atom], name: str) -> Bools:
+    """For each instance whether its own value makes the same piece of key as one of the constants beside it."""
+    import numpy as np
+
+    from pkadvisor.table.odata import Literal
+
+    mine = [atom for atom in atoms if name in atom_properties(atom)]
+    if not mine or any(atom[0] == "p" for atom in mine):
+        return demand.mixed[name][demand.instances]
+    literals = [o for o in demand.conditions.any_of[name] if isinstance(o, Literal)]
+    pieces = [piece for piece in _pieces(literals, population, mine, name) if isinstance(piece, tuple)]
+    own = [population.atom(atom)[0][demand.instances] for atom in mine]
+    out = np.zeros(len(demand.instances), dtype=bool)
+    for piece in pieces:
+        out |= np.logical_and.reduce([codes == code for codes, code in zip(own, piece, strict=True)])
+    return out
+
+
+def _over_choices(
+    demand: Demand, population: Population, atoms: Iterable[Atom], count: Callable[[frozenset[str]], Floats]
+) -> Floats:
     """A count summed over the values that an instance asks for.
 
     ``count`` is given the names for which it takes the values of the constants; for the others it takes the instance's
     own. An own value among the constants counts once.
     """
-    mixed = [name for name in names if name in demand.mixed]
-    total: Floats | None = None
-    for picks in itertools.product((False, True), repeat=len(mixed)):
-        by_constants = frozenset(name for name, constant in zip(mixed, picks, strict=True) if constant)
-        found = count(by_constants)
+    import numpy as np
+
+    total = np.zeros(len(demand.instances))
+    for by_constants, own in picks(demand, population, atoms):
+        total = total + count(by_constants) * own
+    return total
+
+
+def picks(demand: Demand, population: Population, atoms: Iterable[Atom]) -> Iterator[tuple[frozenset[str], Bools]]:
+    """For each choice between constants and own values in the atoms of a key: the names of which the constants' values
+    are taken, and the instances whose own values of the others are not among the constants, which would count twice."""
+    import numpy as np
+
+    atoms = tuple(atoms)
+    named = {name for atom in atoms for name in atom_properties(atom)}
+    mixed = [name for name in demand.mixed if name in named]
+    for constant in itertools.product((False, True), repeat=len(mixed)):
+        by_constants = frozenset(name for name, picked in zip(mixed, constant, strict=True) if picked)
+        own = np.ones(len(demand.instances), dtype=bool)
         for name in mixed:
             if name not in by_constants:
-                found = found * ~demand.mixed[name][demand.instances]
-        total = found if total is None else total + found
-    assert total is not None
-    return total
+                own &= ~_own_among(demand, population, atoms, name)
+        yield by_constants, own
 
 
 def rows_of_constants(population: Population, atoms: Iterable[Atom], constants: Mapping[str, Bools]) -> Bools | None:
@@ -373,8 +425,7 @@ def reached(
             return range_count(population, list(atoms), over, bounds, demand.instances)
         return population.matching(atoms, demand.instances)
 
-    names = {name for atom in atoms for name in atom_properties(atom)}
-    return _over_choices(demand, [name for name in demand.mixed if name in names], count)
+    return _over_choices(demand, population, atoms, count)
 
 
 def _polars_value(operand: Operand) -> object:
@@ -417,6 +468,8 @@ def _operand_numbers(name: str, operand: Operand, population: Population, instan
     if isinstance(operand, Literal):
         if edm is EdmType.DATETIME and isinstance(operand.value, int):
             value = (operand.value - TICKS_UNIX_EPOCH) / 10
+        elif edm is EdmType.INT64 and isinstance(operand.value, int):
+            return _exactly(np.full(len(instances), operand.value, dtype=np.int64))
         elif edm.numeric and isinstance(operand.value, int | float):
             value = float(operand.value)
         else:
@@ -427,10 +480,18 @@ def _operand_numbers(name: str, operand: Operand, population: Population, instan
                 value -= 0.5  # between two values at hand
         return np.full(len(instances), value)
     source = operand.name if population.has(operand.name) else name
-    numbers = population.numbers(source, instances).astype(np.float64)
+    numbers = _exactly(population.numbers(source, instances))
     if operand.offset_ticks:
         return numbers + operand.offset_ticks / 10
     return numbers + (operand.offset or 0)
+
+
+def _exactly(numbers: Floats | Ints) -> Floats:
+    """Numbers as doubles; whole ones that no double holds in the widest type there is, of 64 bits on most machines."""
+    import numpy as np
+
+    wide = numbers.dtype.kind == "i" and bool((np.abs(numbers.astype(np.float64)) > 2**53).any())
+    return numbers.astype(np.longdouble if wide else np.float64)
 
 
 def _mask(filter_: Filter, population: Population) -> Atom | None:
@@ -513,7 +574,7 @@ def _returned(demand: Demand, population: Population, notes: list[str], among: B
             return factor * range_count(population, mine, over, span, instances)
         return factor * population.matching(mine, instances)
 
-    return _over_choices(demand, demand.mixed, count)
+    return _over_choices(demand, population, [("p", name) for name in demand.mixed], count)
 
 
 def _counted(

@@ -88,7 +88,8 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
     for each in printed["classes"]:
         asked = next(a for a in world.asked if a.name == each["name"])
         mine = answers.setdefault(asked.name, Answers(asked, kind))
-        if not mine.instances:
+        if not mine.instances:  # nobody can ask: every entity of the draw misses a parameter
+            uncounted = True
             continue
         plan = plan_of(asked, each) if each["filters"] else None
         try:
