@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pkadvisor.errors import UsageError
 from pkadvisor.inputs import AnalyzeRequest
 from pkadvisor.progress import SilentProgress
 from pkadvisor.usecases.analyze import analyze
@@ -139,11 +138,6 @@ def test_an_update_of_several_entities_in_a_request_is_counted(tmp_path: Path) -
     assert class_of(found, "deliver")["entities_written"] == pytest.approx(10)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=UsageError,
-    reason="dataset.holding keeps declared numbers only, and a declared string is read as one",
-)
 def test_a_declared_string_stays_a_string(tmp_path: Path) -> None:
     """The registry of devices: firmware 1.10 comes after 1.9 and is not 1.1."""
     (tmp_path / "Registry.csv").write_text("device,firmware\n" + "".join(f"d{n:03d},1.{n % 12}\n" for n in range(300)))
@@ -156,9 +150,6 @@ def test_a_declared_string_stays_a_string(tmp_path: Path) -> None:
     assert {p["name"]: p["type"] for p in found["tables"][0]["data"]["properties"]}["firmware"] == "String"
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="demand.draw_weights casts the hidden values of a profile to numbers"
-)
 def test_a_profile_whose_weights_are_hidden_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """LinkBench, counts drawn by their number of links: the profile hides the numbers, and no command says why."""
     request = written(table_of(linkbench.WORKLOAD, "Counttable"), tmp_path)

@@ -81,7 +81,10 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
     else:
         instances, weights = draw_weights(query.draw, population)
         weights = _asked(query, population, weights)
-        stated = query.draw.stated or query.operation is Operation.INSERT
+        hidden = hidden_draw(query.draw, population)
+        if hidden:
+            notes.append(f"the profile hides {hidden}: each entity is assumed to be asked for as often as any other")
+        stated = (query.draw.stated and not hidden) or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
     notes += _strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
@@ -127,13 +130,24 @@ def _strange_parameters(wanted: Conditions, population: Population) -> list[str]
     return out
 
 
+def hidden_draw(draw: Draw, population: Population) -> str:
+    """What a draw needs to know and a profile hides; empty where nothing is hidden. Tokens have no size and no time."""
+    if draw.by is DrawBy.WEIGHT and draw.column in population.hashed:
+        return f"the weights {draw.column}"
+    if draw.by is DrawBy.NEWEST and population.arrival in population.hashed:
+        return f"the times {population.arrival}"
+    return ""
+
+
 def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
-    """(rows, weights that sum to 1) of a parameter distribution over the data rows."""
+    """(rows, weights that sum to 1) of a parameter distribution over the data rows; alike where it is hidden."""
     import numpy as np
 
     rows = population.rows
     instances = np.arange(rows, dtype=np.int64)
-    if draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF):
+    if hidden_draw(draw, population):
+        weights = np.ones(rows)
+    elif draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF):
         atoms: tuple[Atom, ...] = tuple(("p", p) for p in draw.of if population.has(p))
         ids, size = population.groups(atoms)
         counts = population.counts(atoms)
