@@ -52,11 +52,6 @@ def test_a_scan_over_partitions_loads_those_that_it_reads() -> None:
     assert hottest >= 38 * first
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="demand._drawn_by_groups gives groups of one size one mass: Zipf's law is gone",
-)
 def test_zipf_over_a_unique_property_is_kept_in_a_large_table(tmp_path: Path) -> None:
     """YCSB F with 101,000 records: the first takes 8 % of 1,000 operations a second, as it does with 99,000."""
     table = table_of(ycsb.WORKLOAD, "UsertableF")
@@ -70,11 +65,6 @@ def test_zipf_over_a_unique_property_is_kept_in_a_large_table(tmp_path: Path) ->
     assert hottest(101_000) == pytest.approx(hottest(99_000), rel=0.5)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="population.groups_total scales no groups of a random-rows sample: H(n) is that of n",
-)
 def test_zipf_over_a_unique_property_is_scaled_from_random_rows() -> None:
     """LinkBench, get-node: the first of 400,000 nodes takes 0.24 % of 203 reads and updates a second."""
     first = 1 / sum(rank**-0.606 for rank in range(1, linkbench.NODES + 1))

@@ -20,12 +20,11 @@ from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entit
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import row_bytes
-from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_block
+from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_share
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
 
@@ -260,11 +259,12 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
     stops = plan_.top is not None and not plan_.unserved
     grows = plan_.access is not Access.POINT and not stops
     if single and plan_.buckets == 1 and not plan_.choices and keep is None:
-        kept = kept_share(demand, population)
+        kept = kept_share(demand, population, key.partition)
         load = weights * best.counted
         loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=grows)
         if plan_.access is Access.POINT:
-            loads.at_entities(key, demand.instances, load, kept=kept)
+            own = kept_share(demand, population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, load, kept=own)
         return
     free = list(plan_.equal_atoms) if keep is None else free_atoms(plan_.equal_atoms, demand.constants)
     ids, size = population.groups(free)
@@ -279,17 +279,18 @@ def _spread(best: Read, demand: Demand, key: Key, population: Population, loads:
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
 
-def kept_share(demand: Demand, population: Population) -> float | None:
+def kept_share(demand: Demand, population: Population, parts: tuple[Part, ...]) -> float | None:
     """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
 
-    None where the class says nothing of it: then the keys that are not at hand take their part.
+    ``parts`` make the key, of a partition or of an entity. None where the class says nothing of it: then the keys that
+    are not at hand take their part.
 
     The newest entities are in one period, whatever else there is. Under Zipf's law the first of all keys takes 1 of
     the sum of the ranks that each key at hand stands for.
     """
     draw = demand.query.draw
     if draw.by is DrawBy.ZIPF:
-        return zipf_top_share(draw.exponent, zipf_block(draw, population))
+        return zipf_share(draw, population, {a[1] for a in atoms_of(parts) if a[0] == "p"})
     moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
     return 1.0 if moving and population.sampling == "slice" else None
 
@@ -334,14 +335,16 @@ def _insert_cost(
     each = group = query.entities_per_request
     weights = demand.weights * query.rate.sustained_per_s * each
     written, after, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
-    kept = kept_share(demand, bench.population)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
-        loads.at_inserts(key.partition, demand.instances, load, kept=kept)
+        loads.at_inserts(
+            key.partition, demand.instances, load, kept=kept_share(demand, bench.population, key.partition)
+        )
         if query.operation is Operation.UPSERT:
-            loads.at_entities(key, demand.instances, load, kept=kept)
+            own = kept_share(demand, bench.population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, load, kept=own)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         if row is not None and not scheme.same_partition(row):
@@ -459,14 +462,15 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
     alone = float(changed.max(initial=1.0)) <= 1.0
-    kept = kept_share(demand, bench.population)
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
             load = weights * tried[via] * written[via] * (counts[via] if bench.count_bytes else 1.0)
             # An update of many entities by one filter loads their partition; no single entity takes it all.
+            kept = kept_share(demand, bench.population, key.partition)
             loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             if alone:  # of a row that moves, one entity is removed and another one written
-                loads.at_entities(key, demand.instances, load / written[via], kept=kept)
+                own = kept_share(demand, bench.population, (*key.partition, *key.row))
+                loads.at_entities(key, demand.instances, load / written[via], kept=own)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")
