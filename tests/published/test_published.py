@@ -23,9 +23,6 @@ UNIQUE_IN_THE_SAMPLE = (
 )
 NOT_IDENTIFIED = ("linkbench-Counttable", "tpce-Holding", "snb-Knows", "audit_log-Events")
 """Tables for which the recommended key leaves out a part of the primary key."""
-DIGITS_AT_HAND = "candidates.digits gives room to grow only to numbers that are unique by themselves"
-TOO_NARROW = ("tpcc-NewOrder", "tpcc-Orders", "tpcc-OrderLine", "tpcc_large-OrderLine")
-"""Tables for which a number that counts up is padded to the digits that the sample has."""
 
 
 def known(workload: Workload, table: Table) -> Difference | None:
@@ -107,9 +104,6 @@ def test_a_recommended_key_has_the_whole_primary_key(workload: Workload, table: 
             workload,
             table,
             id=name,
-            marks=[pytest.mark.xfail(strict=True, raises=AssertionError, reason=DIGITS_AT_HAND)]
-            if name in TOO_NARROW
-            else [],
         )
         for (workload, table), name in zip(TABLES, NAMES, strict=True)
         if table.largest

@@ -91,7 +91,8 @@ class Ground:
 def digits(population: Population, name: str) -> int:
     """Digits of the largest value, one more where the data uses four fifths of them or each entity has a number.
 
-    Numbers that identify entities grow with the table; others keep a head-room of a quarter at least.
+    Numbers that identify entities grow with the table; those that count up as entities come get the digits that they
+    need at the horizon and one to spare; others keep a head-room of a quarter at least.
     """
     if name in population.digits:
         return population.digits[name]
@@ -101,7 +102,8 @@ def digits(population: Population, name: str) -> int:
     width = len(str(sizes.largest))
     if name in _CALENDAR:
         return width
-    return width + 1 if sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0 else width
+    room = sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0
+    return max(width + 1 if room else width, population.counters.get(name, 0))
 
 
 _CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})

@@ -313,7 +313,7 @@ def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> 
 
 
 def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:
-    """For each row at hand (the place of its group among those of its size at hand, how many there are of that size)."""
+    """For each row at hand (the place of its group among those of its size at hand, how many of that size are)."""
     import numpy as np
 
     sizes = np.zeros(size)

@@ -139,6 +139,8 @@ class Population:
         group: what divides less is not unique either."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
+        self.counters: dict[str, int] = {}
+        """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
         self.plans: dict[object, Any] = {}
