@@ -72,11 +72,6 @@ def test_zipf_over_a_unique_property_is_scaled_from_random_rows() -> None:
     assert hottest <= 1.5 * first * (129 + 74)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="population.share_factor is 1 for a group that is a part of the drawn key",
-)
 def test_a_part_of_the_drawn_keys_is_no_hotter_than_in_the_whole(tmp_path: Path) -> None:
     """TPC-C, order lines by warehouse: the load is even over 200, of which the districts drawn show six."""
     table = tpcc_orders.order_line(tpcc_orders.WAREHOUSES)

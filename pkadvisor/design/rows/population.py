@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.unseen_groups import groups_of_table, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -294,14 +295,17 @@ class Population:
         return int(np.count_nonzero(self.counts(atoms)))
 
     def groups_total(self, atoms: Iterable[Atom]) -> float:
-        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
-        drawn."""
+        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn:
+        of groups of keys, and of groups that lie across them, as many as their spans tell."""
         key = tuple(atoms)
         found = self.distinct(key)
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
             found = max(found, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
             return found * (self.total / self.drawn_from)
+        if self.keys_drawn and key:
+            groups: float = self._unseen("groups", groups_of_table, key)
+            return max(float(found), groups)
         return float(found)
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
@@ -408,15 +412,42 @@ class Population:
         return np.where(itself, own, found * (total / self.rows))
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
-        """What one group's share of the load at hand is in the population: there are more groups than are at hand."""
+        """What a group's share of the load at hand is in the population: there are more groups than are at hand.
+
+        Of the group that most of the drawn keys show, where that differs (``share_factors``).
+        """
+        key = tuple(atoms)
+        factors = self.share_factors(key)
+        if isinstance(factors, float):
+            return factors
+        return float(factors[int(spans_of(self, key).argmax())])
+
+    def share_factors(self, atoms: Iterable[Atom]) -> Floats | float:
+        """As ``share_factor``, one for all groups or one for each, in their order."""
         key = tuple(atoms)
         if self.rows == self.total or not key:
             return 1.0
+        if self.whole(key):
+            return self.drawn_from / self.total
+        if self.keys_drawn:
+            factors: Floats = self._unseen("shares", shares_kept, key)
+            return factors
         if self._whole_groups is not None:
-            return self.drawn_from / self.total if self.whole(key) else 1.0
+            return 1.0
         # A random sample shows heavy groups at their true share; where every group has one row, the sample says
         # nothing.
         return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
+
+    @property
+    def keys_drawn(self) -> bool:
+        """Whether the rows at hand are those of some keys of more."""
+        return self.sampling == "random-keys" and bool(self.sampled_by) and self.rows < self.total
+
+    def _unseen(self, what: str, compute: Callable[[Population, tuple[Atom, ...]], Any], key: tuple[Atom, ...]) -> Any:
+        memo = ("unseen", what, tuple(sorted(set(key))))
+        if memo not in self.memo:
+            self.memo[memo] = compute(self, memo[2])
+        return self.memo[memo]
 
     # -- periods -------------------------------------------------------------------------------------------------
 
