@@ -99,6 +99,7 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
             "a condition with parameters under 'or' or 'not' is not counted: entities returned are an upper bound"
         )
     returned = _returned(wanted, population, instances, bounds, constants, masks, notes)
+    notes += _across_drawn(wanted, population)
     return Demand(query, wanted, instances, weights, bounds, constants, masks, returned, basis, tuple(notes))
 
 
@@ -117,6 +118,21 @@ def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats
     kept = np.where(there, weights, 0.0)
     total = float(kept.sum())
     return kept / total if total > 0 else weights
+
+
+def _across_drawn(wanted: Conditions, population: Population) -> list[str]:
+    """That entities of keys that are not at hand satisfy a filter as well, so that how many is an estimate."""
+    atoms: list[Atom] = [("p", name) for name in (*wanted.equal, *wanted.any_of) if population.has(name)]
+    over = next((("p", name) for name in wanted.ranges if population.has(name)), None)
+    if not atoms or not population.across(atoms, over) or int(population.counts(atoms).max(initial=0)) <= 1:
+        return []
+    drawn = population.distinct(population.sampled_by)
+    every = drawn * population.total / population.drawn_from
+    names = ", ".join(atom[1] for atom in population.sampled_by)
+    return [
+        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} are at hand: the "
+        "entities are estimated from those that several of them share"
+    ]
 
 
 def _strange_parameters(wanted: Conditions, population: Population) -> list[str]:

@@ -25,7 +25,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
-from pkadvisor.design.rows.unseen_groups import groups_of_table, shares_kept, spans_of
+from pkadvisor.design.rows.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -363,10 +363,24 @@ class Population:
         if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
-        return self.scale(counts[ids[instances]], instances, self.whole(atoms))
+        found = counts[ids[instances]]
+        if not atoms or not self.across(atoms):
+            return self.scale(found, instances, self.whole(atoms))
+        key = (*atoms, *self.sampled_by)
+        return self._scaled_across(found, self.counts(key)[self.groups(key)[0][instances]], instances)
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
+        atoms = tuple(atoms)
+        found = self._between(atoms, over, low, high, instances)
+        if not atoms or not self.across(atoms, over):
+            return self.scale(found, instances, self.whole(atoms, over))
+        own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
+        return self._scaled_across(found, own, instances)
+
+    def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
+        """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
+        [low, high)."""
         import numpy as np
 
         key = (tuple(sorted(set(atoms))), over)
@@ -378,8 +392,17 @@ class Population:
         ordered, ids = self._ranges[key]
         base = ids[instances] * (size + 1)
         upper = np.searchsorted(ordered, base + np.maximum(high, low), side="left")
-        found = upper - np.searchsorted(ordered, base + low, side="left")
-        return self.scale(found, instances, self.whole(key[0], over))
+        return upper - np.searchsorted(ordered, base + low, side="left")
+
+    def across(self, atoms: Iterable[Atom], over: Atom | None = None) -> bool:
+        """Whether the groups of these atoms (and this range) have rows of keys that were not drawn."""
+        return self.keys_drawn and not self.whole(atoms, over)
+
+    def _scaled_across(self, found: Ints, own: Ints, instances: Ints) -> Floats:
+        import numpy as np
+
+        few, sparse = scaled_across(self, found, own, instances)
+        return np.where(sparse, few, self.scale(found, instances))
 
     def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
         """Properties that, once fixed, name a group of which every row is at hand; None where no group is whole."""

@@ -1,8 +1,8 @@
-"""How many groups a table has, and what is left of one's share, where all rows of some keys were drawn (cluster sample).
+"""How many groups a table has, and what is left of one's share, where all rows of some keys were drawn.
 
 A group that is coarser than the drawn keys (a country of drawn users), or lies across them (a product that many drawn
-users bought), is at hand with the rows of the drawn keys alone. What chance drew are keys, so that the number of keys in
-which a group occurs, its *span*, tells how much of it is known.
+users bought), is at hand with the rows of the drawn keys alone. What chance drew are keys (a cluster sample), so that
+the number of keys in which a group occurs, its *span*, tells how much of it is known.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from pkadvisor.design.keys.transforms import Atom
     from pkadvisor.design.rows.population import Population
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
 RATES = 40
 """Rates of a mixture beside the spans themselves."""
+FEW = 30
+"""Rows of other keys up to which a group is taken at the mean of others like it: of more, a fifth is luck."""
 STEPS = 500
 """Steps by which the mixture's weights are found: later ones change no figure that is printed."""
 
@@ -29,9 +32,9 @@ def groups_of_table(population: Population, atoms: tuple[Atom, ...]) -> float:
     """Groups in the whole table: the first-order jackknife over spans, no more than the values that there can be.
 
     A share q of the keys that shows d groups, f of them in a single key, with n spans in all, is of
-    d / (1 - (1 - q) f / n) groups (Haas, Naughton, Seshadri and Stokes 1995), over groups of span 1 and 2: many spans of
-    a few groups say nothing of the rare ones (Chao and Lee 1992). Values of several properties make no more groups than
-    the product of their numbers.
+    d / (1 - (1 - q) f / n) groups (Haas, Naughton, Seshadri and Stokes 1995), over groups of span 1 and 2: many spans
+    of a few groups say nothing of the rare ones (Chao and Lee 1992). Values of several properties make no more groups
+    than the product of their numbers.
     """
     found = _jackknife(population, atoms)
     most = 1.0
@@ -81,6 +84,31 @@ def _mean_rates(spans: Ints, counts: Floats) -> Floats:
         weights = (shares * counts[:, None]).sum(axis=0) / counts.sum()
     each = likely * weights
     return np.asarray((each * rates).sum(axis=1) / np.maximum(each.sum(axis=1), 1e-300))
+
+
+def scaled_across(population: Population, found: Ints, own: Ints, instances: Ints) -> tuple[Floats, Bools]:
+    """Rows of each instance's group in the whole table, where groups lie across the drawn keys; and of which it is so.
+
+    The rows of the instance's own key (``own`` of those ``found``) are at hand and count as they are. Those of other
+    keys are few: each row stands for many, so that counts of single instances are luck, and a bound such as $top would
+    cut off what is too high and keep what is too low. They are taken at the mean of all instances that find as many
+    (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more.
+    """
+    import numpy as np
+
+    keys = population.distinct(population.sampled_by)
+    others = found - own
+    sparse = others <= FEW
+    if keys < 2 or not sparse.any():
+        return found.astype(np.float64), np.zeros(len(found), dtype=bool)
+    every = keys * population.total / population.drawn_from
+    # An instance at hand is of one of the drawn keys.
+    factor = np.where(population.is_data[instances] & (own > 0), (every - 1) / (keys - 1), every / keys)
+    rows = population.drawn_from / population.rows
+    values, counts = np.unique(others[sparse], return_counts=True)
+    rates = _mean_rates(values, counts.astype(np.float64)) if values[-1] else np.zeros(1)
+    mean = rates[np.searchsorted(values, np.where(sparse, others, values[0]))]
+    return rows * (own + mean * factor), sparse
 
 
 def spans_of(population: Population, atoms: tuple[Atom, ...]) -> Ints:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import numpy as np
@@ -98,3 +99,34 @@ def test_inserts_reach_every_key_of_the_table_and_not_those_at_hand_alone() -> N
     assert fronts("{hash(n,2)}_{pad(shop,4)}_{pad(desk,2)}") == 64.0
     assert fronts("{pad(shop,4)}") > 32.0
     assert fronts("{pad(n,4)}_{pad(shop,4)}_{pad(desk,2)}") < 8.0
+
+
+@pytest.mark.parametrize("users", [40, 200])
+def test_rows_of_keys_that_are_not_at_hand_are_expected_and_not_left_to_luck(users: int) -> None:
+    """4 rows of a product on average, which lie in 4 users: an instance finds itself and 4 more of other users.
+
+    A bound of 3 cuts off what luck finds: most instances find none, and some one that stands for many.
+    """
+    truth = float(np.mean([counts - 1 for counts in _sizes_by_row()]))
+    plain, cut = [], []
+    for seed in range(8):
+        population = drawn(users, seed=seed)
+        found = population.matching([("p", "product")], np.arange(population.rows))
+        plain.append(float(found.mean() - 1))
+        cut.append(float(np.minimum(found, 3.0).mean()))
+    assert np.median(plain) == pytest.approx(truth, rel=0.35)
+    assert np.median(cut) > 2.5
+
+
+def test_rows_of_the_own_key_are_all_at_hand() -> None:
+    """An order is of one user: what the filter names implies the drawn key, although it does not name it."""
+    columns = {"user": [n // 6 for n in range(600)], "order": [f"o{n // 3}" for n in range(600)]}
+    types = {"user": EdmType.INT32, "order": EdmType.STRING}
+    options = {"sampling": "random-keys", "sampled_by": ("user",), "complete": False}
+    population = population_of(columns, types, total=600_000, **options)
+    assert population.matching([("p", "order")], np.arange(600)).tolist() == [3.0] * 600
+
+
+def _sizes_by_row() -> list[int]:
+    sizes = Counter(product for *_, product in ROWS)
+    return [sizes[product] for *_, product in ROWS]
