@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
+from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
@@ -182,7 +183,25 @@ def mutable(ground: Ground) -> frozenset[str]:
 
 
 def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
-    """What to append to the RowKey so that no two entities share a key: a property that does it, else a sequence."""
+    """The RowKey with what tells all entities apart: a property that does it at hand, else a sequence.
+
+    Where the rows are a sample, also what a request for one entity names, and an identifier beside a time.
+    """
+    found = _unique_at_hand(partition, row, ground)
+    if any(part.assigned for part in found):
+        return found
+
+    def spare() -> list[str]:
+        ranked = sorted((_tail_rank(n, ground.population), n) for n in ground.population.types)
+        fixed = mutable(ground)
+        return [n for rank, n in ranked if not rank[0] and n not in fixed and _identifies(n, ground.population)]
+
+    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare)
+    return [*found, *(part_for(name, ground.population) for name in missing)]
+
+
+def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
+    """The RowKey with a property, or two, by which no two entities at hand share a key, else with a sequence."""
     population = ground.population
     atoms = atoms_of([*partition, *row])
     if population.surplus(atoms) == 0:
@@ -271,7 +290,8 @@ def natural_key(ground: Ground) -> Iterator[Key]:
     for demand in ground.reading():
         for name in demand.conditions.equal:
             if ground.population.has(name) and ground.population.surplus([("p", name)]) == 0:
-                yield Key((part_for(name, ground.population),), ())
+                partition = [part_for(name, ground.population)]
+                yield Key(tuple(partition), ground.join(complete(partition, [], ground)))
 
 
 def compound_key(ground: Ground) -> Iterator[Key]:
