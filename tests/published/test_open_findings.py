@@ -109,7 +109,6 @@ def test_two_index_rows_in_one_other_partition_are_one_request(tmp_path: Path) -
     assert class_of(found, "add")["requests"] == pytest.approx(3)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="class_cost._write_cost looks at no entities_per_request")
 def test_an_update_of_several_entities_in_a_request_is_counted(tmp_path: Path) -> None:
     """TPC-C, Delivery: the ten lines of an order change together."""
     table = tpcc_orders.order_line(tpcc_orders.WAREHOUSES)
@@ -117,6 +116,10 @@ def test_an_update_of_several_entities_in_a_request_is_counted(tmp_path: Path) -
     assert declared != table.declared
     found = card(written(replace(table, declared=declared), tmp_path))
     assert class_of(found, "deliver")["entities_written"] == pytest.approx(10)
+    assert class_of(found, "deliver")["requests"] == pytest.approx(10)
+    together = declared.replace("together: [place]", "together: [deliver]")
+    found = card(written(replace(table, declared=together), tmp_path))
+    assert class_of(found, "deliver")["requests"] == pytest.approx(1)
 
 
 def test_a_declared_string_stays_a_string(tmp_path: Path) -> None:

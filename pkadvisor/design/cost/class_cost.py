@@ -57,7 +57,8 @@ def class_cost(
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
     if not query.analytic and (query.operation is Operation.QUERY or locates(demand, scheme, best.plan)):
-        _spread(best, demand, key, bench.population, loads, peak * _attempts(demand, bench))
+        lookups_per_s = peak * query.entities_per_request
+        _spread(best, demand, key, bench.population, loads, lookups_per_s * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
         middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
@@ -80,7 +81,7 @@ def class_cost(
             entities_read_p50=middle,
             entities_read_p99=high,
         )
-    return _write_cost(demand, scheme, best, bench, loads)
+    return _write_cost(demand, scheme, best, bench, loads, kept_together(query.name, bench, transactions))
 
 
 def best_read(demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
@@ -439,12 +440,24 @@ def _attempts(demand: Demand, bench: Bench) -> Floats:
     return np.ones(len(demand.instances)) if found is None else found.attempts
 
 
-def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap) -> ClassCost:
-    """An update or delete: locate where the filter is not the whole key, then write every row of the entity."""
+def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcome, ...]) -> bool:
+    """Whether a class is of a declared transaction whose entities have one PartitionKey."""
+    declared = zip(transactions, bench.workload.transactions, strict=True)
+    return any(outcome.kept and name in each.together for outcome, each in declared)
+
+
+def _write_cost(
+    demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap, grouped: bool
+) -> ClassCost:
+    """An update or delete: locate where the filter is not the whole key, then write every row of the entity.
+
+    Of several entities in a request each is located and written, in one group transaction where they are ``grouped``.
+    """
     import numpy as np
 
     query = demand.query
-    changed = np.maximum(demand.returned, 1.0)
+    several = query.entities_per_request
+    changed = np.maximum(demand.returned, 1.0) * several
     moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
     locate = locates(demand, scheme, located.plan)
     attempts = _attempts(demand, bench)
@@ -461,7 +474,7 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in written}
     weights = demand.weights * query.rate.sustained_per_s * changed
-    alone = float(changed.max(initial=1.0)) <= 1.0
+    alone = float(demand.returned.max(initial=1.0)) <= 1.0
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in written:
             load = weights * tried[via] * written[via] * (counts[via] if bench.count_bytes else 1.0)
@@ -477,9 +490,10 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     found = located if locate else None
     mean_attempts = demand.mean(attempts) if len(attempts) else 1.0
     each = demand.mean(changed)
-    middle, high = spread(located.per_instance, demand.weights) if found else (0.0, 0.0)
-    locating = demand.mean(located.requests_each * attempts) if found else 0.0
-    reads = demand.mean(located.per_instance * attempts) if found else 0.0
+    middle, high = spread(located.per_instance * several, demand.weights) if found else (0.0, 0.0)
+    locating = several * demand.mean(located.requests_each * attempts) if found else 0.0
+    reads = several * demand.mean(located.per_instance * attempts) if found else 0.0
+    sent = first * (each / several if grouped else each)
     return ClassCost(
         name=query.name,
         operation=query.operation,
@@ -487,21 +501,21 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
         rate_per_s=query.rate.mean_per_s,
         peak_per_s=query.rate.sustained_per_s,
         entities_read=reads,
-        entities_read_max=found.entities_max if found else 0.0,
-        entities_returned=demand.mean(demand.returned),
+        entities_read_max=found.entities_max * several if found else 0.0,
+        entities_returned=demand.mean(demand.returned) * several,
         entities_written=sum(written.values()) * each,
-        requests=locating + (first * mean_attempts + away) * each,
+        requests=locating + sent * mean_attempts + away * each,
         fan_out=located.fan_out,
         analytic=query.analytic,
         notes=tuple(notes),
         entities_changed=each,
-        entities_by_bytes=(located.by_bytes * mean_attempts if found else 0.0)
+        entities_by_bytes=(several * located.by_bytes * mean_attempts if found else 0.0)
         + sum(n * counts[via] for via, n in written.items()) * each,
         bytes_written=sum(n * sizes[via] for via, n in written.items()) * each,
         round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if away else 0.0),
         continuations=found.continuations if found else 0.0,
         requests_locate=locating,
-        requests_write=first * each,
+        requests_write=sent,
         requests_after=away * each,
         entities_read_p50=middle,
         entities_read_p99=high,

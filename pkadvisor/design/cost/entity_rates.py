@@ -68,7 +68,7 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
             draw = demand.query.draw
             kept = zipf_share(draw, population, names) if draw.by is DrawBy.ZIPF else None
             factor = kept if kept is not None else 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
-            rate = demand.weights * demand.query.rate.sustained_per_s * factor
+            rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))
         for demand in found:
