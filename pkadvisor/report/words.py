@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
+from pkadvisor.design.rows.demand import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy
@@ -82,6 +83,9 @@ def unknowns(judged: Judged) -> list[str]:
     if assumed:
         names = ", ".join(assumed[:4]) + (" …" if len(assumed) > 4 else "")
         out.append(f"which keys are read most: assumed that each entity is equally likely ({names}); declare `draw`")
+    for hidden in dict.fromkeys(h for d in bench.demands if (h := hidden_draw(d.query.draw, population))):
+        names = ", ".join(d.query.name for d in bench.demands if hidden_draw(d.query.draw, population) == hidden)
+        out.append(f"which keys are read most: the profile hides {hidden}; assumed that all are alike ({names})")
     if sampling_of(judged) == "slice":
         out.append("how far the numbers are off: the data is a slice, and what lies outside may differ")
     elif not population.complete and population.rows < population.total:

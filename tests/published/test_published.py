@@ -17,16 +17,6 @@ TABLES = [(workload, table) for workload in WORKLOADS for table in workload.tabl
 NAMES = [f"{workload.name}-{table.name}" for workload, table in TABLES]
 every_table = pytest.mark.parametrize(("workload", "table"), TABLES, ids=NAMES)
 
-UNIQUE_IN_THE_SAMPLE = (
-    "a key that is unique among the rows at hand is taken for unique in a table of which they are a sample "
-    "(pkadvisor/design/choice/candidates.py: complete, natural_key)"
-)
-NOT_IDENTIFIED = ("linkbench-Counttable", "tpce-Holding", "snb-Knows", "audit_log-Events")
-"""Tables for which the recommended key leaves out a part of the primary key."""
-DIGITS_AT_HAND = "candidates.digits gives room to grow only to numbers that are unique by themselves"
-TOO_NARROW = ("tpcc-NewOrder", "tpcc-Orders", "tpcc-OrderLine", "tpcc_large-OrderLine")
-"""Tables for which a number that counts up is padded to the digits that the sample has."""
-
 
 def known(workload: Workload, table: Table) -> Difference | None:
     return next((each for each in workload.differences if each.table == table.name), None)
@@ -86,9 +76,6 @@ def test_what_a_sample_cannot_tell_is_not_told_as_counted(workload: Workload, ta
             workload,
             table,
             id=name,
-            marks=[pytest.mark.xfail(strict=True, raises=AssertionError, reason=UNIQUE_IN_THE_SAMPLE)]
-            if name in NOT_IDENTIFIED
-            else [],
         )
         for (workload, table), name in zip(TABLES, NAMES, strict=True)
         if table.identity
@@ -107,9 +94,6 @@ def test_a_recommended_key_has_the_whole_primary_key(workload: Workload, table: 
             workload,
             table,
             id=name,
-            marks=[pytest.mark.xfail(strict=True, raises=AssertionError, reason=DIGITS_AT_HAND)]
-            if name in TOO_NARROW
-            else [],
         )
         for (workload, table), name in zip(TABLES, NAMES, strict=True)
         if table.largest

@@ -264,15 +264,4 @@ LARGE = Workload(
     name="tpcc_large",
     source="TPC Benchmark C, Standard Specification, revision 5.11, at 2,000 warehouses",
     tables=(order_line(10 * WAREHOUSES),),
-    differences=(
-        Difference(
-            "OrderLine",
-            ("entities_per_s",),
-            1.13,
-            "A defect: districts were drawn, two properties, and the write fronts are counted as the six at hand, "
-            "since fronts._interleaved scales them only where the first part of the key alone is what was drawn. The"
-            " expert's keys are therefore said to append, and buckets are advised that divide the newest orders of a"
-            " district.",
-        ),
-    ),
 )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
+from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
 from pkadvisor.design.keys.transforms import (
@@ -91,7 +92,8 @@ class Ground:
 def digits(population: Population, name: str) -> int:
     """Digits of the largest value, one more where the data uses four fifths of them or each entity has a number.
 
-    Numbers that identify entities grow with the table; others keep a head-room of a quarter at least.
+    Numbers that identify entities grow with the table; those that count up as entities come get the digits that they
+    need at the horizon and one to spare; others keep a head-room of a quarter at least.
     """
     if name in population.digits:
         return population.digits[name]
@@ -101,7 +103,8 @@ def digits(population: Population, name: str) -> int:
     width = len(str(sizes.largest))
     if name in _CALENDAR:
         return width
-    return width + 1 if sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0 else width
+    room = sizes.largest * 5 >= 4 * 10**width or population.surplus([("p", name)]) == 0
+    return max(width + 1 if room else width, population.counters.get(name, 0))
 
 
 _CALENDAR = frozenset({"year", "month", "day", "hour", "minute", "second", "week"})
@@ -180,7 +183,25 @@ def mutable(ground: Ground) -> frozenset[str]:
 
 
 def complete(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
-    """What to append to the RowKey so that no two entities share a key: a property that does it, else a sequence."""
+    """The RowKey with what tells all entities apart: a property that does it at hand, else a sequence.
+
+    Where the rows are a sample, also what a request for one entity names, and an identifier beside a time.
+    """
+    found = _unique_at_hand(partition, row, ground)
+    if any(part.assigned for part in found):
+        return found
+
+    def spare() -> list[str]:
+        ranked = sorted((_tail_rank(n, ground.population), n) for n in ground.population.types)
+        fixed = mutable(ground)
+        return [n for rank, n in ranked if not rank[0] and n not in fixed and _identifies(n, ground.population)]
+
+    missing = missing_identifiers(atoms_of([*partition, *found]), ground.bench, spare)
+    return [*found, *(part_for(name, ground.population) for name in missing)]
+
+
+def _unique_at_hand(partition: list[Part], row: list[Part], ground: Ground) -> list[Part]:
+    """The RowKey with a property, or two, by which no two entities at hand share a key, else with a sequence."""
     population = ground.population
     atoms = atoms_of([*partition, *row])
     if population.surplus(atoms) == 0:
@@ -269,7 +290,8 @@ def natural_key(ground: Ground) -> Iterator[Key]:
     for demand in ground.reading():
         for name in demand.conditions.equal:
             if ground.population.has(name) and ground.population.surplus([("p", name)]) == 0:
-                yield Key((part_for(name, ground.population),), ())
+                partition = [part_for(name, ground.population)]
+                yield Key(tuple(partition), ground.join(complete(partition, [], ground)))
 
 
 def compound_key(ground: Ground) -> Iterator[Key]:

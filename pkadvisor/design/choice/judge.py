@@ -245,6 +245,7 @@ def bench_for(
 
     from pkadvisor.design.load.estimates import Bench
     from pkadvisor.design.load.keyfacts import property_bytes
+    from pkadvisor.design.rows.counters import counter_digits
     from pkadvisor.design.rows.demand import demands
     from pkadvisor.design.rows.dependencies import sentences
     from pkadvisor.design.rows.population import Population, Sizes
@@ -303,6 +304,7 @@ def bench_for(
     if population.complete:
         notes += _strangers(found)
     bench = Bench(population, workload, found, limits, property_bytes(population, declared_sizes))
+    population.counters = counter_digits(population, workload, bench.horizon_factor)
     del pl
     return bench, notes
 

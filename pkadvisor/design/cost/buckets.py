@@ -259,7 +259,13 @@ def _partition_demand(
             writes.append((own, places, weights * query.entities_per_request * there))
             continue
         if query.operation is not Operation.QUERY and _writes(demand, row):
-            writes.append((demand.instances, demand.instances, weights * np.maximum(demand.returned, 1.0)))
+            writes.append(
+                (
+                    demand.instances,
+                    demand.instances,
+                    weights * query.entities_per_request * np.maximum(demand.returned, 1.0),
+                )
+            )
         if cost.plan is not None and cost.plan.via == via and cost.entities_read:
             reads.append(_lookup(demand, cost, scheme, bench))
             per_group += np.bincount(ids[reads[-1].places], weights=reads[-1].load, minlength=size)

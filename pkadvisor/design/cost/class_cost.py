@@ -21,7 +21,6 @@ from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entit
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.load.keyfacts import row_bytes
-from pkadvisor.design.load.scaling import zipf_top_share
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
@@ -33,7 +32,7 @@ from pkadvisor.design.rows.demand import (
     free_atoms,
     returned_among,
     rows_of_constants,
-    zipf_block,
+    zipf_share,
 )
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
@@ -67,7 +66,8 @@ def class_cost(
         demand = replace(demand, notes=(*demand.notes, note))
     peak = query.rate.sustained_per_s
     if not query.analytic and (query.operation is Operation.QUERY or locates(demand, scheme, best.plan)):
-        _spread(best, demand, scheme, bench.population, loads, peak * _attempts(demand, bench))
+        lookups_per_s = peak * query.entities_per_request
+        _spread(best, demand, scheme, bench.population, loads, lookups_per_s * _attempts(demand, bench))
     if query.operation is Operation.QUERY:
         middle, high = spread(best.per_instance, demand.weights)
         return ClassCost(
@@ -90,7 +90,7 @@ def class_cost(
             entities_read_p50=middle,
             entities_read_p99=high,
         )
-    return _write_cost(demand, scheme, best, bench, loads)
+    return _write_cost(demand, scheme, best, bench, loads, kept_together(query.name, bench, transactions))
 
 
 def best_read(demand: Demand, scheme: KeyScheme, bench: Bench) -> Read:
@@ -255,14 +255,15 @@ def _spread(
     # What a scan reads grows with the rows of a key, unless $top stops it.
     stops = found.top is not None and not found.unserved
     grows = found.access is not Access.POINT and not stops
-    kept = kept_share(demand, population)
     own = weights * (best.counted - best.followed)
     if found.pointer:  # the entities that they lead to lie in partitions of their own
         for row_load in led_to(best, demand, scheme, population, weights * best.followed):
             loads.at_each_row(scheme.main.partition, row_load, grows=grows)
     if single and found.buckets == 1 and not found.choices and keep is None:
+        kept = kept_share(demand, population, key.partition)
         loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
         if found.access is Access.POINT:
+            kept = kept_share(demand, population, (*key.partition, *key.row))
             loads.at_entities(key, demand.instances, own, kept=kept)
         return
     free = list(found.equal_atoms) if keep is None else free_atoms(found.equal_atoms, demand.constants)
@@ -281,17 +282,18 @@ def _spread(
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
 
-def kept_share(demand: Demand, population: Population) -> float | None:
+def kept_share(demand: Demand, population: Population, parts: tuple[Part, ...]) -> float | None:
     """What share of a class's load on one key stays there in the whole table, of which a sample of keys is at hand.
 
-    None where the class says nothing of it: then the keys that are not at hand take their part.
+    ``parts`` make the key, of a partition or of an entity. None where the class says nothing of it: then the keys that
+    are not at hand take their part.
 
     The newest entities are in one period, whatever else there is. Under Zipf's law the first of all keys takes 1 of
     the sum of the ranks that each key at hand stands for.
     """
     draw = demand.query.draw
     if draw.by is DrawBy.ZIPF:
-        return zipf_top_share(draw.exponent, zipf_block(draw, population))
+        return zipf_share(draw, population, {a[1] for a in atoms_of(parts) if a[0] == "p"})
     moving = demand.query.operation is Operation.INSERT or draw.by is DrawBy.NEWEST
     return 1.0 if moving and population.sampling == "slice" else None
 
@@ -314,9 +316,10 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     there = has_row(row.key, row, population)
     if bool(there.all()):
         return changed
-    if float(changed.max(initial=1.0)) <= 1.0:
+    if float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
-    return np.minimum(changed, returned_among(demand, population, there[: population.rows] > 0))
+    written = returned_among(demand, population, there[: population.rows] > 0)
+    return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)))
 
 
 def _insert_cost(
@@ -339,14 +342,16 @@ def _insert_cost(
     each = group = query.entities_per_request
     weights = demand.weights * query.rate.sustained_per_s * each
     written, after, by_bytes, stored = 0.0, 0.0, 0.0, 0.0
-    kept = kept_share(demand, bench.population)
     sizes, counts = row_bytes(scheme, bench), capacity_weights(scheme, bench)
     for (key, row), size, count in zip(scheme.each_key(), sizes, counts, strict=True):
         there = has_row(key, row, bench.population)[demand.instances]
         load = weights * there * (count if bench.count_bytes else 1.0)
-        loads.at_inserts(key.partition, demand.instances, load, kept=kept)
+        loads.at_inserts(
+            key.partition, demand.instances, load, kept=kept_share(demand, bench.population, key.partition)
+        )
         if query.operation is Operation.UPSERT:
-            loads.at_entities(key, demand.instances, load, kept=kept)
+            own = kept_share(demand, bench.population, (*key.partition, *key.row))
+            loads.at_entities(key, demand.instances, load, kept=own)
         share = 1.0 if row is None else demand.mean(there)
         written, by_bytes, stored = written + share, by_bytes + share * count, stored + share * size
         if row is not None and not scheme.same_partition(row):
@@ -442,12 +447,24 @@ def _attempts(demand: Demand, bench: Bench) -> Floats:
     return np.ones(len(demand.instances)) if found is None else found.attempts
 
 
-def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap) -> ClassCost:
-    """An update or delete: locate where the filter is not the whole key, then write every row of the entity."""
+def kept_together(name: str, bench: Bench, transactions: tuple[TransactionOutcome, ...]) -> bool:
+    """Whether a class is of a declared transaction whose entities have one PartitionKey."""
+    declared = zip(transactions, bench.workload.transactions, strict=True)
+    return any(outcome.kept and name in each.together for outcome, each in declared)
+
+
+def _write_cost(
+    demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, loads: LoadMap, grouped: bool
+) -> ClassCost:
+    """An update or delete: locate where the filter is not the whole key, then write every row of the entity.
+
+    Of several entities in a request each is located and written, in one group transaction where they are ``grouped``.
+    """
     import numpy as np
 
     query = demand.query
-    changed = np.maximum(demand.returned, 1.0)
+    several = query.entities_per_request
+    changed = np.maximum(demand.returned, 1.0) * several
     moves = query.operation is Operation.UPDATE and bool(set(scheme.main.properties) & set(query.sets))
     locate = locates(demand, scheme, located.plan)
     attempts = _attempts(demand, bench)
@@ -468,16 +485,17 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     # A lost race is a request, and the entity is counted; index rows elsewhere follow only the write that wins.
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
     weights = demand.weights * query.rate.sustained_per_s
-    alone = float(changed.max(initial=1.0)) <= 1.0
-    kept = kept_share(demand, bench.population)
+    alone = float(demand.returned.max(initial=1.0)) <= 1.0
     for via, (key, _) in enumerate(scheme.each_key()):
         if via in changed_rows:
             load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
             twice = 2 if via in moved_rows else 1
             # An update of many entities by one filter loads their partition; no single entity takes it all.
+            kept = kept_share(demand, bench.population, key.partition)
             loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             if alone:  # of a row that moves, one entity is removed and another one written
-                loads.at_entities(key, demand.instances, load / twice, kept=kept)
+                own = kept_share(demand, bench.population, (*key.partition, *key.row))
+                loads.at_entities(key, demand.instances, load / twice, kept=own)
     notes = list(demand.notes)
     if moves:
         notes.append("sets a property of the key: each update is a delete and an insert")
@@ -486,9 +504,10 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
     each = demand.mean(changed)
     rows_written = {via: demand.mean(rows) for via, rows in changed_rows.items()}
     after = demand.mean(away)
-    middle, high = spread(located.per_instance, demand.weights) if found else (0.0, 0.0)
-    locating = demand.mean(located.requests_each * attempts) if found else 0.0
-    reads = demand.mean(located.per_instance * attempts) if found else 0.0
+    middle, high = spread(located.per_instance * several, demand.weights) if found else (0.0, 0.0)
+    locating = several * demand.mean(located.requests_each * attempts) if found else 0.0
+    reads = several * demand.mean(located.per_instance * attempts) if found else 0.0
+    sent = first * (each / several if grouped else each)
     return ClassCost(
         name=query.name,
         operation=query.operation,
@@ -496,21 +515,21 @@ def _write_cost(demand: Demand, scheme: KeyScheme, located: Read, bench: Bench, 
         rate_per_s=query.rate.mean_per_s,
         peak_per_s=query.rate.sustained_per_s,
         entities_read=reads,
-        entities_read_max=found.entities_max if found else 0.0,
-        entities_returned=demand.mean(demand.returned),
+        entities_read_max=found.entities_max * several if found else 0.0,
+        entities_returned=demand.mean(demand.returned) * several,
         entities_written=sum(rows_written.values()),
-        requests=locating + first * mean_attempts * each + after,
+        requests=locating + sent * mean_attempts + after,
         fan_out=located.fan_out,
         analytic=query.analytic,
         notes=tuple(notes),
         entities_changed=each,
-        entities_by_bytes=(located.by_bytes * mean_attempts if found else 0.0)
+        entities_by_bytes=(several * located.by_bytes * mean_attempts if found else 0.0)
         + sum(rows * counts[via] for via, rows in rows_written.items()),
         bytes_written=sum(rows * sizes[via] for via, rows in rows_written.items()),
         round_trips=(found.round_trips if found else 0.0) + 1.0 + (1.0 if after else 0.0),
         continuations=found.continuations if found else 0.0,
         requests_locate=locating,
-        requests_write=first * each,
+        requests_write=sent,
         requests_after=after,
         entities_read_p50=middle,
         entities_read_p99=high,

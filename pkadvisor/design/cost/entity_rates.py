@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
-from pkadvisor.design.load.scaling import zipf_top_share
-from pkadvisor.design.rows.demand import zipf_block
+from pkadvisor.design.rows.demand import zipf_share
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
@@ -67,11 +66,9 @@ def _entity_rates(changing: list[Demand], bench: Bench) -> dict[str, EntityRate]
             # What a log asks for is what was asked for; Zipf's law tells what the hottest takes of the entities that it
             # stands for; other shares of a sample of the data are scaled.
             draw = demand.query.draw
-            if draw.by is DrawBy.ZIPF:
-                factor = zipf_top_share(draw.exponent, zipf_block(draw, population))
-            else:
-                factor = 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
-            rate = demand.weights * demand.query.rate.sustained_per_s * factor
+            kept = zipf_share(draw, population, names) if draw.by is DrawBy.ZIPF else None
+            factor = kept if kept is not None else 1.0 if draw.by is DrawBy.LOG else population.share_factor(atoms)
+            rate = demand.weights * demand.query.rate.sustained_per_s * demand.query.entities_per_request * factor
             per_s += np.bincount(ids[demand.instances], weights=rate, minlength=size)
         hottest = float(per_s.max(initial=0.0))
         for demand in found:

@@ -217,7 +217,7 @@ def _inserts(
     logged = int(demand.instances[-1]) >= population.rows
     rows = len(places) if logged else population.rows
     low, high = _column_places(clock, columns[query.name], rows, None if logged else population.arrival_order())
-    kept = kept_share(demand, population)
+    kept = kept_share(demand, population, parts)
     factor = population.share_factor(population.without_arrival(atoms)) if kept is None else kept
     factor = 1.0 if logged and kept is None else factor  # a log names every key as often as it comes
     out = []

@@ -79,7 +79,7 @@ def _chains(cost: ClassCost, demand: Demand, found: CostEstimate, bench: Bench) 
         here = float((ids[: population.rows] == ids[hot.row]).mean())
         return [(float(load.sum()) * here, max(1.0, demand.mean(pages) * here))]
     logged = bool(len(demand.instances)) and int(demand.instances[0]) >= population.rows
-    kept = kept_share(demand, population)
+    kept = kept_share(demand, population, hot.template)
     share = kept if kept is not None else 1.0 if logged else population.share_factor(atoms)
     mine = ids[demand.instances] == ids[hot.row]
     lengths, which = np.unique(np.round(pages[mine]), return_inverse=True)

@@ -307,8 +307,8 @@ def _empty_buckets(read: Read, key: Key, demand: Demand, population: Population,
     first = np.unique(partition[:rows], return_index=True)[1]
     out = np.zeros(rows)
     if found.range_atom is not None and found.range_atom[1] in demand.bounds:
-        asked = rate_per_s * (1 - 1 / found.buckets) ** read.per_instance  # its rows taken to lie in buckets by chance
-        out[first] = np.bincount(fixed[demand.instances], weights=asked, minlength=int(fixed.max()) + 1)[fixed[first]]
+        empty = rate_per_s * (1 - 1 / found.buckets) ** read.per_instance  # its rows taken to lie in buckets by chance
+        out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=int(fixed.max()) + 1)[fixed[first]]
         return out
     for by_constants, own in picks(demand, population, found.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}

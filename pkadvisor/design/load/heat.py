@@ -143,7 +143,8 @@ class LoadMap:
         atoms = atoms_of(parts)
         ids, size = self._population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
-        vector += self._factor(instances, atoms, kept) * np.bincount(ids[instances], weights=load, minlength=size)
+        load = load * self._factor(instances, atoms, kept)
+        vector += np.bincount(ids[instances], weights=load, minlength=size)
 
     def at_inserts(
         self, parts: tuple[Part, ...], instances: NDArray[np.int64], load: Floats, *, kept: float | None = None
@@ -163,12 +164,18 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         newest = self._population.newest_rows(rest)
         vector = self._vector(self._loads.setdefault(parts, {}), size, False)
-        vector += self._factor(instances, rest, kept) * np.bincount(ids[newest[instances]], load, minlength=size)
+        load = load * self._factor(instances, rest, kept)
+        vector += np.bincount(ids[newest[instances]], load, minlength=size)
 
-    def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> float:
+    def _factor(self, instances: NDArray[np.int64], atoms: tuple[Atom, ...], kept: float | None) -> Floats | float:
+        """What of each instance's load stays on its own key in the whole table."""
         if kept is not None:
             return kept
-        return 1.0 if self._logged(instances) else self._population.share_factor(atoms)
+        return 1.0 if self._logged(instances) else self._of_groups(atoms, self._population.groups(atoms)[0][instances])
+
+    def _of_groups(self, atoms: tuple[Atom, ...], groups: NDArray[np.int64]) -> Floats | float:
+        factors = self._population.share_factors(atoms)
+        return factors if isinstance(factors, float) else factors[groups]
 
     def at_entities(self, key: Key, instances: NDArray[np.int64], load: Floats, *, kept: float | None = None) -> None:
         """Each instance's load falls on one entity: whoever reads or writes it names its whole key."""
@@ -178,8 +185,7 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         _, loads = self._entities.setdefault((key.partition, key.row), (key, {}))
         vector = self._vector(loads, size, False)
-        factor = self._factor(instances, atoms, kept)
-        vector += factor * np.bincount(ids[instances], weights=load, minlength=size)
+        vector += np.bincount(ids[instances], weights=load * self._factor(instances, atoms, kept), minlength=size)
 
     def at_entity(self, key: Key, row: int, load_per_s: float) -> None:
         """A load on the entity of one data row, named by the constants of a filter: it is all there is of it."""
@@ -216,7 +222,8 @@ class LoadMap:
         among = np.ones(rows) if keep is None else keep.astype(np.float64)
         counts = np.bincount(groups[:rows], weights=among, minlength=len(group_load))
         per_row = (group_load / np.maximum(counts, 1))[groups[:rows]] * among
-        vector += self._population.share_factor(atoms) * np.bincount(ids[:rows], weights=per_row, minlength=size)
+        per_row = per_row * self._of_groups(atoms, ids[:rows])
+        vector += np.bincount(ids[:rows], weights=per_row, minlength=size)
 
     def at_each_row(self, parts: tuple[Part, ...], row_load: Floats, *, grows: bool = False) -> None:
         """A load for each row at hand, which falls on the row's partition."""

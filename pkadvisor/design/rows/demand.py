@@ -84,7 +84,10 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
     else:
         instances, weights = draw_weights(query.draw, population)
         weights = _asked(query, population, weights)
-        stated = query.draw.stated or query.operation is Operation.INSERT
+        hidden = hidden_draw(query.draw, population)
+        if hidden:
+            notes.append(f"the profile hides {hidden}: each entity is assumed to be asked for as often as any other")
+        stated = (query.draw.stated and not hidden) or query.operation is Operation.INSERT
         basis = Basis.DECLARED if stated else Basis.ASSUMED
     notes += _strange_parameters(wanted, population)
     constants = _constants(wanted, population, notes)
@@ -101,6 +104,7 @@ def _demand(query: QueryClass, workload: Workload, population: Population, ghost
         )
     asked = Demand(query, wanted, instances, weights, bounds, constants, masks, weights, basis, mixed=mixed)
     returned = _returned(asked, population, notes)
+    notes += _across_drawn(wanted, population)
     return replace(asked, returned=returned, notes=tuple(notes))
 
 
@@ -121,6 +125,21 @@ def _asked(query: QueryClass, population: Population, weights: Floats) -> Floats
     return kept / total if total > 0 else weights
 
 
+def _across_drawn(wanted: Conditions, population: Population) -> list[str]:
+    """That entities of keys that are not at hand satisfy a filter as well, so that how many is an estimate."""
+    atoms: list[Atom] = [("p", name) for name in (*wanted.equal, *wanted.any_of) if population.has(name)]
+    over = next((("p", name) for name in wanted.ranges if population.has(name)), None)
+    if not atoms or not population.across(atoms, over) or int(population.counts(atoms).max(initial=0)) <= 1:
+        return []
+    drawn = population.distinct(population.sampled_by)
+    every = drawn * population.total / population.drawn_from
+    names = ", ".join(atom[1] for atom in population.sampled_by)
+    return [
+        f"what it asks for lies across the drawn keys ({names}), of which {drawn:,} of {every:,.0f} are at hand: the "
+        "entities are estimated from those that several of them share"
+    ]
+
+
 def _strange_parameters(wanted: Conditions, population: Population) -> list[str]:
     """Equalities with the value of another property, which the counting takes for one of the property's own."""
     out = []
@@ -132,13 +151,24 @@ def _strange_parameters(wanted: Conditions, population: Population) -> list[str]
     return out
 
 
+def hidden_draw(draw: Draw, population: Population) -> str:
+    """What a draw needs to know and a profile hides; empty where nothing is hidden. Tokens have no size and no time."""
+    if draw.by is DrawBy.WEIGHT and draw.column in population.hashed:
+        return f"the weights {draw.column}"
+    if draw.by is DrawBy.NEWEST and population.arrival in population.hashed:
+        return f"the times {population.arrival}"
+    return ""
+
+
 def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
-    """(rows, weights that sum to 1) of a parameter distribution over the data rows."""
+    """(rows, weights that sum to 1) of a parameter distribution over the data rows; alike where it is hidden."""
     import numpy as np
 
     rows = population.rows
     instances = np.arange(rows, dtype=np.int64)
-    if draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF):
+    if hidden_draw(draw, population):
+        weights = np.ones(rows)
+    elif draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF):
         atoms: tuple[Atom, ...] = tuple(("p", p) for p in draw.of if population.has(p))
         ids, size = population.groups(atoms)
         counts = population.counts(atoms)
@@ -148,7 +178,11 @@ def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
         mass = seen_weights(counts, population, atoms)
         if draw.by is DrawBy.ZIPF:
             order = np.argsort(-counts, kind="stable")
-            mass[order] *= _rank_masses(size, zipf_block(draw, population), draw.exponent)
+            single = single_block(population, atoms)
+            if single > 1:
+                mass[order] = _masses_of_rows(counts[order], single, draw.exponent)
+            else:
+                mass[order] *= _rank_masses(size, round(zipf_block(draw, population)), draw.exponent)
         weights = (mass / np.maximum(counts, 1))[ids[:rows]]
     elif draw.by is DrawBy.WEIGHT and population.has(draw.column):
         weights = np.maximum(population.frame.get_column(draw.column)[:rows].fill_null(0).to_numpy().astype(float), 0)
@@ -171,12 +205,90 @@ def exact_answer(demand: Demand, population: Population) -> bool:
     return bool(plain and wanted.equal) and population.exact(wanted.equal) is not None
 
 
-def zipf_block(draw: Draw, population: Population) -> int:
-    """How many keys of the whole table each key at hand stands for, where whole keys were drawn."""
+def zipf_block(draw: Draw, population: Population) -> float:
+    """How many keys of the whole table the most popular key at hand stands for; 1 where it is that of the table."""
     atoms = [("p", p) for p in draw.of if population.has(p)]
-    if population.exact(n for _, n in atoms) is not None:
-        return 1
-    return max(1, round(population.groups_total(atoms) / max(1, population.distinct(atoms))))
+    exact = population.exact(n for _, n in atoms)
+    if exact is not None:
+        rows = population.exact_rows(exact.names)
+        assert rows is not None
+        largest = rows[: population.rows].max(initial=1)
+        ids, size = population.groups(atoms)
+        here = _count_distinct(ids[: population.rows][rows[: population.rows] == largest], size)
+        return max(1.0, int((exact.sizes == largest).sum()) / max(1, here))
+    if int(population.counts(atoms).max(initial=1)) == 1 and (single := single_block(population, atoms)) > 1:
+        return single
+    return float(max(1, round(population.groups_total(atoms) / max(1, population.distinct(atoms)))))
+
+
+def zipf_share(draw: Draw, population: Population, names: Iterable[str]) -> float | None:
+    """What share of the load on the most popular key at hand is its own in the whole table, under Zipf's law.
+
+    The rest is that of the keys that it stands for. None where a partition or entity that ``names`` divide by may hold
+    some of these as well, so that the law does not tell.
+    """
+    from pkadvisor.design.load.scaling import zipf_top_share
+
+    block = zipf_block(draw, population)
+    if block > 1 and not {n for n in draw.of if population.has(n)} <= set(names):
+        return None
+    return zipf_top_share(draw.exponent, round(block))
+
+
+def _count_distinct(ids: Ints, size: int) -> int:
+    """How many of the numbers below ``size`` occur."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.bincount(ids, minlength=size)))
+
+
+def single_block(population: Population, atoms: Iterable[Atom]) -> float:
+    """How many groups of the whole table one stands for of which random rows show a single row; 1 where unknown.
+
+    After the first-order jackknife, over the groups of which at most two rows are at hand, since many rows of a few
+    large groups say nothing of the small ones: a share q of the rows that shows d groups, f of them with a single row
+    among n, is of d / (1 - (1 - q) f / n) groups (Haas, Naughton, Seshadri and Stokes 1995; rare groups apart after
+    Chao and Lee 1992). Where all are single, each row of the table is a group.
+    """
+    import numpy as np
+
+    rows, total = population.rows, population.total
+    counts = population.counts(atoms)
+    single, double = (int(np.count_nonzero(counts == n)) for n in (1, 2))
+    # Of whole keys ``groups_total`` tells; of a slice nothing is known, but that unique values stay so.
+    if rows >= total or not single or not (population.sampling == "random-rows" or single == rows):
+        return 1.0
+    if population.sampling == "random-keys":
+        return 1.0
+    groups = single + double
+    return 1 + groups * (1 / (1 - (1 - rows / total) * single / (single + 2 * double)) - 1) / single
+
+
+def _masses_of_rows(counts: Ints, single: float, exponent: float) -> Floats:
+    """rank^-exponent of groups that fall in size, those with a single row summed over the ranks that they stand for."""
+    import numpy as np
+
+    several = int(np.count_nonzero(counts > 1))
+    alone = int(np.count_nonzero(counts == 1))
+    masses = np.zeros(len(counts))
+    masses[:several] = np.arange(1, several + 1, dtype=np.float64) ** -exponent
+    edges = several + np.arange(alone + 1, dtype=np.float64) * single
+    masses[several : several + alone] = np.diff(_mass_up_to(edges, exponent))
+    return masses
+
+
+def _mass_up_to(ranks: Floats, exponent: float) -> Floats:
+    """The sum of rank^-exponent over so many ranks: of the first thousand as it is, from there on as an integral."""
+    import numpy as np
+
+    most = 1_000
+    sums = np.concatenate([[0.0], np.cumsum(np.arange(1, most + 1, dtype=np.float64) ** -exponent)])
+
+    def integral(upper: Floats) -> Floats:
+        return np.asarray(np.log(upper) if exponent == 1 else upper ** (1 - exponent) / (1 - exponent))
+
+    beyond = integral(np.maximum(ranks, most) + 0.5) - integral(np.array([most + 0.5]))
+    return np.asarray(np.interp(ranks, np.arange(most + 1), sums) + beyond)
 
 
 def _rank_masses(size: int, block: int, exponent: float) -> Floats:
@@ -185,10 +297,7 @@ def _rank_masses(size: int, block: int, exponent: float) -> Floats:
 
     if block == 1:
         return np.asarray(np.arange(1, size + 1, dtype=np.float64) ** -exponent)
-    # The integral of x^-s over a block, from half a rank before it: within 2 % of the sum, whatever the size.
-    edges = np.arange(size + 1, dtype=np.float64) * block + 0.5
-    rising = np.log(edges) if exponent == 1 else edges ** (1 - exponent) / (1 - exponent)
-    return np.asarray(np.diff(rising))
+    return np.diff(_mass_up_to(np.arange(size + 1, dtype=np.float64) * block, exponent))
 
 
 def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> Floats:
@@ -202,20 +311,41 @@ def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> 
     rows = population.exact_rows(exact.names)
     assert rows is not None
     own = np.maximum(rows[: population.rows], 1).astype(np.float64)
+    ids, size = population.groups([("p", name) for name in exact.names])
+    ids = ids[: population.rows]
     mass = np.ones(population.rows)
     if draw.by is DrawBy.ZIPF:
         rising = exact.sizes[::-1]
         larger = len(rising) - np.searchsorted(rising, own, side="right")
         alike = len(rising) - np.searchsorted(rising, own, side="left") - larger
-        # Groups of one size share the ranks that they take: which of them is asked for more, nobody knows.
+        # Groups of one size divide the ranks that they take, in the order of their values as everywhere: which of them
+        # is asked for more, nobody knows, but that one of them is.
         ranks = np.cumsum(np.concatenate([[0.0], np.arange(1, len(rising) + 1, dtype=np.float64) ** -draw.exponent]))
-        mass = (ranks[larger + alike] - ranks[larger]) / np.maximum(alike, 1)
+        place, here_alike = _places_among_alike(ids, size, own)
+        block = alike / here_alike
+        low, high = larger + place * block, larger + (place + 1) * block
+        every = np.arange(len(ranks), dtype=np.float64)
+        mass = (np.interp(high, every, ranks) - np.interp(low, every, ranks)) / block
     # A group's mass falls on its rows at hand; a group of which none is at hand is made up for by others like it.
-    ids, size = population.groups([("p", name) for name in exact.names])
-    here = np.bincount(ids[: population.rows], minlength=size)[ids[: population.rows]]
+    here = np.bincount(ids, minlength=size)[ids]
     seen = 1 - (1 - population.rows / population.drawn_from) ** own if population.rows < population.drawn_from else 1.0
     weights = mass / (here * seen)
     return np.asarray(weights / max(float(weights.sum()), 1e-300))
+
+
+def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:
+    """For each row at hand (the place of its group among those of its size at hand, how many of that size are)."""
+    import numpy as np
+
+    sizes = np.zeros(size)
+    sizes[ids] = own
+    order = np.argsort(sizes, kind="stable")
+    ordered = sizes[order]
+    first = np.searchsorted(ordered, ordered, side="left")
+    place, alike = np.zeros(size), np.ones(size)
+    place[order] = np.arange(size) - first
+    alike[order] = np.searchsorted(ordered, ordered, side="right") - first
+    return place[ids], alike[ids]
 
 
 def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) -> Floats:

@@ -7,6 +7,7 @@ end of the key order follow every split and stay on one server (append or prepen
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.keys.scheme import variable
 from pkadvisor.design.keys.transforms import Part
 from pkadvisor.design.keys.transforms.periods import descends
-from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.design.rows.atoms import atom_properties, atoms_of
 from pkadvisor.design.rows.front_windows import ROWS_MIN, Windows, weighted_median, windows_of
 from pkadvisor.design.rows.values import PERIOD_S
 from pkadvisor.observe.workload import Basis
@@ -193,7 +194,7 @@ def _counted(parts: tuple[Part, ...], population: Population, windows: Windows) 
     if again or not windows.each[0].cold:
         begun = 0
     worse[:begun] = False  # a load before that never came again is over
-    more = _interleaved(parts[0], population)
+    more = _interleaved(parts, population)
     lasting = _fronts_of(hits[usual], rows[usual], more)
     least, least_share, lasts = lasting, 1.0, None
     if worse.any():
@@ -260,9 +261,15 @@ def _longest(flags: NDArray[np.bool_]) -> int:
     return longest
 
 
-def _interleaved(leading: Part, population: Population) -> float:
-    """How many times more keys interleave in the table than at hand, where the sample is of the leading key's
-    values."""
-    if population.sampling == "random-keys" and population.whole(atoms_of((leading,))):
-        return population.total / max(1, population.drawn_from)
+def _interleaved(parts: tuple[Part, ...], population: Population) -> float:
+    """How many times more keys interleave in the table than at hand, where the key leads with what was drawn.
+
+    These are the first parts that are made of the drawn properties alone; buckets of a hash before or among them divide
+    each of the keys. A part of other properties may rise with the inserts, so that what follows it says nothing.
+    """
+    drawn = {name for atom in population.sampled_by for name in atom_properties(atom)}
+    leading = tuple(itertools.takewhile(lambda p: p.hashing is not None or drawn.issuperset(p.properties), parts))
+    atoms = atoms_of([p for p in leading if drawn.issuperset(p.properties)])
+    if population.keys_drawn and atoms:
+        return max(1.0, population.groups_total(atoms) / max(1, population.distinct(atoms)))
     return 1.0

@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
 
@@ -139,6 +140,8 @@ class Population:
         group: what divides less is not unique either."""
         self.digits: dict[str, int] = {}
         """Digits that keys give a number, where several kinds must write it alike."""
+        self.counters: dict[str, int] = {}
+        """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
         self.plans: dict[object, Any] = {}
@@ -292,14 +295,17 @@ class Population:
         return int(np.count_nonzero(self.counts(atoms)))
 
     def groups_total(self, atoms: Iterable[Atom]) -> float:
-        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were
-        drawn."""
+        """Groups in the whole table as far as the sample tells: as many as at hand, more where whole keys were drawn:
+        of groups of keys, and of groups that lie across them, as many as their spans tell."""
         key = tuple(atoms)
         found = self.distinct(key)
         if self._wide is not None and key and all(a[0] in ("p", "t", "h", "f") for a in key):
             found = max(found, self.partition_facts(key).partitions)
         if self._whole_groups is not None and key and self.whole(key):
             return found * (self.total / self.drawn_from)
+        if self.keys_drawn and key:
+            groups: float = self._unseen("groups", groups_of_table, key)
+            return max(float(found), groups)
         return float(found)
 
     def partition_facts(self, atoms: Iterable[Atom]) -> PartitionFacts:
@@ -357,10 +363,24 @@ class Population:
         if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
-        return self.scale(counts[ids[instances]], instances, self.whole(atoms))
+        found = counts[ids[instances]]
+        if not atoms or not self.across(atoms):
+            return self.scale(found, instances, self.whole(atoms))
+        key = (*atoms, *self.sampled_by)
+        return self._scaled_across(found, self.counts(key)[self.groups(key)[0][instances]], instances)
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
+        atoms = tuple(atoms)
+        found = self._between(atoms, over, low, high, instances)
+        if not atoms or not self.across(atoms, over):
+            return self.scale(found, instances, self.whole(atoms, over))
+        own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
+        return self._scaled_across(found, own, instances)
+
+    def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
+        """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
+        [low, high)."""
         import numpy as np
 
         key = (tuple(sorted(set(atoms))), over)
@@ -372,8 +392,17 @@ class Population:
         ordered, ids = self._ranges[key]
         base = ids[instances] * (size + 1)
         upper = np.searchsorted(ordered, base + np.maximum(high, low), side="left")
-        found = upper - np.searchsorted(ordered, base + low, side="left")
-        return self.scale(found, instances, self.whole(key[0], over))
+        return upper - np.searchsorted(ordered, base + low, side="left")
+
+    def across(self, atoms: Iterable[Atom], over: Atom | None = None) -> bool:
+        """Whether the groups of these atoms (and this range) have rows of keys that were not drawn."""
+        return self.keys_drawn and not self.whole(atoms, over)
+
+    def _scaled_across(self, found: Ints, own: Ints, instances: Ints) -> Floats:
+        import numpy as np
+
+        few, sparse = scaled_across(self, found, own, instances)
+        return np.where(sparse, few, self.scale(found, instances))
 
     def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
         """Properties that, once fixed, name a group of which every row is at hand; None where no group is whole."""
@@ -406,15 +435,42 @@ class Population:
         return np.where(itself, own, found * (total / self.rows))
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
-        """What one group's share of the load at hand is in the population: there are more groups than are at hand."""
+        """What a group's share of the load at hand is in the population: there are more groups than are at hand.
+
+        Of the group that most of the drawn keys show, where that differs (``share_factors``).
+        """
+        key = tuple(atoms)
+        factors = self.share_factors(key)
+        if isinstance(factors, float):
+            return factors
+        return float(factors[int(spans_of(self, key).argmax())])
+
+    def share_factors(self, atoms: Iterable[Atom]) -> Floats | float:
+        """As ``share_factor``, one for all groups or one for each, in their order."""
         key = tuple(atoms)
         if self.rows == self.total or not key:
             return 1.0
+        if self.whole(key):
+            return self.drawn_from / self.total
+        if self.keys_drawn:
+            factors: Floats = self._unseen("shares", shares_kept, key)
+            return factors
         if self._whole_groups is not None:
-            return self.drawn_from / self.total if self.whole(key) else 1.0
+            return 1.0
         # A random sample shows heavy groups at their true share; where every group has one row, the sample says
         # nothing.
         return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
+
+    @property
+    def keys_drawn(self) -> bool:
+        """Whether the rows at hand are those of some keys of more."""
+        return self.sampling == "random-keys" and bool(self.sampled_by) and self.rows < self.total
+
+    def _unseen(self, what: str, compute: Callable[[Population, tuple[Atom, ...]], Any], key: tuple[Atom, ...]) -> Any:
+        memo = ("unseen", what, tuple(sorted(set(key))))
+        if memo not in self.memo:
+            self.memo[memo] = compute(self, memo[2])
+        return self.memo[memo]
 
     # -- periods -------------------------------------------------------------------------------------------------
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 BATCH_ROWS: Final = 131_072
 MAX_BAD_SHARE: Final = 0.01
 KEY_COLUMNS: Final = ("PartitionKey", "RowKey")
+ZONELESS_NOTE: Final = "times without a zone are taken as UTC: "
+"""The beginning of a note, before the names of the columns."""
 _NUMERIC_WIDENING: Final = (EdmType.INT32, EdmType.INT64, EdmType.DOUBLE)
 _KIND_SPEC: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]{0,62})=(.+)", re.DOTALL)
 
@@ -56,6 +58,8 @@ class Column:
     types: tuple[tuple[EdmType, int], ...]
     zoneless: bool = False
     """Whether some of its times have no zone, and are taken as UTC."""
+    from_text: bool = field(default=False, repr=False, compare=False)
+    """Whether the file states no type: ``edm`` was read off texts."""
 
     @property
     def mixed(self) -> bool:
@@ -95,19 +99,30 @@ class Dataset:
         )
 
     def holding(self, declared: Mapping[str, EdmType]) -> Dataset:
-        """The data set with numbers of the declared types, where these are wider than what the values need.
+        """The data set with columns of the declared types, where these hold what the file says.
 
-        The service tells Int32 from Int64 and Double: a file of small numbers does not say which it stores.
+        The service tells Int32 from Int64 and Double: a file of small numbers does not say which it stores, so a wider
+        number is taken. Nor does a text that looks like a number or a time say that it is one: a declared String keeps
+        the text as it stands, where the file states no type.
         """
 
-        def holds(needed: EdmType, wanted: EdmType | None) -> bool:
-            numbers = _NUMERIC_WIDENING
+        def holds(column: Column, wanted: EdmType | None) -> bool:
+            if wanted is EdmType.STRING:
+                return column.from_text and column.edm is not EdmType.STRING
+            numbers, needed = _NUMERIC_WIDENING, column.edm
             return needed in numbers and wanted in numbers and numbers.index(needed) < numbers.index(wanted)
 
-        columns = tuple(
-            replace(c, edm=declared[c.name]) if holds(c.edm, declared.get(c.name)) else c for c in self.columns
-        )
-        return replace(self, columns=columns)
+        def held(column: Column) -> Column:
+            edm = declared.get(column.name)
+            if edm is None or not holds(column, edm):
+                return column
+            if edm is EdmType.STRING:
+                return replace(column, edm=edm, types=((edm, column.present),), zoneless=False)
+            return replace(column, edm=edm)
+
+        columns = tuple(map(held, self.columns))
+        texts = {c.name for c in columns if c.edm is EdmType.STRING}
+        return replace(self, columns=columns, notes=tuple(_without_texts(self.notes, texts)))
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[pl.DataFrame]:
         """All rows in file order, in frames of ``rows`` rows (the last one shorter), with canonical types.
@@ -167,6 +182,16 @@ class Part:
 
     keep: pl.Expr
     edm: tuple[tuple[str, EdmType], ...]
+
+
+def _without_texts(notes: Sequence[str], texts: set[str]) -> Iterator[str]:
+    """The notes, the columns of texts left out of the one on times without a zone."""
+    for note in notes:
+        names = note.removeprefix(ZONELESS_NOTE).split(", ")
+        if not note.startswith(ZONELESS_NOTE) or not texts.intersection(names):
+            yield note
+        elif times := [name for name in names if name not in texts]:
+            yield ZONELESS_NOTE + ", ".join(times)
 
 
 def open_datasets(
@@ -276,7 +301,7 @@ def _open(
         several = ", ".join(f"{name} ({n:,})" for name, n in marked.items())
         notes[f"markers such as NA, null or an empty text are taken as missing: {several}"] = None
     if zoneless:
-        notes[f"times without a zone are taken as UTC: {', '.join(zoneless)}"] = None
+        notes[ZONELESS_NOTE + ", ".join(zoneless)] = None
     formats = tuple(dict.fromkeys(source.format for source in sources))
     first = files[0][1]
     return Dataset(
@@ -368,7 +393,7 @@ def _resolve(name: str, seen: _Seen, row_count: int) -> tuple[Column, int]:
     else:
         edm = _widest(merged) if set(merged) <= set(_NUMERIC_WIDENING) else EdmType.STRING
     present = seen.present - markers
-    return Column(name, edm, present, row_count - present, types), markers
+    return Column(name, edm, present, row_count - present, types, from_text=not stated), markers
 
 
 def _widest(types: Mapping[EdmType, int]) -> EdmType:

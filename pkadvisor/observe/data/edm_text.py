@@ -99,12 +99,13 @@ def typed_expr(name: str, source: pl.DataType, edm: EdmType, *, markers_missing:
 
     value = pl.col(name)
     target = polars_type(edm)
-    if source == target and edm is not EdmType.GUID:
+    if source == target and edm is not EdmType.GUID and not (markers_missing and edm is EdmType.STRING):
         return value
     if source != pl.String():
         return value.cast(target, strict=False)
     if edm is EdmType.STRING:
-        return value
+        # Only where a design declares so: markers among texts that look like numbers stay missing, as they are noted.
+        return pl.when(~value.is_in(MISSING_MARKERS)).then(value).alias(name) if markers_missing else value
     if edm is EdmType.DOUBLE:
         plain = value if markers_missing else value.str.replace("^(-?)(?:Infinity|INF)$", "${1}inf")
         number = plain.cast(pl.Float64, strict=False)

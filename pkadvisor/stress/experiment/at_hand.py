@@ -36,15 +36,15 @@ def parts_at_hand(demands: Sequence[Demand], found: CostEstimate, population: Po
 def _part(
     demand: Demand, cost: ClassCost, scheme: KeyScheme, population: Population, hot: tuple[Part, ...] | None
 ) -> float:
-    kept = kept_share(demand, population)
-    if kept is not None:
-        return kept
+    reached = _reached(demand, cost, scheme)
+    loaded = [hot] if hot is not None and hot in reached else reached
+    stays = [kept_share(demand, population, parts) for parts in loaded]
+    if known := [share for share in stays if share is not None]:
+        return max(known)
     if len(demand.instances) and int(demand.instances[0]) >= population.rows:
         return 1.0
-    reached = _reached(demand, cost, scheme)
-    inserts = cost.plan is None
-    atoms = [atoms_of(hot)] if hot is not None and hot in reached else [atoms_of(each) for each in reached]
-    rest = [population.without_arrival(each) if inserts else each for each in atoms]
+    atoms = [atoms_of(each) for each in loaded]
+    rest = [population.without_arrival(each) if cost.plan is None else each for each in atoms]
     return max((population.share_factor(each) for each in rest), default=1.0)
 
 

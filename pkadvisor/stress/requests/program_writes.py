@@ -20,6 +20,7 @@ from pkadvisor.table.store import (
     Entity,
     Group,
     Insert,
+    InsertOrMerge,
     InsertOrReplace,
     Key,
     Merge,
@@ -172,6 +173,21 @@ def inserted(
 def grouped(writes: Sequence[Write]) -> Operation:
     """One request: the write itself, or a group of several."""
     return writes[0] if len(writes) == 1 else Group(tuple(writes))
+
+
+def changed_together(changes: Sequence[Sent]) -> Sent:
+    """Changes of several entities, those of one partition in as few groups as there may be; a row once in a group."""
+    here: dict[str, list[dict[Key, Write]]] = {}
+    for operation in (operation for each in changes for operation in each.first):
+        for write in operation.writes if isinstance(operation, Group) else (operation,):
+            assert isinstance(write, Insert | Update | Merge | InsertOrReplace | InsertOrMerge | Delete)
+            key = write.key if isinstance(write, Delete) else write.entity.key
+            groups = here.setdefault(key.partition_key, [{}])
+            if len(groups[-1]) == GROUP_ENTITIES or key in groups[-1]:
+                groups.append({})
+            groups[-1][key] = write
+    first = tuple(grouped(tuple(group.values())) for groups in here.values() for group in groups)
+    return Sent(first, tuple(operation for each in changes for operation in each.after))
 
 
 class OtherValues:

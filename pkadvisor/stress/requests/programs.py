@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.cost.class_cost import falls_together, locates, touched
+from pkadvisor.design.cost.class_cost import falls_together, kept_together, locates, touched
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.transforms import PeriodPart
@@ -30,7 +30,7 @@ from pkadvisor.observe.workload import Operation as Does
 from pkadvisor.observe.workload import Transaction
 from pkadvisor.stress.requests.fresh_entities import FreshEntities, ends_of, start_after
 from pkadvisor.stress.requests.program_reads import Reader, Stages, properties_of
-from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, inserted
+from pkadvisor.stress.requests.program_writes import Changes, OtherValues, Sent, changed_together, inserted
 from pkadvisor.stress.requests.rows import Placed, Properties, entities_of, rows_of, stored_entities
 from pkadvisor.table.edm import Literal
 from pkadvisor.table.odata import parameters
@@ -66,6 +66,8 @@ class _Class:
     inserting: _Inserting | None = None
     changes: Changes | None = None
     locates: bool = False
+    together: bool = False
+    """Whether the entities that one request changes go in one group."""
     own: dict[int, Properties] = field(default_factory=dict)
 
 
@@ -147,11 +149,15 @@ class Programs:
             values = self.values(class_number, instance)
             yield from found.reader.run(found.reader.requests(values, self._ends_at(found, at_ns)), values, keep=False)
         elif found.locates:
-            yield from self._located(found, found.changes, instance, at_ns)
+            for member in self._members(found, instance):
+                yield from self._located(found, found.changes, member, at_ns)
         else:
-            properties = self.entity(found, instance)
-            key = next(iter(rows_of(self.scheme, properties, self.types))).key
-            yield from _stages(self._changed(found, found.changes, key, properties, "*", whole=False))
+            sent: list[Sent] = []
+            for properties in self._changing(found, instance):
+                key = self._main_key(properties)
+                sent += self._changed(found, found.changes, key, properties, "*", whole=False)
+            if sent:
+                yield from _stages([changed_together(sent)] if found.together and len(sent) > 1 else sent)
 
     def query_requests(self, class_number: int, instance: int, at_ns: int) -> tuple[Request, ...] | None:
         """All that a query sends but for further pages; None where an answer decides what is sent, or rows change."""
@@ -213,6 +219,29 @@ class Programs:
         sent = inserted(self.table, self.scheme, placed, together=how.together, gathered=how.gathered, replace=replace)
         yield from _stages((sent,))
 
+    def _members(self, found: _Class, instance: int) -> list[int]:
+        """The instances that one request changes: its own, and the next ones where it changes several entities."""
+        each = found.demand.query.entities_per_request
+        count = int((instance + 1) * each) - int(instance * each)
+        return [(instance + n) % len(found.demand.instances) for n in range(count)]
+
+    def _changing(self, found: _Class, instance: int) -> list[Properties]:
+        """The entities that one request changes: those of its instances, or of its partition where they go together."""
+        members = self._members(found, instance)
+        if not found.together or len(members) <= 1:
+            return [self.entity(found, member) for member in members]
+        own = self.entity(found, instance)
+        others = [e for e in self._by_partition.get(self._main_key(own).partition_key, ()) if e != own]
+        begin = instance % max(1, len(others))
+        return [own, *(others[begin:] + others[:begin])[: len(members) - 1]]
+
+    @cached_property
+    def _by_partition(self) -> dict[str, list[Properties]]:
+        out: dict[str, list[Properties]] = {}
+        for properties in self.entities:
+            out.setdefault(self._main_key(properties).partition_key, []).append(properties)
+        return out
+
     def _located(self, found: _Class, changes: Changes, instance: int, at_ns: int) -> Stages:
         """Reads, then writes what it found; under If-Match where it must be unchanged since.
 
@@ -273,7 +302,8 @@ class Programs:
         if query.operation is Does.QUERY:
             return _Class(demand, cost, reader)
         changes = Changes(self.table, scheme, self.types, query.sets, tuple(touched(scheme, demand)))
-        return _Class(demand, cost, reader, changes=changes, locates=locates(demand, scheme, cost.plan))
+        together = kept_together(query.name, self.bench, self.estimate.transactions)
+        return _Class(demand, cost, reader, None, changes, locates(demand, scheme, cost.plan), together)
 
     def _inserting(self, demand: Demand) -> _Inserting:
         query, scheme, population = demand.query, self.scheme, self.bench.population

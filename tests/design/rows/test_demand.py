@@ -87,6 +87,21 @@ def test_a_weight_of_nothing_falls_back_to_entities() -> None:
     assert weights == pytest.approx(np.full(3, 1 / 3))
 
 
+@pytest.mark.parametrize("draw", [Draw(DrawBy.WEIGHT, column="size"), Draw(DrawBy.NEWEST, share=0.7, window_s=7200)])
+def test_a_draw_by_hidden_values_is_assumed_and_said(draw: Draw) -> None:
+    hidden = population_of(
+        {"size": ["#b2", "#a1", "#c3"], "at": ["#k", "#m", "#l"]},
+        {"size": EdmType.STRING, "at": EdmType.STRING},
+        hashed=frozenset({"size", "at"}),
+        arrival="at",
+    )
+    asked = query("read", "size eq '{size}'", draw=draw)
+    (demand,) = demands(Workload(table="t", classes=(asked,)), hidden, {})
+    assert demand.weights == pytest.approx(np.full(3, 1 / 3))
+    assert demand.draw_basis is Basis.ASSUMED
+    assert "the profile hides" in demand.notes[0]
+
+
 def returned(text: str, population: Population, **options: object) -> list[float]:
     (found,) = demands(Workload("T", (query("q", text, **options),)), population, {})  # type: ignore[arg-type]
     return [round(float(v), 6) for v in found.returned]

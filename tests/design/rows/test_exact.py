@@ -128,11 +128,49 @@ def test_a_zipf_draw_gives_each_rank_its_share(data: Dataset) -> None:
     for tenant, weight in zip(tenants, weights.tolist(), strict=True):
         mass[tenant] += weight
     harmonic = sum(1 / rank for rank in range(1, len(SIZES) + 1))
-    # The ten tenants of 40 rows share the first ten ranks.
-    largest = [t for t, size in SIZES.items() if size == 40]
-    assert sum(mass[t] for t in largest) == pytest.approx(sum(1 / r for r in range(1, 11)) / harmonic)
-    assert mass[largest[0]] == pytest.approx(mass[largest[-1]])
+    # The ten tenants of 40 rows have the first ten ranks, in the order of their names.
+    largest = sorted(t for t, size in SIZES.items() if size == 40)
+    assert [mass[t] for t in largest] == pytest.approx([1 / r / harmonic for r in range(1, 11)])
     assert sum(mass.values()) == pytest.approx(1)
+
+
+def test_zipf_over_a_unique_property_has_its_first_rank_where_only_some_rows_are_kept(tmp_path: Path) -> None:
+    """Every group has one row: the first of 4,000 takes 1 ÷ H(4000) of the load, whatever part of them is kept."""
+    path = tmp_path / "unique.csv"
+    path.write_text("id,n\n" + "".join(f"u{n:04d},{n}\n" for n in range(4_000)), encoding="utf-8")
+    (unique,) = open_datasets([str(path)])
+    asked = query("of", "id eq '{id}'", rate=1000, draw=Draw(DrawBy.ZIPF, of=("id",), exponent=0.99, stated=True))
+    first = 1000 / sum(rank**-0.99 for rank in range(1, 4_001))
+    counted = count_groups(unique, [("id",)])
+    rows = pl.concat(list(unique.batches()))
+    types = {c.name: c.edm for c in unique.columns}
+    for every in (1, 4, 40):
+        for known, drawn_from in ((counted, 4_000), ({}, None)):
+            kept = rows.gather_every(every)
+            population = Population(kept, types, total=4_000, complete=every == 1, counted=known, drawn_from=drawn_from)
+            bench = bench_of(population, asked)
+            apart = estimate(KeyScheme(parse_key("{id}", "")), bench).hot
+            assert apart is not None
+            assert apart.entities_per_s == pytest.approx(first, rel=0.02), (every, drawn_from)
+            together = estimate(KeyScheme(parse_key("all", "{id}")), bench)
+            assert together.hot is not None
+            assert together.hot.entities_per_s == pytest.approx(1000), "one partition takes it all"
+
+
+def test_groups_of_single_rows_stand_for_those_that_a_sample_does_not_show() -> None:
+    """200 tenants of 60 rows and 12,000 of one: a tenth of the rows shows the first at one rank each."""
+    tenants = [f"a{n:03d}" for n in range(200) for _ in range(60)] + [f"b{n:05d}" for n in range(12_000)]
+    whole = pl.DataFrame({"tenant": tenants})
+    kept = whole.sample(fraction=0.1, seed=7)
+    draw = Draw(DrawBy.ZIPF, of=("tenant",), exponent=0.8, stated=True)
+    types = {"tenant": EdmType.STRING}
+    shares = []
+    for frame in (whole, kept):
+        population = Population(frame, types, total=len(tenants), complete=frame is whole)
+        _, weights = draw_weights(draw, population)
+        large = frame.get_column("tenant").str.starts_with("a").to_numpy()
+        shares.append(float(weights[large].sum()))
+    assert shares[1] == pytest.approx(shares[0], rel=0.05)
 
 
 def test_sets_are_counted_over_every_row(data: Dataset) -> None:

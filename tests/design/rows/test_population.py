@@ -153,7 +153,9 @@ def test_whole_groups_of_a_sample_of_keys_are_not_scaled() -> None:
     assert population.matching([("p", "a")], instances).tolist() == [3, 3, 3, 1]
     assert population.matching([], instances).tolist() == [400] * 4
     assert population.share_factor([("p", "a")]) == 0.01
-    assert population.share_factor([("p", "b")]) == 1.0
+    # Each b is in one of two drawn keys: of 400 groups, but no more numbers than 1 to 4 and a gap.
+    assert population.groups_total([("p", "b")]) == 5.0
+    assert population.share_factor([("p", "b")]) == pytest.approx(4 / 5)
 
 
 def test_a_slice_of_time_is_whole_within_its_times() -> None:

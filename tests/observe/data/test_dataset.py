@@ -471,3 +471,32 @@ def test_small_numbers_are_of_the_declared_type_where_it_holds_them(
     dataset = load(tmp_path, "id,name\n1,a\n2,b\n").holding({"id": declared, "other": EdmType.INT64})
     assert [column.edm for column in dataset.columns] == [found, EdmType.STRING]
     assert rows(dataset, "id") == values
+
+
+def test_a_declared_string_keeps_the_text_that_looks_like_another_type(tmp_path: Path) -> None:
+    """1.10 is no number where the design says so; markers stay missing, as the note says."""
+    given = "firmware,day,code,on\n1.10,2024-01-01,007e1,True\n1.9,2024-01-02,NA,false\n"
+    plain = load(tmp_path, given)
+    assert EdmType.STRING not in {column.edm for column in plain.columns if column.name != "code"}
+    dataset = plain.holding(dict.fromkeys(("firmware", "day", "on"), EdmType.STRING))
+    held = [column for column in dataset.columns if column.name != "code"]
+    assert {column.edm for column in held} == {EdmType.STRING}
+    assert [column.types for column in held] == [((EdmType.STRING, 2),)] * 3
+    assert not any(column.zoneless for column in dataset.columns)
+    assert rows(dataset, "firmware", "day", "on") == [("1.10", "2024-01-01", "True"), ("1.9", "2024-01-02", "false")]
+    assert any("without a zone" in note for note in plain.notes)
+    assert not any("without a zone" in note for note in dataset.notes)
+
+
+def test_markers_stay_missing_in_a_declared_string(tmp_path: Path) -> None:
+    dataset = load(tmp_path, "firmware,at,later\n1.10,2024-01-01,2024-01-01\nNA,2024-01-02,2024-01-03\n")
+    dataset = dataset.holding({"firmware": EdmType.STRING, "at": EdmType.STRING})
+    assert rows(dataset, "firmware") == [("1.10",), (None,)]
+    assert dataset.column("firmware").missing == 1
+    assert [note for note in dataset.notes if "zone" in note] == ["times without a zone are taken as UTC: later"]
+
+
+def test_a_type_that_the_file_states_is_no_string(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"n": 1}\n{"n": 2}\n', encoding="utf-8")
+    (dataset,) = open_datasets([str(tmp_path / "d.jsonl")])
+    assert dataset.holding({"n": EdmType.STRING}).column("n").edm is EdmType.INT32

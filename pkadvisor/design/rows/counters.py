@@ -1,0 +1,100 @@
+"""Numbers that count up as entities come, by themselves or within a group: how far they will get.
+
+A number that is padded to fewer digits than it needs sorts wrongly from the day on which it has more. The rows at hand
+show how far it has come; the rate of the inserts tells how far it goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pkadvisor.design.keys.conditions import conditions
+from pkadvisor.observe.workload import Operation, Workload
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.rows.population import Population
+
+    Ints = NDArray[np.int64]
+
+HORIZON_MONTHS = 12.0
+"""Months for which a number must have room where no growth is declared: the horizon of one that is."""
+MONTH_S = 2_629_746.0
+"""Seconds in a month, the mean of the Gregorian calendar."""
+DIGITS_MAX = {EdmType.INT32: 10, EdmType.INT64: 19}
+"""Digits of the largest number of a type."""
+RISING_SHARE = 0.95
+"""Rows of a counter that are no less than all before them in their group, of those that are not the first of it."""
+RISES_MIN = 20
+"""Rows that must exceed all before them in their group, so that it is not taken for a counter by chance."""
+LASTING_SHARE = 0.5
+"""A group lasts where its rows span so much of the order of arrival: one that is over counts no further."""
+
+
+def counter_digits(population: Population, workload: Workload, horizon_factor: float) -> dict[str, int]:
+    """The digits that each number needs which counts up as entities come: those at the horizon and one to spare.
+
+    Inserts move a counter on as they did so far: by its rise at hand for as many entities as there are in the table.
+    ``horizon_factor`` multiplies their rate. Empty where nothing is inserted, or nobody knows the order of arrival.
+    """
+    inserted = sum(
+        c.rate.mean_per_s * c.entities_per_request
+        for c in workload.classes
+        if c.filter is None and c.operation in (Operation.INSERT, Operation.UPSERT)
+    )
+    order = None if population.arrival in population.hashed else population.arrival_order()
+    if inserted <= 0 or order is None or population.rows <= RISES_MIN:
+        return {}
+    months = workload.growth.horizon_months if workload.growth is not None else HORIZON_MONTHS
+    # A slice shows the rise of its own rows; other samples show that of the whole table.
+    behind = population.drawn_from if population.sampling == "slice" else population.total
+    more = inserted * horizon_factor * months * MONTH_S / max(1, behind)
+    out = {}
+    for name, edm in population.types.items():
+        if edm not in DIGITS_MAX or not population.has(name) or name in population.hashed:
+            continue
+        rise = max((_rise(population, name, group, order) for group in _groups(workload, population, name)), default=0)
+        if rise > 0:
+            at_horizon = population.sizes(name).largest + int(rise * more)
+            out[name] = min(DIGITS_MAX[edm], len(str(at_horizon)) + 1)
+    return out
+
+
+def _groups(workload: Workload, population: Population, name: str) -> Iterator[tuple[str, ...]]:
+    """The groups within which a number may count: whatever a request or a transaction names beside it, and all rows."""
+    named = [tuple(conditions(c.filter).equal) for c in workload.classes if c.filter is not None]
+    named += [t.group_by for t in workload.transactions]
+    named += [tuple(atom[1] for atom in population.sampled_by)]
+    groups = {tuple(sorted(n for n in set(names) - {name} if population.has(n))) for names in named}
+    yield from sorted(groups | {()})
+
+
+def _rise(population: Population, name: str, group: tuple[str, ...], order: Ints) -> int:
+    """By how much a number rose in the group in which it rose most; 0 where it does not count up in lasting groups."""
+    import numpy as np
+
+    rows = population.rows
+    ids = population.groups([("p", n) for n in group])[0][:rows][order]
+    by_group = np.argsort(ids, kind="stable")
+    ids, places = ids[by_group], by_group  # places in the order of arrival
+    values = population.numbers(name, order)[by_group]
+    first = np.concatenate([[True], ids[1:] != ids[:-1]])
+    codes, size = population.atom(("p", name))
+    # Groups lie behind one another, so that the greatest so far is that of the row's own group.
+    keyed = np.cumsum(first) * (size + 1) + codes[:rows][order][by_group]
+    before = np.concatenate([[-1], np.maximum.accumulate(keyed)[:-1]])
+    later = ~first
+    if int((keyed > before)[later].sum()) < RISES_MIN or float((keyed >= before)[later].mean()) < RISING_SHARE:
+        return 0
+    starts = np.flatnonzero(first)
+    ends = np.append(starts[1:], rows) - 1
+    lasting = places[ends] - places[starts] >= LASTING_SHARE * (rows - 1)
+    sizes = ends - starts + 1
+    if float(sizes[lasting].sum()) < LASTING_SHARE * rows:
+        return 0
+    risen = np.maximum.reduceat(values, starts) - np.minimum.reduceat(values, starts)
+    return int(risen[lasting].max())

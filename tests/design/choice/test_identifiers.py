@@ -1,0 +1,102 @@
+"""Keys that are unique in a sample, and what they need to be unique in the table."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from pkadvisor.design.choice.candidates import Ground, main_keys
+from pkadvisor.design.choice.identifiers import expected_collisions, identities, missing_identifiers
+from pkadvisor.design.load.estimates import Bench
+from pkadvisor.design.rows.atoms import atoms_of
+from pkadvisor.observe.workload import Operation, QueryClass, Rate
+from pkadvisor.table.edm import EdmType
+from tests.design.support import bench_of, population_of, query
+
+ROWS = 400
+TYPES = {
+    "id": EdmType.INT32,
+    "kind": EdmType.INT32,
+    "shop": EdmType.STRING,
+    "at": EdmType.DATETIME,
+    "note_id": EdmType.STRING,
+}
+START = datetime(2026, 1, 1, tzinfo=UTC)
+AT = [("p", "shop"), ("p", "at")]
+
+
+def bench(*asked: QueryClass, total: int = 1_000_000, step_us: int = 1_000_001, sampling: str = "slice") -> Bench:
+    """Rows of 8 shops, one in each step; every id is unique among them."""
+    columns: dict[str, list[object]] = {
+        "id": list(range(0, 2 * ROWS, 2)),
+        "kind": [n % 2 for n in range(ROWS)],
+        "shop": [f"s{n % 8}" for n in range(ROWS)],
+        "at": [START + timedelta(microseconds=step_us * n) for n in range(ROWS)],
+        "note_id": [f"n{n}" for n in range(ROWS)],
+    }
+    population = population_of(columns, TYPES, total=total, complete=total == ROWS, sampling=sampling, arrival="at")
+    return bench_of(population, *asked)
+
+
+def insert(per_s: float) -> QueryClass:
+    return QueryClass("add", Operation.INSERT, None, Rate(per_s, per_s))
+
+
+READ = query("one", "id eq {id} and kind eq {kind}")
+CHANGE = query("set", "id eq {id} and kind eq {kind} and shop eq '{shop}'", operation=Operation.UPDATE)
+
+
+def test_a_whole_key_that_is_declared_stays_whole() -> None:
+    """The id is unique at hand, and the request names the kind as well."""
+    for key in main_keys(Ground(bench(READ))):
+        assert {"id", "kind"} <= set(key.main.properties), key.text
+    assert any("kind" not in key.main.properties for key in main_keys(Ground(bench(READ, total=ROWS))))
+
+
+def test_what_a_write_names_is_believed_before_a_query() -> None:
+    assert identities(bench(READ)) == (("id", "kind"),)
+    assert identities(bench(READ, CHANGE)) == (("id", "kind", "shop"),)
+
+
+def test_a_property_that_changes_identifies_nothing() -> None:
+    changed = query("move", "id eq {id} and kind eq {kind}", operation=Operation.UPDATE, sets=["kind"])
+    assert identities(bench(changed)) == ()
+
+
+def test_a_range_names_more_than_one_entity() -> None:
+    assert identities(bench(query("since", "id eq {id} and at ge datetime'{at}'"))) == ()
+
+
+@pytest.mark.parametrize(("spare", "missing"), [(["note_id", "id"], ["note_id"]), (["kind"], ["kind"]), ([], [])])
+def test_an_identifier_stands_beside_a_time(spare: list[str], missing: list[str]) -> None:
+    of_shop = query("newest", "shop eq '{shop}'", order=["-at"])
+    found = bench(of_shop, insert(30.0), total=233_000_000)
+    assert missing_identifiers(AT, found, lambda: spare) == missing
+    complete = bench(of_shop, insert(30.0), total=ROWS)
+    assert missing_identifiers(AT, complete, lambda: spare) == []
+
+
+@pytest.mark.parametrize(("step_us", "unit"), [(1_000_001, 1e-6), (1_001_000, 1e-3), (1_000_000, 1.0)])
+def test_collisions_follow_from_rate_total_and_resolution(step_us: int, unit: float) -> None:
+    """1,000,000 entities at 2/s, an eighth of the pairs of one shop."""
+    found = expected_collisions(AT, bench(insert(2.0), step_us=step_us))
+    assert found == pytest.approx(1_000_000 * 2 * unit / 2 / 8, rel=0.05)
+    assert expected_collisions([("p", "at")], bench(insert(2.0), step_us=step_us)) == pytest.approx(1e6 * unit)
+
+
+def test_nothing_collides_where_nothing_is_inserted() -> None:
+    assert expected_collisions(AT, bench(READ)) == 0.0
+
+
+def test_a_time_that_is_fine_enough_may_stand_alone_where_there_is_no_identifier() -> None:
+    slow = bench(insert(0.01), total=1_000)
+    assert expected_collisions(AT, slow) < 1
+    assert missing_identifiers(AT, slow, lambda: ["kind"]) == []
+
+
+def test_the_advised_keys_of_a_log_keep_its_identifier() -> None:
+    of_shop = query("newest", "shop eq '{shop}'", order=["-at"])
+    one = query("one", "shop eq '{shop}' and note_id eq '{note_id}'")
+    for key in main_keys(Ground(bench(of_shop, one, insert(30.0)))):
+        assert ("p", "note_id") in atoms_of((*key.main.partition, *key.main.row)), key.text

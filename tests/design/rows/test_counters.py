@@ -1,0 +1,83 @@
+"""Numbers that count up, and the digits that they need at the horizon."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from pkadvisor.design.choice.candidates import part_for
+from pkadvisor.design.keys.transforms import Pad
+from pkadvisor.design.rows.counters import counter_digits
+from pkadvisor.design.rows.population import Population
+from pkadvisor.observe.workload import Growth, Operation, QueryClass, Rate, Workload
+from pkadvisor.table.edm import EdmType
+from tests.design.support import population_of, query
+
+TYPES = {"shop": EdmType.STRING, "order": EdmType.INT32, "line": EdmType.INT32, "pieces": EdmType.INT32}
+YEAR_S = 12 * 2_629_746
+LINES = "shop eq '{shop}' and order eq {order} and line eq {line}"
+
+
+def orders(*, shops: int = 4, each: int = 30, lines: int = 5, arrival: str | None = "file_order") -> Population:
+    """Lines of numbered orders, shop after shop; all of them are at hand."""
+    rows = [
+        (f"s{shop}", order, line, Random(f"{order} {line}").randint(1, 9))
+        for order in range(1, each + 1)
+        for shop in range(shops)
+        for line in range(1, lines + 1)
+    ]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(TYPES)}
+    return population_of(columns, TYPES, arrival=arrival)
+
+
+def workload(*asked: QueryClass, per_s: float, growth: Growth | None = None) -> Workload:
+    insert = QueryClass("place", Operation.INSERT, None, Rate(per_s, per_s))
+    return Workload(table="t", classes=(*asked, insert), growth=growth)
+
+
+def test_a_number_that_counts_up_within_a_group_gets_room_for_the_horizon() -> None:
+    """600 lines moved the orders of every shop by 29: 60,000,000 lines in a year move them by 2,900,000."""
+    per_s = 60_000_000 / YEAR_S
+    found = counter_digits(orders(), workload(query("of", LINES), per_s=per_s), 1.0)
+    assert found == {"order": 7 + 1}
+
+
+@pytest.mark.parametrize(("per_s", "factor", "digits"), [(60_000 / YEAR_S, 1.0, 5), (60_000 / YEAR_S, 4.0, 6)])
+def test_the_digits_follow_the_rate_and_its_growth(per_s: float, factor: float, digits: int) -> None:
+    found = counter_digits(orders(), workload(query("of", LINES), per_s=per_s), factor)
+    assert found == {"order": digits}
+
+
+def test_a_declared_horizon_is_the_time() -> None:
+    classes = (query("of", LINES),)
+    found = counter_digits(orders(), workload(*classes, per_s=60_000 / YEAR_S, growth=Growth(1.0)), 1.0)
+    longer = Growth(1.0, horizon_months=48.0)
+    assert (found, counter_digits(orders(), workload(*classes, per_s=60_000 / YEAR_S, growth=longer), 1.0)) == (
+        {"order": 5},
+        {"order": 6},
+    )
+
+
+def test_no_more_digits_than_the_type_has() -> None:
+    assert counter_digits(orders(), workload(query("of", LINES), per_s=1e9), 3.0) == {"order": 10}
+
+
+def test_nothing_is_known_without_inserts_or_the_order_of_arrival() -> None:
+    assert counter_digits(orders(), Workload(table="t", classes=(query("of", LINES),)), 3.0) == {}
+    assert counter_digits(orders(arrival=None), workload(query("of", LINES), per_s=100), 3.0) == {}
+
+
+def test_a_number_that_restarts_in_each_short_group_is_no_counter() -> None:
+    """Lines count up within an order, which is over at once, and start anew with the next."""
+    found = counter_digits(orders(lines=40), workload(query("of", LINES), per_s=100), 3.0)
+    assert set(found) == {"order"}
+
+
+def test_a_key_is_padded_to_these_digits() -> None:
+    population = orders()
+    assert part_for("order", population) == Pad("order", 2)
+    population.counters = {"order": 8}
+    assert part_for("order", population) == Pad("order", 8)
+    population.counters = {"order": 1}
+    assert part_for("order", population) == Pad("order", 2)
