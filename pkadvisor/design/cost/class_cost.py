@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
-from pkadvisor.design.cost.entity_rates import entity_rates
+from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -24,7 +24,7 @@ from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back
 from pkadvisor.design.rows.atoms import atoms_of
-from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants, zipf_share
+from pkadvisor.design.rows.demand import Demand, exact_answer, free_atoms, reached, rows_of_constants
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction
 
