@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
-from pkadvisor.design.cost.entity_rates import entity_rates
+from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
 from pkadvisor.design.cost.scans import led_to, load_of_rows, row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
@@ -32,7 +32,6 @@ from pkadvisor.design.rows.demand import (
     free_atoms,
     returned_among,
     rows_of_constants,
-    zipf_share,
 )
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import DrawBy, Operation, Transaction

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
-from pkadvisor.design.rows.demand import zipf_share
+from pkadvisor.design.load.scaling import zipf_top_share
+from pkadvisor.design.rows.demand import zipf_block
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pkadvisor.design.rows.demand import Demand
+    from pkadvisor.design.rows.population import Population
+    from pkadvisor.observe.workload import Draw
 
     Floats = NDArray[np.float64]
 
@@ -29,6 +33,18 @@ class EntityRate:
 
     hottest_per_s: float
     attempts: Floats
+
+
+def zipf_share(draw: Draw, population: Population, names: Iterable[str]) -> float | None:
+    """What share of the load on the most popular key at hand is its own in the whole table, under Zipf's law.
+
+    The rest is that of the keys that it stands for. None where a partition or entity that ``names`` divide by may hold
+    some of these as well, so that the law does not tell.
+    """
+    block = zipf_block(draw, population)
+    if block > 1 and not {n for n in draw.of if population.has(n)} <= set(names):
+        return None
+    return zipf_top_share(draw.exponent, round(block))
 
 
 def entity_rates(bench: Bench) -> dict[str, EntityRate]:

@@ -233,7 +233,8 @@ class LoadMap:
         ids, size = self._population.groups(atoms)
         vector = self._vector(self._loads.setdefault(parts, {}), size, grows)
         rows = self._population.rows
-        vector += self._population.share_factor(atoms) * np.bincount(ids[:rows], weights=row_load, minlength=size)
+        row_load = row_load * self._of_groups(atoms, ids[:rows])
+        vector += np.bincount(ids[:rows], weights=row_load, minlength=size)
 
     # -- the worst of them ---------------------------------------------------------------------------------------------
 

@@ -221,20 +221,6 @@ def zipf_block(draw: Draw, population: Population) -> float:
     return float(max(1, round(population.groups_total(atoms) / max(1, population.distinct(atoms)))))
 
 
-def zipf_share(draw: Draw, population: Population, names: Iterable[str]) -> float | None:
-    """What share of the load on the most popular key at hand is its own in the whole table, under Zipf's law.
-
-    The rest is that of the keys that it stands for. None where a partition or entity that ``names`` divide by may hold
-    some of these as well, so that the law does not tell.
-    """
-    from pkadvisor.design.load.scaling import zipf_top_share
-
-    block = zipf_block(draw, population)
-    if block > 1 and not {n for n in draw.of if population.has(n)} <= set(names):
-        return None
-    return zipf_top_share(draw.exponent, round(block))
-
-
 def _count_distinct(ids: Ints, size: int) -> int:
     """How many of the numbers below ``size`` occur."""
     import numpy as np

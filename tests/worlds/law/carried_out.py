@@ -28,7 +28,7 @@ from tests.worlds.running import analyzed, scheme_of
 from tests.worlds.truth import Broken, Counting
 from tests.worlds.values import BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value, ticks
 
-NAME = "carried out"
+NAME = "carried-out"
 INSTANCES = 3
 REQUESTS_MOST = 40
 """A query of more requests for one set of parameters is not carried out: periods over years."""
