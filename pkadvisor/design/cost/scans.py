@@ -6,6 +6,7 @@ RowKey narrows these bounds; over a range of PartitionKeys it does not, and whol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -257,15 +258,18 @@ def load_of_rows(
 
     found = read.plan
     counts = rows_scanned(found, demand, scheme, population)
-    total = np.maximum(sum(counts.values(), np.zeros(len(load))), 1e-300)
+    scanned = sum(counts.values(), np.zeros(len(load)))
+    total = np.maximum(scanned, 1e-300)
     if found.fans:
         key = list(scheme.each_key())[found.via][0]
         load = np.minimum(load, rate_per_s * read.per_instance)  # without what requests for empty buckets count
         yield key.partition, _empty_buckets(read, key, demand, population, rate_per_s)
     for via, (key, row) in enumerate(scheme.each_key()):
-        if via not in counts or not counts[via].any():
+        if via not in counts:
             continue
-        share = load * counts[via] / total
+        share = np.where(scanned > 0, load * counts[via] / total, load if via == found.via else 0.0)
+        if not share.any():
+            continue
         there = row_mask(key, row, population)
         among = np.ones(population.rows, dtype=bool) if there is None else there[: population.rows]
         mine = list(scheme.each_key())[found.via][0]
@@ -274,9 +278,8 @@ def load_of_rows(
             continue
         without = _missing_in_range(found, key, row, demand, population) if via == found.via else np.zeros(len(load))
         if without.any():
-            lacking = among & (population.coded(found.range_atom[1]).codes[: population.rows] == 0)  # type: ignore[index]
             part = load * without / total
-            yield key.partition, lacking.astype(np.float64) * (float(part.sum()) / max(1, int(lacking.sum())))
+            yield key.partition, _at_lacking(found, demand, population, part, among)
             share = share - part
         yield key.partition, _between_bounds(read, mine, demand, population, share, among)
 
@@ -310,6 +313,7 @@ def _empty_buckets(read: Read, key: Key, demand: Demand, population: Population,
         empty = rate_per_s * (1 - 1 / found.buckets) ** read.per_instance  # its rows taken to lie in buckets by chance
         out[first] = np.bincount(fixed[demand.instances], weights=empty, minlength=int(fixed.max()) + 1)[fixed[first]]
         return out
+    in_rows = [fan for fan in found.fans if fan.atom not in atoms_of(key.partition)]
     for by_constants, own in picks(demand, population, found.equal_atoms):
         constants = {**demand.constants, **{name: demand.mixed[name] for name in by_constants}}
         values = [name for name in found.choices if name in constants]
@@ -322,12 +326,14 @@ def _empty_buckets(read: Read, key: Key, demand: Demand, population: Population,
         in_partition = rows_of_constants(population, of_partition, constants)
         if in_partition is not None:
             reached_by = np.where(in_partition[first], reached_by, 0.0)
+        reached_by = reached_by * float(math.prod(fan.buckets_total for fan in in_rows))
         for name in values:  # a request for each constant that the PartitionKey does not tell apart
             apart = any(name in atom_properties(atom) for atom in of_partition)
             reached_by = reached_by * (1.0 if apart else float(len(_constants_of(demand, name))))
         keep = rows_of_constants(population, found.equal_atoms, constants)
         there = np.arange(rows) if keep is None else np.flatnonzero(keep)
-        chosen, _ = population.groups([("p", name) for name in values])
+        apart_in_rows = [fan.atom for fan in in_rows if fan.atom is not None]
+        chosen, _ = population.groups([*(("p", name) for name in values), *apart_in_rows])
         pairs = np.unique(np.stack([partition[there], asked[there], chosen[there]]), axis=1)
         answered = np.bincount(pairs[0], weights=rate_of_asked[pairs[1]], minlength=count).astype(np.float64)
         out[first] += np.maximum(reached_by - answered[partition[first]], 0.0)
@@ -340,17 +346,52 @@ def _constants_of(demand: Demand, name: str) -> set[object]:
     return {operand for operand in demand.conditions.any_of[name] if isinstance(operand, Literal)}
 
 
+def _at_lacking(found: AccessPlan, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
+    """The load of the entities without the property that a range of texts bounds, alike on those of each instance."""
+    import numpy as np
+
+    assert found.range_atom is not None
+    lacking = among & (population.coded(found.range_atom[1]).codes[: population.rows] == 0)
+    keep = rows_of_constants(population, found.equal_atoms, demand.constants)
+    lacking = lacking if keep is None else lacking & keep
+    ids, count = population.groups(free_atoms(found.equal_atoms, demand.constants))
+    mine = ids[: population.rows]
+    of_group = np.bincount(ids[demand.instances], weights=load, minlength=count)
+    rows_of_group = np.bincount(mine[lacking], minlength=count)
+    return np.asarray(np.where(lacking, (of_group / np.maximum(rows_of_group, 1))[mine], 0.0))
+
+
 def _between_bounds(read: Read, key: Key, demand: Demand, population: Population, load: Floats, among: Bools) -> Floats:
     """The load of each row at hand, where each instance loads the rows that its requests read alike."""
     import numpy as np
 
     runs = list(_runs(read, key, demand, population, among))
-    each = load / np.maximum(sum((run.end - run.start for run in runs), np.zeros(len(load))), 1)
+    found = np.asarray(sum((run.end - run.start for run in runs), np.zeros(len(load))))
+    each = load / np.maximum(found, 1)
     out = np.zeros(population.rows)
+    if read.plan.access not in _SEVERAL_PARTITIONS and not read.plan.fans:
+        out += _found_nothing(read.plan, key, demand, population, np.where(found > 0, 0.0, load))
     for run in runs:
         steps = np.bincount(run.start, weights=each, minlength=len(run.rows) + 1)
         steps = steps - np.bincount(run.end, weights=each, minlength=len(run.rows) + 1)
         out[run.rows] += np.maximum(np.cumsum(steps[: len(run.rows)]), 0.0)
+    return out
+
+
+def _found_nothing(found: AccessPlan, key: Key, demand: Demand, population: Population, load: Floats) -> Floats:
+    """The load of requests that find nothing: it falls on the partition that they name, put on one row of it."""
+    import numpy as np
+
+    out = np.zeros(population.rows)
+    if not load.any():
+        return out
+    atoms = [atom for atom in atoms_of(key.partition) if atom in found.equal_atoms]
+    keep = rows_of_constants(population, atoms, demand.constants)
+    there = np.arange(population.rows) if keep is None else np.flatnonzero(keep)
+    ids, count = population.groups(free_atoms(atoms, demand.constants))
+    groups, first = np.unique(ids[there], return_index=True)
+    of_group = np.bincount(ids[demand.instances], weights=load, minlength=count)
+    out[there[first]] = of_group[groups]
     return out
 
 
