@@ -48,8 +48,8 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
 }
 """18 stands for 19 too, 20 for 21 and 28.
 
-30: a fan-out over a range takes rows to lie in buckets by chance. 31: index rows that lie between those that ``$top`` of a
-scan wants are taken to lie evenly among them.
+30: a fan-out over a range takes rows to lie in buckets by chance.
+31: index rows between those that ``$top`` of a scan wants are taken to lie evenly among them.
 """
 
 
