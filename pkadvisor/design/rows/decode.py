@@ -7,6 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,7 +21,9 @@ from pkadvisor.design.keys.transforms import (
     Context,
     Part,
 )
+from pkadvisor.design.keys.transforms.base import MISSING
 from pkadvisor.design.keys.transforms.canonical import moment_of
+from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Filter, Parameter
+    from pkadvisor.table.odata import Comparison, Filter, Parameter
 
 LOW, HIGH = ".from", ".until"
 """Suffixes of the columns that hold a logged range's bounds."""
@@ -167,7 +170,7 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if found.filter is None else _without_keys(found.filter, scheme), None, undecoded)
+        return _Decoded(None if found.filter is None else _without_keys(found.filter, types), None, undecoded)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
     return _Decoded(
@@ -181,7 +184,8 @@ def _instance(
     """Property values (and range bounds) behind one sampled request; None where they fit no template."""
     params = sample.get("params")
     if isinstance(params, dict) and any(v is not None for v in params.values()):
-        return {k: v for k, v in params.items() if v is not None}
+        compared = _from_filter(found, sample)[-1] if found.filter is not None and not found.address else {}
+        return compared | {k: v for k, v in params.items() if v is not None}
     pk, rk = sample.get("pk"), sample.get("rk")
     bounds: dict[str, tuple[str, str]] = {}
     values: dict[str, object] = {}
@@ -198,7 +202,7 @@ def _instance(
     for key in (scheme.main, *(row.key for row in scheme.index_rows)):
         read = _through(key, pk, rk, bounds, types)
         if read is not None:
-            return {**values, **read}
+            return {**read, **values}  # what a filter says of a property itself is more exact than a range of keys
     return None
 
 
@@ -247,8 +251,9 @@ def decode_range(
 
     Whole parts in the common prefix are fixed, and the next part is bounded where its ends can be read.
     """
-    if high and low and len(low) == len(high) and low[:-1] == high[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
-        fixed = decode_prefix(parts, low, types)
+    start = low.removesuffix("\0")
+    if start and len(start) == len(high) and start[:-1] == high[:-1] and ord(high[-1]) == ord(start[-1]) + 1:
+        fixed = decode_prefix(parts, start, types)
         if fixed is not None:
             return fixed[0]
     shared = 0
@@ -270,7 +275,8 @@ def decode_range(
             return values if cut or meets else None
         name = part.properties[0] if part.properties else ""
         context = Context(dict(types), separators(parts))
-        first, last = (_bound(part, text[cut:], context, upper=upper) for text, upper in ((low, False), (high, True)))
+        behind = parts[at + 1 :]
+        first, last = (_bound(part, text[cut:], context, behind, upper=upper) for text, upper in ((low, False), (high, True)))
         if part.order(context) < 0:  # from the least key on means up to and with its value
             first, last = _following(last), _following(first)
         bounds = {name + LOW: first, name + HIGH: last}
@@ -278,14 +284,36 @@ def decode_range(
     return None
 
 
-def _bound(part: Part, text: str, context: Context, *, upper: bool) -> object:
+def _bound(part: Part, text: str, context: Context, behind: tuple[Part, ...], *, upper: bool) -> object:
     """The value that one end of a range means for the part where it lies; None where it is open or unreadable."""
     if text in ("", OPEN_END):
         return None
+    length = _whole_length(part, text, context)
+    if length is not None and (rest := text[length:]):
+        upper = _beyond(rest, behind, upper=upper)
     try:
         return part.first_value(text, context, upper=upper)
     except (ValueError, OverflowError):
         return None
+
+
+def _whole_length(part: Part, text: str, context: Context) -> int | None:
+    """How many characters of a text are all of its first part; None where its end is not told by its width."""
+    if shape := part.shape(context):
+        match = re.match(f"(?:{shape})", text)
+        return match.end() if match else None
+    return fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
+
+
+def _beyond(rest: str, behind: tuple[Part, ...], *, upper: bool) -> bool:
+    """Whether an end of a range lies above the keys with the value of its part: all of them, or with ``upper`` some.
+
+    ``rest`` is what the end has behind the text of the part, where the keys have the parts ``behind``.
+    """
+    following = behind[0].constant if behind else ""
+    if following is None:
+        return upper or rest >= OPEN_END
+    return rest > following and (upper or not following or not rest.startswith(following))
 
 
 def _following(value: object) -> object:
@@ -317,6 +345,7 @@ def _from_filter(
     sides: dict[str, list[str]] = {}
     values: dict[str, object] = {}
     assert found.filter is not None
+    ranges = _ranges_of_properties(found.filter)
     for part in conjuncts(found.filter):
         if not isinstance(part, Comparison):
             continue
@@ -332,12 +361,30 @@ def _from_filter(
                 pk, rk = (value, rk) if part.property == "PartitionKey" else (pk, value)
             else:
                 side = sides.setdefault(part.property, ["", OPEN_END])
-                side[0 if part.operator in ("ge", "gt") else 1] = value
-        elif part.operator == "eq":
-            values[part.property] = (
+                # A range of keys holds its lower end, and not its upper one; the least text above an end follows it.
+                beyond = part.operator in ("gt", "le") and value != OPEN_END
+                side[0 if part.operator in ("ge", "gt") else 1] = value + "\0" * beyond
+        elif part.operator == "eq" or part in ranges:
+            values[ranges.get(part, part.property)] = (
                 moment_of(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
             )
     return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
+
+
+def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
+    """The comparisons that bound a property by a parameter of the shape, and where each instance has its value.
+
+    One for each side of a property; a second one stays as it was logged, and is not counted.
+    """
+    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
+
+    bounds: dict[Comparison, str] = {}
+    for part in conjuncts(filter_):
+        if isinstance(part, Comparison) and isinstance(part.operand, Parameter) and part.property not in KEYS:
+            side = {"gt": LOW, "ge": LOW, "lt": HIGH, "le": HIGH}.get(part.operator)
+            if side is not None and part.property + side not in bounds.values():
+                bounds[part] = part.property + side
+    return bounds
 
 
 def _filter_of(
@@ -347,6 +394,9 @@ def _filter_of(
     from pkadvisor.table.odata import And, Comparison, Operator
 
     parts: list[Filter] = []
+    by_filter = found.filter is not None and not found.address
+    own = _ranges_of_properties(found.filter) if found.filter is not None and by_filter else {}
+    names = tuple(name for name in names if name not in own.values())
     for name in names:
         if name.endswith((LOW, HIGH)):
             continue
@@ -356,7 +406,7 @@ def _filter_of(
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
         elif name.endswith(HIGH):
             parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
-    rest = _without_keys(found.filter, scheme) if found.filter is not None and not found.address else None
+    rest = _without_keys(found.filter, types) if found.filter is not None and by_filter else None
     if rest is not None:
         parts.append(rest)
     if not parts:
@@ -373,12 +423,13 @@ def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
     return Parameter(name, edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None)
 
 
-def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:
-    """What a logged filter compares besides keys and equalities: kept as it was."""
+def _without_keys(filter_: Filter, types: Mapping[str, EdmType]) -> Filter | None:
+    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds."""
     from pkadvisor.table.odata import And, Comparison, conjuncts, properties
 
+    bounds = _ranges_of_properties(filter_)
     kept = [
-        part
+        replace(part, operand=_parameter(bounds[part], types)) if part in bounds else part
         for part in conjuncts(filter_)
         if not (isinstance(part, Comparison) and (part.property in KEYS or part.operator == "eq"))
         and not set(properties(part)) & set(KEYS)
