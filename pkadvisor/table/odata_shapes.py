@@ -24,9 +24,9 @@ _PREFIXED = {"'": "String", "d": "DateTime", "g": "Guid", "b": "Binary", "X": "B
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     """The shape of a filter and the raw texts of its constants, in one pass and without parsing.
 
-    Constants become typed placeholders ``{p0:String}``, ``{p1:Int32}`` …; blanks collapse. Of booleans only those become
-    placeholders that are asked for by ``eq`` in a conjunction: elsewhere they say what is asked, and a count can tell
-    how much they leave. The shape is itself a filter text with parameters. Texts that are no filters have shapes, too; parsing the shape finds out.
+    Constants become typed placeholders ``{p0:String}``, ``{p1:Int32}`` …; blanks collapse. Of booleans only those are
+    replaced that a conjunction asks for by ``eq``: elsewhere they are part of what is asked. The shape is itself a
+    filter text with parameters. Texts that are no filters have shapes, too; parsing the shape finds out.
     """
     marks = may_have_marks(text)
     shape, literals = _blanked(text, _literal(marks=marks, booleans=False))

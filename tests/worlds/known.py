@@ -29,14 +29,9 @@ def _ranged(plan: Plan) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    18: lambda found: found.law == "logs" and "range" in found.what,
-    20: lambda found: found.law == "logs" and ("a class of" in found.what or found.what.endswith("keys, by requests")),
     27: lambda found: found.law == "harmless" and "a query in two halves" in found.what,
     22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
-    23: lambda found: found.law == "counted" and "concat('x'" in found.scheme,
-    24: lambda found: "entities that do not match" in str(found.printed),
 }
-"""18 stands for 19 too, 20 for 21 and 28."""
 
 
 def known(found: Broken) -> int | None:

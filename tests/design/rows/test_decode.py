@@ -19,7 +19,8 @@ from pkadvisor.design.keys.transforms import (
     ReverseTicks,
     Ticks,
 )
-from pkadvisor.design.rows.decode import HIGH, LOW, decode_key, decode_part, decode_prefix, decode_range
+from pkadvisor.design.rows.decode import decode_key, decode_part, decode_prefix
+from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
 from pkadvisor.table.edm import EdmType
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
 from tests.design.support import VALUES, python_value

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Union
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     MISSING,
-    RANGE_END,
     Atom,
     Context,
     Transform,
@@ -118,12 +117,14 @@ class Field(Unary):
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
         edm = context.edm(self.property)
-        if edm is EdmType.DATETIME and not any(c.isdigit() for c in context.separators):  # escapes of digits do not rise
+        if edm is EdmType.DATETIME and not any(
+            c.isdigit() for c in context.separators
+        ):  # escapes of digits do not rise
             return first_moment(text, lambda moment: self.encode({self.property: moment}, context), upper=upper)
         if edm is not EdmType.STRING or "~" in text:  # escapes do not sort as what they mean
             return None
         end = next((n for n, c in enumerate(text) if c in context.separators), len(text))
-        value = text[:end].removesuffix(RANGE_END)
+        value = text[:end]
         return f"{value}\0" if upper and end < len(text) else value  # the least text above a whole value
 
     def order(self, context: Context) -> int:
