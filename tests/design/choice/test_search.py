@@ -272,7 +272,7 @@ def test_a_query_in_two_halves_is_the_same_query() -> None:
     assert [d.query.name for d in whole.reading()] == ["by-bib", "by-age"]
     assert [d.query.name for d in split.reading()] == ["half 1", "by-age"]
     assert [s.text for s in main_keys(split)] == [s.text for s in main_keys(whole)]
-    rows = KeyScheme(parse_key("{hash(name,4)}", "{pad(bib,5)}"))
+    rows = KeyScheme(parse_key("{hash(event,4)}", "{pad(bib,5)}"))
     badly, half = poorly_served(estimate(rows, whole.bench), whole), poorly_served(estimate(rows, split.bench), split)
     assert [name.replace("by-bib", "half 1") for name in badly] == half
     assert len(half) == 2
