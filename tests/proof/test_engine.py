@@ -103,7 +103,7 @@ def test_the_engine_answers_as_planned(name: str) -> None:
                 store.check()
     print(f"{name}: {len(pairs)} pairs, {len(cuts) + 1} ranges, {dict(seen)}")
     assert pairs == wanted
-    assert seen["found"] >= len(pairs)  # empty answers prove little
+    assert 10 * seen["found"] >= 9 * len(pairs)  # empty answers prove little
     assert len(cuts) + 1 > len(places), "a table lies in several ranges"
     assert seen["continued"] >= CONTINUED_LEAST and seen["empty pages that go on"] >= EMPTY_LEAST
 

@@ -39,11 +39,6 @@ def class_of(scheme: dict[str, Any], name: str) -> dict[str, Any]:
     return next(each for each in scheme["classes"] if each["name"] == name)
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="class_cost._spread puts a scan over partitions evenly on the whole table",
-)
 def test_a_scan_over_partitions_loads_those_that_it_reads() -> None:
     """YCSB E: the first of 600 keys takes 1 ÷ Σ r^-0.99 of the scans, and each begins at the key's own partition."""
     table = table_of(ycsb.WORKLOAD, "UsertableE")

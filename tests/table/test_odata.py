@@ -601,3 +601,21 @@ def test_each_shape_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_vocabulary_loads_without_the_parser_generator() -> None:
     code = "import sys, pkadvisor.table.odata; sys.exit('lark' in sys.modules or 'polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "literals"),
+    [
+        ("a eq true and b eq 1", "a eq {p0:Boolean} and b eq {p1:Int32}", ("true", "1")),
+        ("b eq 'not true' and a eq false", "b eq {p0:String} and a eq {p1:Boolean}", ("'not true'", "false")),
+        ("a eq true or b eq 1", "a eq true or b eq {p0:Int32}", ("1",)),
+        ("not (a eq false)", "not (a eq false)", ()),
+        ("a ne true", "a ne true", ()),
+        ("a eq trueish", "a eq trueish", ()),
+        ("beq true", "beq true", ()),
+    ],
+)
+def test_booleans_are_constants_of_a_shape_where_a_conjunction_asks_for_them(
+    text: str, shape: str, literals: tuple[str, ...]
+) -> None:
+    assert normalise(text) == (shape, literals)

@@ -94,7 +94,7 @@ def _rate(per_s: float) -> str:
     for unit, seconds in (("s", 1), ("min", 60), ("h", 3600), ("day", 86400)):
         if (per_s * seconds) >= 1 and abs(per_s * seconds - round(per_s * seconds)) < 1e-9:
             return f"{round(per_s * seconds)}/{unit}"
-    return f"{per_s:.6f}/s"
+    return f"{per_s:.12f}/s"
 
 
 def _asked(asked: Asked, world: World) -> dict[str, Any]:

@@ -284,6 +284,10 @@ class Writer:
                 return period(value, width)
             case "ticks":
                 return f"{ticks(value):019d}"
+            case "time_of_day":
+                seconds, micros = divmod(value % 86_400_000_000, 1_000_000)
+                fraction = f"{micros:06d}0"[: int(width)]
+                return f"{seconds // 3600:02d}{seconds // 60 % 60:02d}{seconds % 60:02d}{fraction}"
             case "reverse_ticks":
                 return f"{REVERSE_TICKS - ticks(value):019d}"
         assert isinstance(width, int)

@@ -73,9 +73,28 @@ class Ground:
         return self.bench.population.types
 
     def reading(self) -> list[Demand]:
-        """Classes that must find entities by a filter, the heaviest first; analytic ones last."""
-        classes = [d for d in self.bench.demands if d.query.filter is not None]
-        return sorted(classes, key=lambda d: (d.query.analytic, -d.query.rate.mean_per_s, d.query.name))
+        """Classes that must find entities by a filter, the heaviest first; analytic ones last.
+
+        Of classes that ask alike there is one, with the rate of all: a query in two halves is the same query.
+        """
+        rates: dict[str, float] = {}
+        alike = self.alike()
+        for d in self.bench.demands:
+            rates[alike[d.query.name]] = rates.get(alike[d.query.name], 0.0) + d.query.rate.mean_per_s
+        classes = [d for d in self.bench.demands if d.query.filter is not None and alike[d.query.name] == d.query.name]
+        return sorted(classes, key=lambda d: (d.query.analytic, -rates[d.query.name], d.query.name))
+
+    def alike(self) -> dict[str, str]:
+        """For each class the first one by name that asks the same of keys: the filter, the order, and how many."""
+        first: dict[object, str] = {}
+        asked = {
+            d.query.name: (q.operation, q.filter, q.order_by, q.top, q.sets, q.analytic)
+            for d in self.bench.demands
+            for q in (d.query,)
+        }
+        for name in sorted(asked):
+            first.setdefault(asked[name], name)
+        return {name: first[what] for name, what in asked.items()}
 
     def weight(self, name: str) -> float:
         """Requests per second whose filter fixes a property."""
@@ -375,11 +394,12 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
 def single_partition(ground: Ground) -> Iterator[Key]:
     """Everything under one PartitionKey: any set is atomic, one server bounds it all, and nothing can be split later.
 
-    Proposed for small tables and where entities change together.
+    Proposed for small tables and where entities change together; for every class, since any of them may be the one
+    whose order within the partition spares most reads.
     """
     if ground.population.total > SINGLE_PARTITION_MAX and not ground.bench.workload.transactions:
         return
-    for demand in ground.reading()[:1]:
+    for demand in ground.reading():
         parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
         tail = _range_parts(demand, ground.population, set(demand.conditions.equal))
         partition: list[Part] = [Literal("all")]
@@ -491,21 +511,23 @@ def buckets_by(
 # -- index rows ------------------------------------------------------------------------------------------------------
 
 
-def poorly_served(found: CostEstimate) -> list[str]:
-    """Classes that read much more than they return, the most wasteful first."""
-    waste = [
-        (c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000), c.name)
-        for c in found.classes
-        if c.plan is not None
-        and not c.analytic
-        and (
-            c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
-            or c.fan_out > 1
-            or c.entities_read > 2 * max(1.0, c.entities_returned)
-            or (c.plan.access is Access.PARTITION_SCAN and c.entities_read > 2 * max(1.0, c.entities_returned))
-        )
-    ]
-    return [name for _, name in sorted(waste, key=lambda w: (-w[0], w[1]))]
+def poorly_served(found: CostEstimate, ground: Ground) -> list[str]:
+    """Classes that read much more than they return, the most wasteful first; one name for those that ask alike."""
+    alike = ground.alike()
+    waste: dict[str, float] = {}
+    for c in found.classes:
+        if (
+            c.plan is not None
+            and not c.analytic
+            and (
+                c.plan.access in (Access.TABLE_SCAN, Access.PARTITION_RANGE_SCAN)
+                or c.fan_out > 1
+                or c.entities_read > 2 * max(1.0, c.entities_returned)
+            )
+        ):
+            wasted = c.rate_per_s * (c.requests + (c.entities_read - max(1.0, c.entities_returned)) / 1000)
+            waste[alike[c.name]] = waste.get(alike[c.name], 0.0) + wasted
+    return sorted(waste, key=lambda name: (-waste[name], name))
 
 
 def _label(parts: Iterable[Part], besides: frozenset[str] = frozenset()) -> str:

@@ -12,10 +12,12 @@ from pkadvisor.design.choice.shared import with_shared_keys
 from pkadvisor.design.choice.verify import EXACT_ROWS_MAX, verified
 from pkadvisor.design.keys.conditions import conditions
 from pkadvisor.errors import UsageError
-from pkadvisor.observe.workload import DrawBy, Workload
+from pkadvisor.observe.workload import DrawBy, Operation, Workload
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from pkadvisor.design.choice.search import Advice
     from pkadvisor.design.keys.scheme import KeyScheme
     from pkadvisor.design.load.estimates import Bench, Budget
@@ -270,7 +272,8 @@ def bench_for(
         sampling = "random-rows" if sampling == "complete" else sampling
     workload, hidden = _hidden(workload, data)
     notes += hidden
-    ghosts, places = _ghosts(workload, data.sample.height)
+    frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
+    ghosts, places = _ghosts(workload, frame)
     sizes = {
         p.column.name: Sizes(
             p.characters / p.column.present if p.column.present else 0.0,
@@ -280,7 +283,6 @@ def bench_for(
         )
         for p in data.properties
     }
-    frame = data.sample.sort(POSITION).drop(POSITION, "#hash")
     population = Population(
         frame,
         data.types,
@@ -368,16 +370,20 @@ def token_maker(data: DataProfile) -> Callable[[str], str] | None:
     return lambda text: token(text, key)
 
 
-def _ghosts(workload: Workload, rows: int) -> tuple[Any, dict[str, tuple[int, int]]]:
+def _ghosts(workload: Workload, data: pl.DataFrame) -> tuple[Any, dict[str, tuple[int, int]]]:
     """Logged parameters as rows below the data, and where each class's lie."""
     import polars as pl
 
-    frames, places, start = [], {}, rows
+    from pkadvisor.design.rows.logged_inserts import with_unknown_properties
+
+    frames, places, start = [], {}, data.height
     for query in workload.classes:
         frame = workload.instances.get(query.name)
         if frame is None or frame.width == 1:
             continue
-        frames.append(frame.drop("_weight"))
+        frame = frame.drop("_weight")
+        inserts = query.operation in (Operation.INSERT, Operation.UPSERT)
+        frames.append(with_unknown_properties(frame, data) if inserts else frame)
         places[query.name] = (start, start + frame.height)
         start += frame.height
     return (pl.concat(frames, how="diagonal_relaxed") if frames else None), places

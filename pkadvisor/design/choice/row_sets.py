@@ -104,7 +104,7 @@ def rows_beside(found: CostEstimate, ground: Ground) -> list[IndexRow]:
     demands = {d.query.name: d for d in ground.bench.demands}
     out = dict.fromkeys(
         row
-        for name in poorly_served(found)
+        for name in poorly_served(found, ground)
         for row in index_rows(found.scheme.main, demands[name], ground)
         if row.key != found.scheme.main
     )

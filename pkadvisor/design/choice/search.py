@@ -280,11 +280,11 @@ def worth_extending(mains: Sequence[CostEstimate], ground: Ground) -> list[CostE
     distinct = list({c.scheme.text: c for c in mains}.values())
     barred = ("not-unique", "transaction-broken", "isolation")
     usable = [c for c in distinct if not any(v.code in barred for v in c.violations)] or distinct
-    by_name = {d.query.name: d for d in ground.bench.demands}
+    by_name, alike = {d.query.name: d for d in ground.bench.demands}, ground.alike()
 
     def hope(found: CostEstimate) -> tuple[float, int, int, float, str]:
-        poor = poorly_served(found)
-        served = tuple(d for d in ground.bench.demands if d.query.name not in poor)
+        poor = poorly_served(found, ground)
+        served = tuple(d for d in ground.bench.demands if alike[d.query.name] not in poor)
         alone = estimate(found.scheme, replace(ground.bench, demands=served))
         away = sum(1 for name in poor if not fits_inside(found.scheme.main, by_name[name], ground))
         return round(severity(alone), 6), away, len(poor), alone.requests_per_s, found.scheme.text

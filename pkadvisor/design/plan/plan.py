@@ -199,10 +199,10 @@ def walk(
         # Without text between them, the end of one part and the beginning of the next are not told apart.
         after = parts[position + 1] if position + 1 < len(parts) else None
         apart = after is None or after.constant is not None or (part.injective and part.fixed_width(context))
-        if apart and serves_exactly(part, types):
-            exact |= set(part.properties)
-            if shown is not part and serves_exactly(shown, types):
-                exact |= set(shown.properties)
+        # Only an equality of the filter is settled by it. A property that a dependency fixes may be compared otherwise:
+        # the key then holds what the rule makes of the equality, whether that comparison holds or not.
+        if apart and serves_exactly(part, types) and serves_exactly(shown, types):
+            exact |= set(shown.properties)
         shown_atom = shown.atom
         assert shown_atom is not None
         atoms.append(shown_atom)

@@ -6,21 +6,18 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.keyreader import decode_key, decode_part, decode_prefix
-from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text, variable
-from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
-    Context,
-    Part,
 )
 from pkadvisor.design.keys.transforms.canonical import moment_of
+from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -29,10 +26,8 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Filter, Parameter
+    from pkadvisor.table.odata import Comparison, Filter, Parameter
 
-LOW, HIGH = ".from", ".until"
-"""Suffixes of the columns that hold a logged range's bounds."""
 KEYS = ("PartitionKey", "RowKey")
 _OPERATIONS = {
     "query": Operation.QUERY,
@@ -167,7 +162,7 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if found.filter is None else _without_keys(found.filter, scheme), None, undecoded)
+        return _Decoded(None if found.filter is None else _without_keys(found.filter, types), None, undecoded)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
     return _Decoded(
@@ -181,7 +176,8 @@ def _instance(
     """Property values (and range bounds) behind one sampled request; None where they fit no template."""
     params = sample.get("params")
     if isinstance(params, dict) and any(v is not None for v in params.values()):
-        return {k: v for k, v in params.items() if v is not None}
+        compared = _from_filter(found, sample)[-1] if found.filter is not None and not found.address else {}
+        return compared | {k: v for k, v in params.items() if v is not None}
     pk, rk = sample.get("pk"), sample.get("rk")
     bounds: dict[str, tuple[str, str]] = {}
     values: dict[str, object] = {}
@@ -198,7 +194,7 @@ def _instance(
     for key in (scheme.main, *(row.key for row in scheme.index_rows)):
         read = _through(key, pk, rk, bounds, types)
         if read is not None:
-            return {**values, **read}
+            return {**read, **values}  # what a filter says of a property itself is more exact than a range of keys
     return None
 
 
@@ -240,69 +236,6 @@ def _through(
     return values
 
 
-def decode_range(
-    parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]
-) -> dict[str, object] | None:
-    """What keys from ``low`` to below ``high`` say of properties; None where no key of the template is among them.
-
-    Whole parts in the common prefix are fixed, and the next part is bounded where its ends can be read.
-    """
-    if high and low and len(low) == len(high) and low[:-1] == high[:-1] and ord(high[-1]) == ord(low[-1]) + 1:
-        fixed = decode_prefix(parts, low, types)
-        if fixed is not None:
-            return fixed[0]
-    shared = 0
-    while shared < min(len(low), len(high)) and low[shared] == high[shared]:
-        shared += 1
-    for cut in range(shared, -1, -1):
-        fixed = decode_prefix(parts, low[:cut], types) if cut else ({}, 0)
-        if fixed is None:
-            continue
-        values, count = fixed
-        varying = variable(parts)
-        if count >= len(varying):
-            return values
-        part = varying[count]
-        at = parts.index(part)
-        before = (parts[at - 1].constant or "") if at else ""
-        if not low[:cut].endswith(before):  # the ends lie before the part, and say nothing of it
-            meets = low <= before + OPEN_END and before <= high
-            return values if cut or meets else None
-        name = part.properties[0] if part.properties else ""
-        context = Context(dict(types), separators(parts))
-        first, last = (_bound(part, text[cut:], context, upper=upper) for text, upper in ((low, False), (high, True)))
-        if part.order(context) < 0:  # from the least key on means up to and with its value
-            first, last = _following(last), _following(first)
-        bounds = {name + LOW: first, name + HIGH: last}
-        return {**values, **{n: v for n, v in bounds.items() if v is not None}}
-    return None
-
-
-def _bound(part: Part, text: str, context: Context, *, upper: bool) -> object:
-    """The value that one end of a range means for the part where it lies; None where it is open or unreadable."""
-    if text in ("", OPEN_END):
-        return None
-    try:
-        return part.first_value(text, context, upper=upper)
-    except (ValueError, OverflowError):
-        return None
-
-
-def _following(value: object) -> object:
-    """The least value above one: a range of values begins with its first and ends before its last."""
-    from datetime import datetime, timedelta
-
-    if isinstance(value, float):
-        return math.nextafter(value, math.inf)
-    if isinstance(value, int):
-        return value + 1
-    return value + timedelta(microseconds=1) if isinstance(value, datetime) else value
-
-
-OPEN_END = "\uffff"
-"""The upper bound of a RowKey where a filter has none."""
-
-
 def _from_filter(
     found: ClassTraffic, sample: dict[str, object]
 ) -> tuple[object, object, dict[str, tuple[str, str]], dict[str, object]]:
@@ -317,6 +250,7 @@ def _from_filter(
     sides: dict[str, list[str]] = {}
     values: dict[str, object] = {}
     assert found.filter is not None
+    ranges = _ranges_of_properties(found.filter)
     for part in conjuncts(found.filter):
         if not isinstance(part, Comparison):
             continue
@@ -332,12 +266,30 @@ def _from_filter(
                 pk, rk = (value, rk) if part.property == "PartitionKey" else (pk, value)
             else:
                 side = sides.setdefault(part.property, ["", OPEN_END])
-                side[0 if part.operator in ("ge", "gt") else 1] = value
-        elif part.operator == "eq":
-            values[part.property] = (
+                # A range of keys holds its lower end, and not its upper one; the least text above an end follows it.
+                beyond = part.operator in ("gt", "le") and value != OPEN_END
+                side[0 if part.operator in ("ge", "gt") else 1] = value + "\0" * beyond
+        elif part.operator == "eq" or part in ranges:
+            values[ranges.get(part, part.property)] = (
                 moment_of(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
             )
     return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
+
+
+def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
+    """The comparisons that bound a property by a parameter of the shape, and where each instance has its value.
+
+    One for each side of a property; a second one stays as it was logged, and is not counted.
+    """
+    from pkadvisor.table.odata import Comparison, Parameter, conjuncts
+
+    bounds: dict[Comparison, str] = {}
+    for part in conjuncts(filter_):
+        if isinstance(part, Comparison) and isinstance(part.operand, Parameter) and part.property not in KEYS:
+            side = {"gt": LOW, "ge": LOW, "lt": HIGH, "le": HIGH}.get(part.operator)
+            if side is not None and part.property + side not in bounds.values():
+                bounds[part] = part.property + side
+    return bounds
 
 
 def _filter_of(
@@ -347,6 +299,9 @@ def _filter_of(
     from pkadvisor.table.odata import And, Comparison, Operator
 
     parts: list[Filter] = []
+    by_filter = found.filter is not None and not found.address
+    own = _ranges_of_properties(found.filter) if found.filter is not None and by_filter else {}
+    names = tuple(name for name in names if name not in own.values())
     for name in names:
         if name.endswith((LOW, HIGH)):
             continue
@@ -356,7 +311,7 @@ def _filter_of(
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
         elif name.endswith(HIGH):
             parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
-    rest = _without_keys(found.filter, scheme) if found.filter is not None and not found.address else None
+    rest = _without_keys(found.filter, types) if found.filter is not None and by_filter else None
     if rest is not None:
         parts.append(rest)
     if not parts:
@@ -373,12 +328,13 @@ def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
     return Parameter(name, edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None)
 
 
-def _without_keys(filter_: Filter, scheme: KeyScheme | None) -> Filter | None:
-    """What a logged filter compares besides keys and equalities: kept as it was."""
+def _without_keys(filter_: Filter, types: Mapping[str, EdmType]) -> Filter | None:
+    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds."""
     from pkadvisor.table.odata import And, Comparison, conjuncts, properties
 
+    bounds = _ranges_of_properties(filter_)
     kept = [
-        part
+        replace(part, operand=_parameter(bounds[part], types)) if part in bounds else part
         for part in conjuncts(filter_)
         if not (isinstance(part, Comparison) and (part.property in KEYS or part.operator == "eq"))
         and not set(properties(part)) & set(KEYS)

@@ -597,6 +597,8 @@ def _operand_numbers(name: str, operand: Operand, population: Population, instan
         return np.full(len(instances), value)
     source = operand.name if population.has(operand.name) else name
     numbers = _exactly(population.numbers(source, instances))
+    if source != name and population.has(name) and not population.coded(name).values.dtype.is_numeric():
+        numbers = _positions(name, source, numbers, population)
     if operand.offset_ticks:
         return numbers + operand.offset_ticks / 10
     return numbers + (operand.offset or 0)
@@ -608,6 +610,20 @@ def _exactly(numbers: Floats | Ints) -> Floats:
 
     wide = numbers.dtype.kind == "i" and bool((np.abs(numbers.astype(np.float64)) > 2**53).any())
     return numbers.astype(np.longdouble if wide else np.float64)
+
+
+def _positions(name: str, source: str, numbers: Floats, population: Population) -> Floats:
+    """The numbers of one property's values among those of another, where numbers are positions: half-way between two
+    where the other lacks a value."""
+    import numpy as np
+
+    own, other = population.coded(name).values, population.coded(source).values
+    if own.dtype.is_temporal() or own.dtype != other.dtype or not other.len():
+        return numbers
+    below = own.search_sorted(other, side="left").to_numpy().astype(np.float64)
+    there = own.search_sorted(other, side="right").to_numpy() > below
+    among = np.where(there, below, below - 0.5)
+    return np.where(numbers < 0, -1.0, among[np.maximum(numbers, 0).astype(np.int64)])
 
 
 def _mask(filter_: Filter, population: Population) -> Atom | None:

@@ -576,11 +576,16 @@ class Population:
 
     def always_there(self, name: str) -> bool:
         """Whether every row at hand has a property."""
-        return self.has(name) and not self.coded(name).has_missing
+        return self.has(name) and not self._lacks(name)
 
     def may_lack(self, name: str) -> bool:
         """Whether some row at hand misses a property."""
-        return self.has(name) and self.coded(name).has_missing
+        return self.has(name) and self._lacks(name)
+
+    def _lacks(self, name: str) -> bool:
+        """Whether a row of the data misses a property; parameters seen in a log name only what their query asks for."""
+        coded = self.coded(name)
+        return coded.has_missing and not coded.codes[: self.rows].all()
 
     def begins(self, parts: tuple[Part, ...], text: str) -> bool:
         """Whether some key of a template begins with a text, as far as the values at hand of its first part tell."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.rows.decode import HIGH, LOW
+from pkadvisor.design.rows.key_ranges import HIGH, LOW
 
 if TYPE_CHECKING:
     import polars as pl

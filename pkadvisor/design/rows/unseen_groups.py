@@ -7,18 +7,38 @@ the number of keys in which a group occurs, its *span*, tells how much of it is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from pkadvisor.design.keys.transforms import Atom
-    from pkadvisor.design.rows.population import Population
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
+
+
+class DrawnRows(Protocol):
+    """What is asked here of the rows at hand (see ``Population``)."""
+
+    rows: int
+    total: int
+    drawn_from: int
+    hashed: frozenset[str]
+    sampled_by: tuple[Atom, ...]
+    is_data: Bools
+
+    def has(self, name: str) -> bool: ...
+
+    def coded(self, name: str) -> Any: ...
+
+    def groups(self, atoms: Iterable[Atom]) -> tuple[Ints, int]: ...
+
+    def distinct(self, atoms: Iterable[Atom]) -> int: ...
+
 
 RATES = 40
 """Rates of a mixture beside the spans themselves."""
@@ -28,7 +48,7 @@ STEPS = 500
 """Steps by which the mixture's weights are found: later ones change no figure that is printed."""
 
 
-def groups_of_table(population: Population, atoms: tuple[Atom, ...]) -> float:
+def groups_of_table(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:
     """Groups in the whole table: the first-order jackknife over spans, no more than the values that there can be.
 
     A share q of the keys that shows d groups, f of them in a single key, with n spans in all, is of
@@ -43,7 +63,7 @@ def groups_of_table(population: Population, atoms: tuple[Atom, ...]) -> float:
     return max(float(population.distinct(atoms)), min(found, most))
 
 
-def shares_kept(population: Population, atoms: tuple[Atom, ...]) -> Floats:
+def shares_kept(population: DrawnRows, atoms: tuple[Atom, ...]) -> Floats:
     """For each group, what part of its share of the drawn keys' load it has in the whole table.
 
     Spans vary by chance and because groups differ. How groups differ is estimated from all spans, those of the groups
@@ -86,7 +106,7 @@ def _mean_rates(spans: Ints, counts: Floats) -> Floats:
     return np.asarray((each * rates).sum(axis=1) / np.maximum(each.sum(axis=1), 1e-300))
 
 
-def scaled_across(population: Population, found: Ints, own: Ints, instances: Ints) -> tuple[Floats, Bools]:
+def scaled_across(population: DrawnRows, found: Ints, own: Ints, instances: Ints) -> tuple[Floats, Bools]:
     """Rows of each instance's group in the whole table, where groups lie across the drawn keys; and of which it is so.
 
     The rows of the instance's own key (``own`` of those ``found``) are at hand and count as they are. Those of other
@@ -111,7 +131,7 @@ def scaled_across(population: Population, found: Ints, own: Ints, instances: Int
     return rows * (own + mean * factor), sparse
 
 
-def spans_of(population: Population, atoms: tuple[Atom, ...]) -> Ints:
+def spans_of(population: DrawnRows, atoms: tuple[Atom, ...]) -> Ints:
     """For each group at hand, in how many of the drawn keys it occurs."""
     import numpy as np
 
@@ -122,7 +142,7 @@ def spans_of(population: Population, atoms: tuple[Atom, ...]) -> Ints:
     return np.bincount(pairs[0], minlength=size)
 
 
-def _jackknife(population: Population, atoms: tuple[Atom, ...]) -> float:
+def _jackknife(population: DrawnRows, atoms: tuple[Atom, ...]) -> float:
     import numpy as np
 
     spans = spans_of(population, atoms)
@@ -132,7 +152,7 @@ def _jackknife(population: Population, atoms: tuple[Atom, ...]) -> float:
     return groups - rare + rare / (1 - (1 - drawn) * single / max(1, single + 2 * double))
 
 
-def _values_most(population: Population, atom: Atom) -> float:
+def _values_most(population: DrawnRows, atom: Atom) -> float:
     """The values that an atom can have: the buckets of a hash; of whole numbers those from the least to the greatest,
     and a gap more, as the greatest of all is seldom drawn. Without limit otherwise."""
     if atom[0] == "h":

@@ -113,7 +113,7 @@ def one_at_a_time(found: CostEstimate, ground: Ground) -> list[CostEstimate]:
     for _ in range(3):
         options = [
             estimate(with_index_rows(found.scheme, (*rows, row)), ground.bench)
-            for name in poorly_served(best)[:3]
+            for name in poorly_served(best, ground)[:3]
             for row in index_rows(found.scheme.main, demands[name], ground)
             if row not in rows and row.key != found.scheme.main
         ]
@@ -121,7 +121,7 @@ def one_at_a_time(found: CostEstimate, ground: Ground) -> list[CostEstimate]:
         if not options:
             break
         step = best_of(options)
-        if poorly_served(step) == poorly_served(best) and step.entities_per_s >= best.entities_per_s:
+        if poorly_served(step, ground) == poorly_served(best, ground) and step.entities_per_s >= best.entities_per_s:
             break
         best, rows = step, step.scheme.index_rows
     return seen

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice.candidates import Ground, main_keys, poorly_served
 from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss, ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -261,6 +262,20 @@ def test_the_dual_row_comes_with_two_queries_and_goes_with_one() -> None:
     for alone in (by_bib(60), by_age(40)):
         one = advise(bench_of(race(), alone, register(2)), None).recommended
         assert one.scheme.index_rows == ()
+
+
+def test_a_query_in_two_halves_is_the_same_query() -> None:
+    """The heaviest query stays the heaviest, and needs one row for both halves."""
+    whole = Ground(bench_of(race(), by_bib(60), by_age(40), register(2)))
+    halves = [replace(by_bib(30), name=f"half {n}") for n in (1, 2)]
+    split = Ground(bench_of(race(), *halves, by_age(40), register(2)))
+    assert [d.query.name for d in whole.reading()] == ["by-bib", "by-age"]
+    assert [d.query.name for d in split.reading()] == ["half 1", "by-age"]
+    assert [s.text for s in main_keys(split)] == [s.text for s in main_keys(whole)]
+    rows = KeyScheme(parse_key("{hash(event,4)}", "{pad(bib,5)}"))
+    badly, half = poorly_served(estimate(rows, whole.bench), whole), poorly_served(estimate(rows, split.bench), split)
+    assert [name.replace("by-bib", "half 1") for name in badly] == half
+    assert len(half) == 2
 
 
 def test_no_proposed_index_row_is_idle() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pkadvisor.design.keys.scheme import encode
+from pkadvisor.design.keys.scheme import KeyScheme, encode, parse_key
 from pkadvisor.design.keys.template import parse_template
 from pkadvisor.design.keys.transforms import (
     Context,
@@ -19,8 +21,12 @@ from pkadvisor.design.keys.transforms import (
     ReverseTicks,
     Ticks,
 )
-from pkadvisor.design.rows.decode import HIGH, LOW, decode_key, decode_part, decode_prefix, decode_range
+from pkadvisor.design.rows.decode import decode_key, decode_part, decode_prefix, observe
+from pkadvisor.design.rows.key_ranges import HIGH, LOW, decode_range
+from pkadvisor.observe.logs.read_traffic import read_traffic
+from pkadvisor.observe.workload import Workload
 from pkadvisor.table.edm import EdmType
+from pkadvisor.table.odata import format_filter
 from tests.design.keys.test_transforms import KEY_PARTS, SEPARATORS, TYPES, templates
 from tests.design.support import VALUES, python_value
 from tests.tiers import examples
@@ -150,6 +156,8 @@ RANGED = (
     "{sortable(x)}_{n}",
     "{name}_{reverse_sortable(x)}",
     "{reverse_sortable(t)}",
+    "{t}_{n}",
+    "{name}_{t}",
 )
 RANGED_TYPES = {"x": EdmType.DOUBLE, "n": EdmType.INT32, "t": EdmType.DATETIME, "name": EdmType.STRING}
 moments_of_days = st.integers(0, 40 * 86_400).map(lambda s: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=s))
@@ -215,9 +223,74 @@ def test_a_range_of_keys_is_read_as_values_that_hold_all_of_its_rows(
         ("{name}_{n}", "ab_7", "ac_9", {"name.from": "ab", "name.until": "ac\0"}),
         ("{name}_{n}", "a~", "b", {"name.until": "b"}),
         ("N:{name}_{n}", "N", "O", {}),
+        # Behind the text of a value: above the separator all of its keys lie below, at the separator none does.
+        ("{pad(n,2)}_{name}", "07`", "09_", {"n.from": 8, "n.until": 9}),
+        ("{pad(n,2)}_{name}", "07_", "09`", {"n.from": 7, "n.until": 10}),
+        ("{pad(n,2)}", "07\0", "09\0", {"n.from": 8, "n.until": 10}),
+        ("{reverse_pad(n,2)}", "07\0", "09\0", {"n.from": 90, "n.until": 92}),
+        # Below zero stands the complement; "-" and ":" lie below and above all numbers of the width.
+        ("{pad(n,2)}", "-99", "03", {"n.from": -1, "n.until": 3}),
+        ("{pad(n,2)}", "-99\0", ":", {"n.from": 0, "n.until": 100}),
+        ("{pad(n,2)}", "-", "-50", {"n.from": -100, "n.until": -50}),
+        ("{reverse_pad(n,2)}", "-", ":", {"n.from": 0, "n.until": 100}),
+        # A time as text, whole, and cut anywhere; "~" lies above all times.
+        ("{t}_{n}", "2026-03-01T00:00:00.0000010Z`", "~", {"t.from": datetime(2026, 3, 1, 0, 0, 0, 2, tzinfo=UTC)}),
+        (
+            "{t}_{n}",
+            "2026-02-3",
+            "2026-03-01T00:00:00.0000010Z`",
+            {
+                "t.from": datetime(2026, 3, 1, tzinfo=UTC),
+                "t.until": datetime(2026, 3, 1, 0, 0, 0, 2, tzinfo=UTC),
+            },
+        ),
+        ("{name}", "ab", "ab\uffff", {"name.from": "ab", "name.until": "ab\uffff"}),
     ],
 )
 def test_a_range_that_ends_within_a_part_bounds_it(
     template: str, low: str, high: str, expected: dict[str, object]
 ) -> None:
     assert decode_range(parse_template(template), low, high, RANGED_TYPES) == expected
+
+
+LOGGED = [
+    "PartitionKey eq 'b' and score ge 5L and score lt 9L",
+    "PartitionKey eq 'a' and score ge 7L and score lt 8L",
+]
+LOGGED_TYPES = {"team": EdmType.STRING, "score": EdmType.INT64, "open": EdmType.BOOLEAN, "at": EdmType.DATETIME}
+
+
+def logged(tmp_path: Path, filters: list[str]) -> Workload:
+    """The workload of a trace of queries, under keys of a team and a time."""
+    lines = [json.dumps({"table": "T", "op": "query", "at": n, "filter": text}) for n, text in enumerate(filters)]
+    path = tmp_path / "requests.jsonl"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (table,) = read_traffic([path]).tables
+    found = observe(table, KeyScheme(parse_key("{team}", "{at}")), LOGGED_TYPES, None, 1.0)
+    assert found.undecoded == 0
+    return found.workload
+
+
+def test_a_logged_range_over_a_property_in_no_key_has_its_bounds(tmp_path: Path) -> None:
+    workload = logged(tmp_path, LOGGED)
+    (asked,) = workload.classes
+    assert asked.filter is not None
+    assert format_filter(asked.filter) == "team eq '{team}' and score ge {score.from} and score lt {score.until}"
+    frame = workload.instances[asked.name].sort("team")
+    assert frame.select("team", "score.from", "score.until").rows() == [("a", 7, 8), ("b", 5, 9)]
+
+
+def test_a_bound_on_a_property_holds_beside_that_of_its_key(tmp_path: Path) -> None:
+    moment = "2026-03-01T00:00:00.0000000Z"
+    text = f"PartitionKey eq 'a' and RowKey ge '2026-02' and RowKey lt '~' and at gt datetime'{moment}'"
+    workload = logged(tmp_path, [text])
+    (asked,) = workload.classes
+    assert asked.filter is not None
+    assert format_filter(asked.filter) == "team eq '{team}' and at gt datetime'{at.from}'"
+    assert workload.instances[asked.name]["at.from"].to_list() == [datetime(2026, 3, 1, tzinfo=UTC)]
+
+
+def test_a_boolean_divides_no_logged_class(tmp_path: Path) -> None:
+    workload = logged(tmp_path, [f"PartitionKey eq 'a' and open eq {value}" for value in ("true", "false", "true")])
+    (asked,) = workload.classes
+    assert sorted(workload.instances[asked.name]["open"].to_list()) == [False, True, True]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pkadvisor.design.rows.demand import demands, draw_weights, group_sizes
+from pkadvisor.design.rows.logged_inserts import with_unknown_properties
 from pkadvisor.design.rows.population import Population
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, Transaction, Workload
 from pkadvisor.table.edm import EdmType
@@ -146,6 +147,40 @@ def test_logged_parameters_are_the_instances() -> None:
     assert found.returned.tolist() == [3, 0]
     assert found.mean(found.returned) == 0.75
     assert found.draw_basis is Basis.COUNTED
+
+
+def test_a_logged_bound_of_a_text_is_placed_among_the_texts_of_its_property() -> None:
+    """Texts have no numbers of their own: a bound that no entity has lies between two that entities have."""
+    import polars as pl
+
+    bounds = frame_of({"tenant.from": ["b", "bb", "a"], "tenant.until": ["c", "zz", "a"]}, dict.fromkeys(
+        ("tenant.from", "tenant.until"), EdmType.STRING
+    ))  # fmt: skip
+    population = table(["a", "b", "b", "c", "d"], ghosts=bounds)
+    asked = query("q", "tenant ge {tenant.from} and tenant lt {tenant.until}")
+    logged = bounds.with_columns(pl.lit(1 / 3).alias("_weight"))
+    (found,) = demands(Workload("T", (asked,), instances={"q": logged}), population, {"q": (5, 8)})
+    assert found.returned.tolist() == [2, 2, 0]
+
+
+def test_a_property_that_a_logged_query_does_not_name_is_missing_of_no_entity() -> None:
+    population = table(["a", "b"], ghosts=frame_of({"tenant": ["b", None]}, TYPES))
+    assert population.always_there("size") and population.always_there("tenant")
+    assert not population.may_lack("size")
+    lacking = table(["a", None], ghosts=frame_of({"tenant": ["b"]}, TYPES))  # type: ignore[list-item]
+    assert lacking.may_lack("tenant") and not lacking.always_there("tenant")
+
+
+def test_a_logged_insert_has_what_no_key_tells_from_entities_like_it() -> None:
+    types = {"id": EdmType.INT32, "team": EdmType.STRING, "city": EdmType.STRING}
+    data = frame_of({"id": [1, 2, 3, 4], "team": ["a", "a", "b", "b"], "city": ["x", "y", "z", "z"]}, types)
+    by_id = with_unknown_properties(frame_of({"id": [3, 1]}, types), data)
+    assert by_id.select("team", "city").rows() == [("b", "z"), ("a", "x")]
+    by_team = with_unknown_properties(frame_of({"id": [9, 8, 7], "team": ["a", "a", "b"]}, types), data)
+    assert by_team["city"].to_list() == ["x", "y", "z"]  # those alike take turns
+    assert by_team["id"].to_list() == [9, 8, 7]
+    unlike = with_unknown_properties(frame_of({"id": [9, 8], "team": ["q", "q"]}, types), data)
+    assert unlike["city"].to_list() == ["x", "z"]
 
 
 def test_group_sizes() -> None:

@@ -251,6 +251,9 @@ def keys(found: dict[str, Any]) -> tuple[Any, ...]:
     return found["tables"][0]["verdict"], best["partition_key"], best["row_key"], rows
 
 
+WIDTH = r"(pad\([^,()]*,)(\d+)\)"
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 @pytest.mark.parametrize("place", ["--profile", "DATA", "kind=DATA"])
 def test_a_profile_gives_the_same_keys_as_its_data(
@@ -262,7 +265,10 @@ def test_a_profile_gives_the_same_keys_as_its_data(
     words = {"--profile": ["--profile", path], "DATA": [path], "kind=DATA": [f"Any={path}"]}[place]
     assert main(["analyze", *words, "--design", design, "--format", "json", "-q"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert keys(found) == keys(result(name))
+    # How far a counter has risen lies in its values, which a profile hides: it is padded to the largest alone.
+    assert re.sub(WIDTH, r"\1n)", str(keys(found))) == re.sub(WIDTH, r"\1n)", str(keys(result(name))))
+    widths = zip(re.findall(WIDTH, str(keys(found))), re.findall(WIDTH, str(keys(result(name)))), strict=True)
+    assert all(int(narrow[1]) <= int(wide[1]) for narrow, wide in widths)
     assert found["inputs"]["profiles"] == ["p.json"]
 
 

@@ -5,13 +5,22 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pkadvisor.design.keys.transforms.base import Value
+from pkadvisor.design.keys.transforms.base import Value, unescape
 from pkadvisor.design.keys.transforms.columns import in_slices
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, exactly
 from pkadvisor.design.keys.transforms.periods import period_expression
-from pkadvisor.table.edm import TICKS_UNIX_EPOCH, EdmType, format_double, format_ticks
+from pkadvisor.table.edm import (
+    TICKS_MAX,
+    TICKS_UNIX_EPOCH,
+    EdmType,
+    format_double,
+    format_ticks,
+    parse_datetime_ticks,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
 
@@ -97,8 +106,6 @@ def read_canonical(text: str, edm: EdmType) -> object:
     if edm is EdmType.BINARY:
         return bytes.fromhex(text)
     if edm is EdmType.DATETIME:
-        from pkadvisor.table.edm import parse_datetime_ticks
-
         return moment_of(parse_datetime_ticks(text))
     return text.lower() if edm is EdmType.GUID else text
 
@@ -115,6 +122,34 @@ def moment_of(ticks: int) -> object:
     from datetime import UTC, datetime, timedelta
 
     return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=(ticks - TICKS_UNIX_EPOCH) // 10)
+
+
+def first_moment(text: str, encode: Callable[[int], str], *, upper: bool) -> object:
+    """The first moment, to the microsecond, whose text is not below a bound; None where there is none.
+
+    ``encode`` makes the text of ticks, which rises with them. Text behind that of a moment takes the moment in where
+    the bound is an ``upper`` one, which ends before what is given.
+    """
+
+    try:
+        ticks = parse_datetime_ticks(unescape(text)[: len(_MOMENT)])
+        shown = encode(ticks // 10 * 10)
+    except ValueError:
+        shown = ""
+    if shown and text.startswith(shown):
+        return moment_of(ticks + (10 if upper and len(text) > len(shown) else 0))
+
+    def below(micros: int) -> bool:
+        shown = encode(micros * 10)
+        return shown < text[: len(shown)] if not upper else shown < text
+
+    low, high = 0, (TICKS_MAX + 1) // 10  # the answer lies in [low, high]
+    if below(high - 1):
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if below(middle) else (low, middle)
+    return moment_of(low * 10)
 
 
 def ticks_column(name: str) -> pl.Expr:

@@ -13,7 +13,7 @@ from pkadvisor.design.keys.transforms.base import Atom, Context, Transform, Unar
 from pkadvisor.design.keys.transforms.canonical import moment_of, read_whole, ticks_column
 from pkadvisor.design.keys.transforms.columns import in_slices, least_and_greatest, over_span
 from pkadvisor.design.keys.transforms.languages import ANY, DIGITS, HEX, Language, Run, digits
-from pkadvisor.table.edm import EdmType
+from pkadvisor.table.edm import INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, EdmType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 WHOLE = (EdmType.INT32, EdmType.INT64)
 WIDTH_MAX = 38
 """10^38 is what a 128-bit column holds."""
+_INTEGERS = {EdmType.INT32: (INT32_MIN, INT32_MAX), EdmType.INT64: (INT64_MIN, INT64_MAX)}
 _NARROW = 18
 """Up to this many digits a padding and its complement fit into 64 bits."""
 
@@ -97,10 +98,25 @@ class _Padded(Unary):
         return ((Run(frozenset("-"), 0, 2), Run(DIGITS, self.width - 1, None)),)
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        digits = completed(text, self.width, "0123456789", upper=upper)
-        if digits is None or context.edm(self.property) is EdmType.STRING:
+        if context.edm(self.property) is EdmType.STRING:
             return None
-        return self.decode(digits, context)
+        if text in self.ends:
+            return self._outermost(text, context)
+        sign = "-" if text[0] == "-" else ""  # below zero stands the complement, which rises as well
+        digits = completed(text.removeprefix("-"), self.width, "0123456789", upper=upper)
+        if digits is None and text[: len(sign) + self.width] == sign + "9" * self.width:
+            return self.decode("0" * self.width, context) if sign else self._outermost(self.ends[1], context)
+        return None if digits is None else self.decode(sign + digits, context)
+
+    def _outermost(self, end: str, context: Context) -> int:
+        """The value that a text below, or above, those of all numbers within the limits stands for in a range."""
+        limits, types = self.limits(context), _INTEGERS.get(context.edm(self.property), _INTEGERS[EdmType.INT64])
+        assert limits is not None
+        if self.order(context) > 0:
+            value = limits[0] if end == self.ends[0] else limits[1] + 1
+        else:  # a range of falling texts ends with the value itself
+            value = limits[1] if end == self.ends[0] else limits[0] - 1
+        return min(max(value, types[0]), types[1])
 
     def shape(self, context: Context) -> str:
         return f"-{{0,2}}[0-9]{{{self.width}}}[0-9]*?"
@@ -305,6 +321,9 @@ class Sortable(Unary):
         return moment_of(number) if edm is EdmType.DATETIME else number
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
+        limits = self.limits(context)
+        if text in self.ends and limits is not None:  # the planner's bound beyond all numbers of the type
+            return limits[(text == self.ends[1]) != self._reverse]
         digits = completed(text, self._digits(context), "0123456789abcdef", upper=upper)
         return None if digits is None else self.decode(digits, context)
 

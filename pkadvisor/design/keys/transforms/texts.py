@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Union
 from pkadvisor.design.keys.transforms.base import (
     ESCAPED,
     MISSING,
-    RANGE_END,
     Atom,
     Context,
     Transform,
@@ -27,6 +26,7 @@ from pkadvisor.design.keys.transforms.canonical import (
     canonical_expression,
     canonical_text,
     canonical_texts,
+    first_moment,
     read_canonical,
 )
 from pkadvisor.design.keys.transforms.columns import in_slices
@@ -116,10 +116,15 @@ class Field(Unary):
         return read_canonical(plain, context.edm(self.property))
 
     def first_value(self, text: str, context: Context, *, upper: bool = False) -> object:
-        if context.edm(self.property) is not EdmType.STRING or "~" in text:  # escapes do not sort as what they mean
+        edm = context.edm(self.property)
+        if edm is EdmType.DATETIME and not any(
+            c.isdigit() for c in context.separators
+        ):  # escapes of digits do not rise
+            return first_moment(text, lambda moment: self.encode({self.property: moment}, context), upper=upper)
+        if edm is not EdmType.STRING or "~" in text:  # escapes do not sort as what they mean
             return None
         end = next((n for n, c in enumerate(text) if c in context.separators), len(text))
-        value = text[:end].removesuffix(RANGE_END)
+        value = text[:end]
         return f"{value}\0" if upper and end < len(text) else value  # the least text above a whole value
 
     def order(self, context: Context) -> int:
@@ -347,30 +352,21 @@ class Concat(TextOf):
     def properties(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(p for i in self.items if not isinstance(i, Literal) for p in source_properties(i)))
 
-    @builtins.property
-    def _separators(self) -> str:
-        return "".join(i.text for i in self.items if isinstance(i, Literal))
+    def _inside(self, context: Context) -> Context:
+        """The context of the items: as in a key, text that follows a property is escaped inside of properties."""
+        first = next((n for n, item in enumerate(self.items) if not isinstance(item, Literal)), 0)
+        following = "".join(item.text for item in self.items[first:] if isinstance(item, Literal))
+        return replace(context, separators=following)
 
     def plain(self, values: dict[str, Value], context: Context) -> str | None:
-        out = []
-        for item in self.items:
-            if isinstance(item, Literal):
-                out.append(item.text)
-            else:
-                text = source_text(item, values, context)
-                out.append(MISSING if text is None else escape(text, self._separators))
-        return "".join(out)
+        inside = self._inside(context)
+        return "".join(part_of_source(item).encode(values, inside) for item in self.items)
 
     def plain_expression(self, context: Context) -> pl.Expr:
         import polars as pl
 
-        out = []
-        for item in self.items:
-            if isinstance(item, Literal):
-                out.append(pl.lit(item.text))
-            else:
-                out.append(escape_expression(source_expression(item, context), self._separators).fill_null(MISSING))
-        return pl.concat_str(out)
+        inside = self._inside(context)
+        return pl.concat_str([part_of_source(item).expression(inside) for item in self.items])
 
     def renamed(self, names: dict[str, str]) -> Transform:
         return replace(self, items=tuple(i if isinstance(i, Literal) else renamed_source(i, names) for i in self.items))
@@ -391,7 +387,7 @@ def source_properties(source: Source) -> tuple[str, ...]:
     return (source,) if isinstance(source, str) else source.properties
 
 
-def part_of_source(source: Source) -> Transform:
+def part_of_source(source: Source | Literal) -> Transform:
     """A source as a part: a property is its canonical text."""
     return Field(source) if isinstance(source, str) else source
 

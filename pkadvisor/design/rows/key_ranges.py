@@ -1,0 +1,104 @@
+"""What a range of keys says of properties, through the template that wrote the keys."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+
+from pkadvisor.design.keys.keyreader import decode_prefix
+from pkadvisor.design.keys.scheme import variable
+from pkadvisor.design.keys.template import separators
+from pkadvisor.design.keys.transforms import Context, Part
+from pkadvisor.design.keys.transforms.base import MISSING
+from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
+from pkadvisor.table.edm import EdmType
+
+LOW, HIGH = ".from", ".until"
+"""Suffixes of the columns that hold a logged range's bounds."""
+OPEN_END = "\uffff"
+"""The upper bound of a RowKey where a filter has none."""
+
+
+def decode_range(
+    parts: tuple[Part, ...], low: str, high: str, types: Mapping[str, EdmType]
+) -> dict[str, object] | None:
+    """What keys from ``low`` to below ``high`` say of properties; None where no key of the template is among them.
+
+    Whole parts in the common prefix are fixed, and the next part is bounded where its ends can be read.
+    """
+    start = low.removesuffix("\0")
+    if start and len(start) == len(high) and start[:-1] == high[:-1] and ord(high[-1]) == ord(start[-1]) + 1:
+        fixed = decode_prefix(parts, start, types)
+        if fixed is not None:
+            return fixed[0]
+    shared = 0
+    while shared < min(len(low), len(high)) and low[shared] == high[shared]:
+        shared += 1
+    for cut in range(shared, -1, -1):
+        fixed = decode_prefix(parts, low[:cut], types) if cut else ({}, 0)
+        if fixed is None:
+            continue
+        values, count = fixed
+        varying = variable(parts)
+        if count >= len(varying):
+            return values
+        part = varying[count]
+        at = parts.index(part)
+        before = (parts[at - 1].constant or "") if at else ""
+        if not low[:cut].endswith(before):  # the ends lie before the part, and say nothing of it
+            meets = low <= before + OPEN_END and before <= high
+            return values if cut or meets else None
+        name = part.properties[0] if part.properties else ""
+        context = Context(dict(types), separators(parts))
+        behind = parts[at + 1 :]
+        first = _bound(part, low[cut:], context, behind, upper=False)
+        last = _bound(part, high[cut:], context, behind, upper=True)
+        if part.order(context) < 0:  # from the least key on means up to and with its value
+            first, last = _following(last), _following(first)
+        bounds = {name + LOW: first, name + HIGH: last}
+        return {**values, **{n: v for n, v in bounds.items() if v is not None}}
+    return None
+
+
+def _bound(part: Part, text: str, context: Context, behind: tuple[Part, ...], *, upper: bool) -> object:
+    """The value that one end of a range means for the part where it lies; None where it is open or unreadable."""
+    if text in ("", OPEN_END):
+        return None
+    length = _whole_length(part, text, context)
+    if length is not None and (rest := text[length:]):
+        upper = _beyond(rest, behind, upper=upper)
+    try:
+        return part.first_value(text, context, upper=upper)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _whole_length(part: Part, text: str, context: Context) -> int | None:
+    """How many characters of a text are all of its first part; None where its end is not told by its width."""
+    if shape := part.shape(context):
+        match = re.match(f"(?:{shape})", text)
+        return match.end() if match else None
+    return fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
+
+
+def _beyond(rest: str, behind: tuple[Part, ...], *, upper: bool) -> bool:
+    """Whether an end of a range lies above the keys with the value of its part: all of them, or with ``upper`` some.
+
+    ``rest`` is what the end has behind the text of the part, where the keys have the parts ``behind``.
+    """
+    following = behind[0].constant if behind else ""
+    if following is None:
+        return upper or rest >= OPEN_END
+    return rest > following and (upper or not following or not rest.startswith(following))
+
+
+def _following(value: object) -> object:
+    """The least value above one: a range of values begins with its first and ends before its last."""
+    from datetime import datetime, timedelta
+
+    if isinstance(value, float):
+        return math.nextafter(value, math.inf)
+    if isinstance(value, int):
+        return value + 1
+    return value + timedelta(microseconds=1) if isinstance(value, datetime) else value
