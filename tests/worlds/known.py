@@ -37,13 +37,11 @@ def _nearly(found: Broken) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    27: lambda found: found.law == "harmless" and "a query in two halves" in found.what,
     22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
     44: _nearly,
     45: _of_plan(lambda p: p.access in SCANS and p.top is not None and any(t.name == "RowKey" for t in p.on_keys)),
 }
-"""27: two classes that read one run of partitions are not summed.
-44: a fan-out over a range takes rows to lie in buckets by chance.
+"""44: a fan-out over a range takes rows to lie in buckets by chance.
 45: index rows between those that ``$top`` of a scan wants are taken to lie evenly among them.
 """
 

@@ -269,8 +269,9 @@ def _spread(
     ids, size = population.groups(free)
     load = np.bincount(ids[demand.instances], weights=own, minlength=size).astype(np.float64)
     if not single:
-        run = float(load.max(initial=0.0)) if found.access is Access.PARTITION_RANGE_SCAN else 0.0
-        loads.at_run(run, float(load.sum()), demand.query.name)
+        terms = tuple(term.template(population.types) for term in found.terms if term.name == "PartitionKey")
+        run = (key.partition, tuple(free), terms) if found.access is Access.PARTITION_RANGE_SCAN else None
+        loads.at_run(run, load, demand.query.name)
     if found.back:
         loads.at_rows(key.partition, ids, load, keep, grows=grows)
     else:

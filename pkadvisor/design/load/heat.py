@@ -72,8 +72,9 @@ class LoadMap:
         self._entities: dict[object, tuple[Key, _Load]] = {}
         self._scanned: dict[str, float] = {}
         self._told: dict[object, Any] = {}  # what was asked for, until more load is put down
+        self._runs: dict[object, Floats] = {}
         self.busiest_run: tuple[float, str] = (0.0, "")
-        """Entities/s that one class scans over neighbouring partitions at the peak, and the class that does."""
+        """Entities/s scanned over one run of neighbouring partitions at the peak, and a class that does."""
 
     def of(self, name: str) -> LoadMap:
         """The same map; what is put down from now on is of this class."""
@@ -197,11 +198,18 @@ class LoadMap:
         """Whether instances are those of a log, which names every key as often as it comes."""
         return bool(len(instances)) and int(instances[0]) >= self._population.rows
 
-    def at_run(self, entities_per_s: float, total_per_s: float, name: str) -> None:
-        """A class that reads a run of partitions; the busiest is kept."""
-        self._scanned[name] = self._scanned.get(name, 0.0) + total_per_s
-        if entities_per_s > self.busiest_run[0]:
-            self.busiest_run = (entities_per_s, name)
+    def at_run(self, bounds: object, group_load: Floats, name: str) -> None:
+        """A class that reads runs of partitions, one for each group; the busiest is kept.
+
+        ``bounds`` is equal for classes whose requests have the same bounds: their loads add up.
+        """
+        self._scanned[name] = self._scanned.get(name, 0.0) + float(group_load.sum())
+        if bounds is None:
+            return
+        self._runs[bounds] = self._runs[bounds] + group_load if bounds in self._runs else group_load
+        busiest = float(self._runs[bounds].max(initial=0.0))
+        if busiest > self.busiest_run[0]:
+            self.busiest_run = (busiest, name)
 
     def at_rows(
         self,
