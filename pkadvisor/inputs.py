@@ -173,7 +173,7 @@ def data_of(
     from pkadvisor.observe.profile.profile import SAMPLE_ROWS, WIDE_ROWS, profile_dataset
     from pkadvisor.observe.profile.profile_file import FILE_SAMPLE_ROWS, is_document
 
-    specs = [spec for spec in request.data if not is_document(spec)]
+    specs = _of_kinds([spec for spec in request.data if not is_document(spec)], declaration)
     if not specs:
         return []
     from pkadvisor.observe.data.dataset import open_datasets
@@ -195,6 +195,17 @@ def data_of(
         profiled = profile_dataset(dataset, most, seed=seed, wide_rows_max=wide, advance=progress.advance)
         found.append((profiled, dataset))
     return found
+
+
+def _of_kinds(specs: list[str], declaration: Declaration | None) -> list[str]:
+    """Data files as ``KIND=PATH``, where several are given and each is called like another kind of the design."""
+    kinds = {
+        kind.name.lower(): kind.name for table in (declaration.tables if declaration else ()) for kind in table.kinds
+    }
+    names = [Path(spec).name.split(".")[0].lower() for spec in specs]
+    if len(specs) < 2 or len(set(names)) < len(names) or not set(names) <= kinds.keys():
+        return specs
+    return [spec if "=" in spec else f"{kinds[name]}={spec}" for spec, name in zip(specs, names, strict=True)]
 
 
 def _declared_types(dataset: Dataset, declaration: Declaration | None) -> dict[str, EdmType]:

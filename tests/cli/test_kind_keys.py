@@ -30,6 +30,16 @@ def test_analyze_holds_each_kind_against_its_own_keys(tmp_path: Path, ask: Ask, 
     assert all(c["entities_read"] == 1 for t in tables for c in t["current"]["classes"] if c["name"] != "place")
 
 
+def test_files_that_are_called_like_the_kinds_are_theirs(tmp_path: Path, ask: Ask) -> None:
+    words = [word.rpartition("=")[2] for word in market(tmp_path)]
+    paths = [Path(word) for word in words if word.endswith(".csv")]
+    assert {path.stem for path in paths} == KEYS.keys()
+    _, out, _ = ask("analyze", *words, "--format", "json")
+    assert {t["kind"]: keys_in(t["current"]) for t in json.loads(out)["tables"]} == KEYS
+    code, _, err = ask("analyze", *words[:1], *words[3:])
+    assert code == 2 and "cannot be told apart" in err
+
+
 def test_score_prices_each_kind_by_its_own_keys(tmp_path: Path, ask: Ask) -> None:
     _, out, _ = ask("score", *market(tmp_path), "--format", "json")
     found = checked(out, "score")
