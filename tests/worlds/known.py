@@ -40,9 +40,11 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
     22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
     44: _nearly,
     45: _of_plan(lambda p: p.access in SCANS and p.top is not None and any(t.name == "RowKey" for t in p.on_keys)),
+    46: lambda found: found.law == "harmless" and found.what.startswith("an unused property: recommended keys"),
 }
 """44: a fan-out over a range takes rows to lie in buckets by chance.
 45: index rows between those that ``$top`` of a scan wants are taken to lie evenly among them.
+46: stored bytes are compared as a share of all, so that an unused property makes ties of keys that differ by them.
 """
 
 
