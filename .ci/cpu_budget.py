@@ -5,7 +5,8 @@ import sys
 import time
 
 REFERENCE_S = 0.045
-"""CPU seconds of the work below on the machine on which budgets were set, quiet."""
+"""CPU seconds of the work below on the machine on which budgets were set. Derived: 0.060 were measured on a quiet
+machine that takes 1.3 times as long over ``advisor analyze --sample microblog``."""
 SLOWEST = 2.5
 """A machine that is slower than this is overloaded, and its figures say nothing."""
 

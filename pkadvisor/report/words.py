@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pkadvisor.design.choice.choice import BREAK_ENOUGH
 from pkadvisor.design.choice.confidence import SHARE
-from pkadvisor.design.rows.demand import hidden_draw
+from pkadvisor.design.rows.draws import hidden_draw
 from pkadvisor.design.rows.population import Population
 from pkadvisor.design.rows.schedule import schedule_of
 from pkadvisor.observe.workload import Basis, DrawBy

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
-from pkadvisor.design.cost.scans import led_to, load_of_rows, row_mask, rows_scanned
+from pkadvisor.design.cost.scan_load import load_led_to, load_of_rows
+from pkadvisor.design.cost.scans import row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
     Part,
@@ -256,8 +257,8 @@ def _spread(
     grows = found.access is not Access.POINT and not stops
     own = weights * (best.counted - best.followed)
     if found.pointer:  # the entities that they lead to lie in partitions of their own
-        for row_load in led_to(best, demand, scheme, population, weights * best.followed):
-            loads.at_each_row(scheme.main.partition, row_load, grows=grows)
+        led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
+        loads.at_each_row(scheme.main.partition, led_to, grows=grows)
     if single and found.buckets == 1 and not found.choices and keep is None:
         kept = kept_share(demand, population, key.partition)
         loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.load.contention import COMFORTABLE_LOAD, contention, sharded_counter
 from pkadvisor.design.load.estimates import Bench, Break, Violation
 from pkadvisor.design.load.scaling import zipf_top_share
-from pkadvisor.design.rows.demand import zipf_block
+from pkadvisor.design.rows.draws import zipf_block
 from pkadvisor.observe.workload import DrawBy, GrowthOf
 
 if TYPE_CHECKING:

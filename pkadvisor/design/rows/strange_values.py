@@ -62,8 +62,8 @@ def _sentence(query: str, name: str, share: float, strange: pl.Series, complete:
     example = _shown(strange[0])
     where = "in the data" if complete else "near the data"
     return (
-        f"{share:.0%} of the values of {name} that the keys of the logged class '{query}' were read as are not "
-        f"{where}, such as '{example}': check partition_key and row_key in the design against the log"
+        f"{share:.0%} of the values of {name} read from the keys of the logged class '{query}' are not {where}, "
+        f"such as '{example}': check partition_key and row_key in the design against the log"
     )
 
 

@@ -149,7 +149,7 @@ class Transform:
     __slots__ = ()
     function: ClassVar[str] = ""
     takes: ClassVar[tuple[str, ...]] = ()
-    """The kinds of its arguments in a template (``Arguments`` in README, *Key templates*)."""
+    """What its arguments in a template are, in their order: ``property``, ``source``, ``integer``, ``format``, text."""
     integers: ClassVar[tuple[int, int]] = (0, 0)
     """The least and the greatest number that it takes."""
     makes_source: ClassVar[bool] = False

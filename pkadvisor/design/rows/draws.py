@@ -1,0 +1,234 @@
+"""Whose values fill the parameters of a class: a weight for each row at hand, by the draw that is declared.
+
+Sources: Zipf's law by rank; Horvitz and Thompson 1952 for groups that a sample may miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pkadvisor.observe.workload import Draw, DrawBy
+from pkadvisor.table.edm import EdmType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pkadvisor.design.keys.transforms import Atom
+    from pkadvisor.design.rows.exact import GroupCounts
+    from pkadvisor.design.rows.population import Population
+
+    Bools = NDArray[np.bool_]
+    Ints = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+def hidden_draw(draw: Draw, population: Population) -> str:
+    """What a draw needs to know and a profile hides; empty where nothing is hidden. Tokens have no size and no time."""
+    if draw.by is DrawBy.WEIGHT and draw.column in population.hashed:
+        return f"the weights {draw.column}"
+    if draw.by is DrawBy.NEWEST and population.arrival in population.hashed:
+        return f"the times {population.arrival}"
+    return ""
+
+
+def draw_weights(draw: Draw, population: Population) -> tuple[Ints, Floats]:
+    """(rows, weights that sum to 1) of a parameter distribution over the data rows; alike where it is hidden."""
+    import numpy as np
+
+    rows = population.rows
+    instances = np.arange(rows, dtype=np.int64)
+    if hidden_draw(draw, population):
+        weights = np.ones(rows)
+    elif draw.by in (DrawBy.DISTINCT, DrawBy.ZIPF):
+        atoms: tuple[Atom, ...] = tuple(("p", p) for p in draw.of if population.has(p))
+        ids, size = population.groups(atoms)
+        counts = population.counts(atoms)
+        exact = population.exact(p for _, p in atoms) if atoms else None
+        if exact is not None:
+            return instances, _drawn_by_groups(draw, population, exact)
+        mass = seen_weights(counts, population, atoms)
+        if draw.by is DrawBy.ZIPF:
+            order = np.argsort(-counts, kind="stable")
+            single = single_block(population, atoms)
+            if single > 1:
+                mass[order] = _masses_of_rows(counts[order], single, draw.exponent)
+            else:
+                mass[order] *= _rank_masses(size, round(zipf_block(draw, population)), draw.exponent)
+        weights = (mass / np.maximum(counts, 1))[ids[:rows]]
+    elif draw.by is DrawBy.WEIGHT and population.has(draw.column):
+        weights = np.maximum(population.frame.get_column(draw.column)[:rows].fill_null(0).to_numpy().astype(float), 0)
+    elif draw.by is DrawBy.NEWEST:
+        weights = np.full(rows, (1 - draw.share) / max(1, rows))
+        recent = _recent(population, draw.window_s)
+        weights[recent] += draw.share / max(1, int(np.count_nonzero(recent)))
+    else:
+        weights = np.ones(rows)
+    total = float(weights.sum())
+    if total <= 0:
+        weights, total = np.ones(rows), float(rows)
+    return instances, weights / max(total, 1e-300)
+
+
+def zipf_block(draw: Draw, population: Population) -> float:
+    """How many keys of the whole table the most popular key at hand stands for; 1 where it is that of the table."""
+    atoms = [("p", p) for p in draw.of if population.has(p)]
+    exact = population.exact(n for _, n in atoms)
+    if exact is not None:
+        rows = population.exact_rows(exact.names)
+        assert rows is not None
+        largest = rows[: population.rows].max(initial=1)
+        ids, size = population.groups(atoms)
+        here = _count_distinct(ids[: population.rows][rows[: population.rows] == largest], size)
+        return max(1.0, int((exact.sizes == largest).sum()) / max(1, here))
+    if int(population.counts(atoms).max(initial=1)) == 1 and (single := single_block(population, atoms)) > 1:
+        return single
+    return float(max(1, round(population.groups_total(atoms) / max(1, population.distinct(atoms)))))
+
+
+def _count_distinct(ids: Ints, size: int) -> int:
+    """How many of the numbers below ``size`` occur."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.bincount(ids, minlength=size)))
+
+
+def single_block(population: Population, atoms: Iterable[Atom]) -> float:
+    """How many groups of the whole table one stands for of which random rows show a single row; 1 where unknown.
+
+    After the first-order jackknife, over the groups of which at most two rows are at hand, since many rows of a few
+    large groups say nothing of the small ones: a share q of the rows that shows d groups, f of them with a single row
+    among n, is of d / (1 - (1 - q) f / n) groups (Haas, Naughton, Seshadri and Stokes 1995; rare groups apart after
+    Chao and Lee 1992). Where all are single, each row of the table is a group.
+    """
+    import numpy as np
+
+    rows, total = population.rows, population.total
+    counts = population.counts(atoms)
+    single, double = (int(np.count_nonzero(counts == n)) for n in (1, 2))
+    # Of whole keys ``groups_total`` tells; of a slice nothing is known, but that unique values stay so.
+    if rows >= total or not single or not (population.sampling == "random-rows" or single == rows):
+        return 1.0
+    if population.sampling == "random-keys":
+        return 1.0
+    groups = single + double
+    return 1 + groups * (1 / (1 - (1 - rows / total) * single / (single + 2 * double)) - 1) / single
+
+
+def _masses_of_rows(counts: Ints, single: float, exponent: float) -> Floats:
+    """rank^-exponent of groups that fall in size, those with a single row summed over the ranks that they stand for."""
+    import numpy as np
+
+    several = int(np.count_nonzero(counts > 1))
+    alone = int(np.count_nonzero(counts == 1))
+    masses = np.zeros(len(counts))
+    masses[:several] = np.arange(1, several + 1, dtype=np.float64) ** -exponent
+    edges = several + np.arange(alone + 1, dtype=np.float64) * single
+    masses[several : several + alone] = np.diff(_mass_up_to(edges, exponent))
+    return masses
+
+
+def _mass_up_to(ranks: Floats, exponent: float) -> Floats:
+    """The sum of rank^-exponent over so many ranks: of the first thousand as it is, from there on as an integral."""
+    import numpy as np
+
+    most = 1_000
+    sums = np.concatenate([[0.0], np.cumsum(np.arange(1, most + 1, dtype=np.float64) ** -exponent)])
+
+    def integral(upper: Floats) -> Floats:
+        return np.asarray(np.log(upper) if exponent == 1 else upper ** (1 - exponent) / (1 - exponent))
+
+    beyond = integral(np.maximum(ranks, most) + 0.5) - integral(np.array([most + 0.5]))
+    return np.asarray(np.interp(ranks, np.arange(most + 1), sums) + beyond)
+
+
+def _rank_masses(size: int, block: int, exponent: float) -> Floats:
+    """rank^-exponent, summed over the ``block`` ranks of the whole table that each key at hand stands for."""
+    import numpy as np
+
+    if block == 1:
+        return np.asarray(np.arange(1, size + 1, dtype=np.float64) ** -exponent)
+    return np.diff(_mass_up_to(np.arange(size + 1, dtype=np.float64) * block, exponent))
+
+
+def _drawn_by_groups(draw: Draw, population: Population, exact: GroupCounts) -> Floats:
+    """Weights of the rows at hand where the size of every group is known, which sum to 1.
+
+    Groups of which the sample shows some rows weigh as the inverse of the chance of that (Horvitz and Thompson 1952):
+    means over groups have no bias toward those that a sample shows.
+    """
+    import numpy as np
+
+    rows = population.exact_rows(exact.names)
+    assert rows is not None
+    own = np.maximum(rows[: population.rows], 1).astype(np.float64)
+    ids, size = population.groups([("p", name) for name in exact.names])
+    ids = ids[: population.rows]
+    mass = np.ones(population.rows)
+    if draw.by is DrawBy.ZIPF:
+        rising = exact.sizes[::-1]
+        larger = len(rising) - np.searchsorted(rising, own, side="right")
+        alike = len(rising) - np.searchsorted(rising, own, side="left") - larger
+        # Groups of one size divide the ranks that they take, in the order of their values as everywhere: which of them
+        # is asked for more, nobody knows, but that one of them is.
+        ranks = np.cumsum(np.concatenate([[0.0], np.arange(1, len(rising) + 1, dtype=np.float64) ** -draw.exponent]))
+        place, here_alike = _places_among_alike(ids, size, own)
+        block = alike / here_alike
+        low, high = larger + place * block, larger + (place + 1) * block
+        every = np.arange(len(ranks), dtype=np.float64)
+        mass = (np.interp(high, every, ranks) - np.interp(low, every, ranks)) / block
+    # A group's mass falls on its rows at hand; a group of which none is at hand is made up for by others like it.
+    here = np.bincount(ids, minlength=size)[ids]
+    seen = 1 - (1 - population.rows / population.drawn_from) ** own if population.rows < population.drawn_from else 1.0
+    weights = mass / (here * seen)
+    return np.asarray(weights / max(float(weights.sum()), 1e-300))
+
+
+def _places_among_alike(ids: Ints, size: int, own: Floats) -> tuple[Floats, Floats]:
+    """For each row at hand (the place of its group among those of its size at hand, how many of that size are)."""
+    import numpy as np
+
+    sizes = np.zeros(size)
+    sizes[ids] = own
+    order = np.argsort(sizes, kind="stable")
+    ordered = sizes[order]
+    first = np.searchsorted(ordered, ordered, side="left")
+    place, alike = np.zeros(size), np.ones(size)
+    place[order] = np.arange(size) - first
+    alike[order] = np.searchsorted(ordered, ordered, side="right") - first
+    return place[ids], alike[ids]
+
+
+def seen_weights(counts: Ints, population: Population, atoms: tuple[Atom, ...]) -> Floats:
+    """For each group at hand, how many groups of its size it stands for: rare groups are seen less
+    often than they exist.
+
+    A group of c rows out of N is in a sample of n with probability 1 - (1 - n/N)^c (Horvitz-Thompson); c is estimated
+    by scaling what was seen. All ones where every row, or every row of each group, is at hand.
+    """
+    import numpy as np
+
+    present = (counts > 0).astype(np.float64)
+    total = population.drawn_from if population.whole(atoms) else population.total
+    if population.rows >= total:
+        return present
+    share = population.rows / total
+    return present / (1 - (1 - share) ** np.maximum(counts / share, 1))
+
+
+def _recent(population: Population, window_s: float) -> NDArray[np.bool_]:
+    """Data rows inserted within the newest ``window_s`` seconds; the newest row alone where no time column says
+    more."""
+    import numpy as np
+
+    recent = np.zeros(population.rows, dtype=bool)
+    order = population.arrival_order()
+    if order is None or not len(order):
+        return recent
+    name = population.arrival
+    if name and population.has(name) and population.types.get(name) is EdmType.DATETIME:
+        moment = population.numbers(name, np.arange(population.rows, dtype=np.int64))
+        return np.asarray(moment > moment.max() - window_s * 1e6)
+    recent[order[-1]] = True
+    return recent
