@@ -1,4 +1,4 @@
-"""Buckets for index rows: finer rows for a set whose hottest partition or write range is that of a row.
+"""Buckets and periods for index rows: finer rows for a set whose hottest partition or write range is that of a row.
 
 A row in another partition has the key of one query, often of few values, and so its partitions take what the main key
 spreads. The variants compete with all other schemes: buckets multiply the requests of the query that the row is for.
@@ -10,23 +10,26 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pkadvisor.design.choice.candidates import Ground, bucket_properties, buckets_by
+from pkadvisor.design.choice.index_candidates import periods_for
 from pkadvisor.design.cost.buckets import append_buckets, partition_buckets
 from pkadvisor.design.cost.class_cost import class_cost
 from pkadvisor.design.keys.scheme import Key, KeyScheme
-from pkadvisor.design.keys.transforms import Literal, Part
+from pkadvisor.design.keys.transforms import Literal, Part, Time
 from pkadvisor.design.load.estimates import Bench, CostEstimate
 from pkadvisor.design.load.heat import LoadMap
 from pkadvisor.design.rows.fronts import write_fronts
 from pkadvisor.design.rows.schedule import schedule_of
+from pkadvisor.table.edm import EdmType
 
 HOT, APPENDS = "hot-partition", "append-only"
 
 
 def refine_rows(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
-    """Variants of a scheme in which the PartitionKey that breaks worst, if it is an index row's, has buckets.
+    """Finer variants of a scheme, where the PartitionKey that breaks worst is an index row's.
 
-    They end a PartitionKey that is hot, and lead one that appends. Nothing where another constraint is missed by more,
-    or where the key at fault is the main one, which ``candidates.refine`` gives buckets.
+    Buckets or periods end a PartitionKey that is hot; buckets lead one that appends, which no period spreads. Nothing
+    where another constraint is missed by more, or where the key at fault is the main one, which ``candidates.refine``
+    gives buckets.
     """
     bench, scheme = ground.bench, found.scheme
     worst = max((v.severity for v in found.violations), default=0.0)
@@ -36,7 +39,9 @@ def refine_rows(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
         names = bucket_properties(scheme.index_rows[via - 1].key, ground)
         needed = buckets_by(names, lambda n: partition_buckets(n, scheme, bench, found.classes, via=via), ground)
         for bucket in needed:
-            yield _bucketed(scheme, via, (), (Literal(ground.separator), bucket))
+            yield _finer(scheme, via, (), (Literal(ground.separator), bucket), "hash bucket")
+        for period in _periods(found, via, ground):
+            yield _finer(scheme, via, (), (Literal(ground.separator), period), "time bucket")
     front = _via(scheme, _appending(found, bench)) if APPENDS in broken else 0
     if front:
         names, inserts = bucket_properties(scheme.index_rows[front - 1].key, ground), found.inserts_per_s_peak
@@ -44,7 +49,20 @@ def refine_rows(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
             names, lambda n: append_buckets(n, scheme, bench, found.classes, inserts, via=front), ground
         )
         for bucket in needed:
-            yield _bucketed(scheme, front, (bucket, Literal(ground.separator)), ())
+            yield _finer(scheme, front, (bucket, Literal(ground.separator)), (), "hash bucket")
+
+
+def _periods(found: CostEstimate, via: int, ground: Ground) -> list[Time]:
+    """Periods of the first time in the RowKey of an index row, for the heaviest class that reads the row; none where
+    its PartitionKey holds that time already."""
+    key = found.scheme.index_rows[via - 1].key
+    times = [n for part in key.row for n in part.properties if ground.types.get(n) is EdmType.DATETIME]
+    reading = [c for c in found.classes if c.plan is not None and c.plan.via == via]
+    if not times or not reading or any(times[0] in part.properties for part in key.partition):
+        return []
+    heaviest = max(reading, key=lambda c: (c.rate_per_s, c.name)).name
+    demand = next(d for d in ground.bench.demands if d.query.name == heaviest)
+    return [Time(times[0], pattern) for pattern in periods_for(times[0], demand, ground)]
 
 
 def _hottest(found: CostEstimate, bench: Bench) -> tuple[Part, ...]:
@@ -75,9 +93,9 @@ def _via(scheme: KeyScheme, partition: tuple[Part, ...]) -> int:
     return rows[0] if len(rows) == 1 and plain and partition != scheme.main.partition else 0
 
 
-def _bucketed(scheme: KeyScheme, via: int, lead: tuple[Part, ...], tail: tuple[Part, ...]) -> KeyScheme:
+def _finer(scheme: KeyScheme, via: int, lead: tuple[Part, ...], tail: tuple[Part, ...], pattern: str) -> KeyScheme:
     """The scheme with parts put before and after the PartitionKey of one index row."""
     row = scheme.index_rows[via - 1]
     finer = replace(row, key=Key((*lead, *row.key.partition, *tail), row.key.row))
     rows = (*scheme.index_rows[: via - 1], finer, *scheme.index_rows[via:])
-    return KeyScheme(scheme.main, rows, f"{scheme.pattern}, hash bucket")
+    return KeyScheme(scheme.main, rows, f"{scheme.pattern}, {pattern}")
