@@ -5,7 +5,7 @@
 5. fewest structures, eventually consistent ones first, then fewest reads through those
 6. entities counted per second             7. stored bytes
 8. ties: orders served by the keys, requests, partitions that stay bounded, then the shortest template, the order in
-   which the filters name the properties, most partitions, text order
+   which the filters name the properties, the shortest main key, most partitions, text order
 
 A scheme that loses is told at which goal, by how much. The limits of the search are counts of schemes, never seconds.
 """
@@ -112,8 +112,12 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     keep(GOALS[5], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
-    # Of equally short templates the one that reads as the queries do, then the finer one; text order settles the rest.
-    keep(GOALS[7], [min(left, key=lambda c: (ties(c), c.inversions, -c.partitions, c.scheme.text))])
+    # Of equally short templates the one that reads as the queries do, then the one with the shortest main key, then the
+    # finer one; text order settles the rest.
+    keep(
+        GOALS[7],
+        [min(left, key=lambda c: (ties(c), c.inversions, len(str(c.scheme.main)), -c.partitions, c.scheme.text))],
+    )
     return steps
 
 
