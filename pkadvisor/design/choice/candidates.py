@@ -8,6 +8,7 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -428,12 +429,15 @@ def single_partition(ground: Ground) -> Iterator[Key]:
 
 
 def unique_partition(ground: Ground) -> Iterator[Key]:
-    """Every entity is its own partition: the widest spread, no ranges and no group transactions."""
+    """Every entity is its own partition: the widest spread, no group transactions, and no ranges but those of the
+    order that a class wants: its first few are the first of the table."""
     for demand in ground.reading():
         parts = [part_for(n, ground.population) for n in equalities(demand, ground)]
-        whole = complete([], parts, ground)
-        if whole and not any(p.assigned for p in whole):
-            yield Key(ground.join(whole), ())
+        tail = range_parts(demand, ground.population, set(demand.conditions.equal)) if demand.query.order_by else []
+        for lead in [parts, tail] if tail else [parts]:
+            whole = complete([], lead, ground)
+            if whole and not any(p.assigned for p in whole):
+                yield Key(ground.join(whole), ())
 
 
 def identity(ground: Ground) -> Iterator[Key]:
@@ -484,8 +488,8 @@ def constant(parts: Iterable[Part]) -> bool:
 def refine(found: CostEstimate, ground: Ground) -> Iterator[KeyScheme]:
     """Bucketed variants of a scheme whose hottest partition or write range passes its target at the horizon.
 
-    The count leaves head-room at the horizon, since another one later is a migration; where no count helps, there is
-    no variant.
+    The count leaves head-room at the horizon, since another one later is a migration; where none is enough, the one
+    that comes nearest is tried.
     """
     bench, scheme, key = ground.bench, found.scheme, found.scheme.main
     limits, horizon = bench.limits, found.horizon_factor
@@ -516,22 +520,28 @@ def bucket_properties(key: Key, ground: Ground) -> list[str]:
 def buckets_by(
     names: Iterable[str], needed: Callable[[str], Buckets | None], ground: Ground, most: int = BUCKETED_BY
 ) -> Iterator[Hash]:
-    """The buckets that a key needs by its first ``most`` properties with values enough; none where no count helps.
+    """The buckets that a key needs by its first ``most`` properties with values enough. Where none has, as many as the
+    first can fill; where no count is enough, the one that comes nearest, if any does.
 
     A bucket of about one value is that value: it divides no better, and every read must ask for all of them. So a
     property of fewer than ``VALUES_PER_BUCKET`` values for each bucket gives way to the next.
     """
-    left = most
+    left, filled = most, list[Hash]()
     for name in names:
         if not left:
             return
         found = needed(name)
-        count = None if found is None else found.chosen
-        if count is not None and ground.population.distinct([("p", name)]) < VALUES_PER_BUCKET * count:
+        counts = [] if found is None else [c for c in (found.comfort, found.limit, found.nearest) if c is not None]
+        room = ground.population.distinct([("p", name)]) // VALUES_PER_BUCKET
+        count = next((c for c in counts if c <= room), None)
+        if counts and count is None:
+            filled += [Hash(name, 2 ** int(math.log2(room)))] if room > 1 else []
             continue
         left -= 1
         if count is not None and count > 1:
             yield Hash(name, count)
+    if left == most:
+        yield from filled[:1]
 
 
 __all__ = [
