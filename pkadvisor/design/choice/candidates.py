@@ -9,6 +9,7 @@ the RowKey, more are concatenated and split. Whether a partition gets too hot is
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, permutations
@@ -43,6 +44,8 @@ SEPARATORS = ("_", ";", "|", "!")
 PERIODS = ("yyyy", "yyyyMM", "yyyyMMdd", "yyyyMMddHH")
 COLLISIONS_TELLING = 20
 SINGLE_PARTITION_MAX = 10_000
+KEYS_OF_A_PATTERN = 100
+"""Main keys of one pattern at the most, so that a workload of many classes has an answer in time."""
 SUBSETS_MAX = 4
 """Equality properties up to this many are divided in every way; more only at each place of the order of weight."""
 VALUES_PER_BUCKET = 4
@@ -468,13 +471,25 @@ PATTERNS: dict[str, Callable[[Ground], Iterator[Key]]] = {
 
 
 def main_keys(ground: Ground) -> list[KeyScheme]:
-    """All main keys of all patterns, without repetition, in the order of the registry."""
+    """The main keys of all patterns, without repetition, in the order of the registry; of each pattern the first
+    ``KEYS_OF_A_PATTERN``, which are those of the heaviest classes."""
     seen: dict[str, KeyScheme] = {}
     for name, pattern in PATTERNS.items():
+        count = 0
         for key in pattern(ground):
             scheme = KeyScheme(key, (), name)
-            seen.setdefault(scheme.text, scheme)
+            if scheme.text not in seen:
+                seen[scheme.text] = scheme
+                count += 1
+            if count == KEYS_OF_A_PATTERN:
+                break
     return list(seen.values())
+
+
+def at_limit(schemes: Iterable[KeyScheme]) -> list[str]:
+    """The patterns of which no more main keys were looked at."""
+    counts = Counter(scheme.pattern for scheme in schemes)
+    return [name for name in PATTERNS if counts[name] >= KEYS_OF_A_PATTERN]
 
 
 def constant(parts: Iterable[Part]) -> bool:
@@ -547,6 +562,7 @@ def buckets_by(
 __all__ = [
     "PATTERNS",
     "Ground",
+    "at_limit",
     "bucket_properties",
     "buckets_by",
     "complete",

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pkadvisor.design.choice.candidates import Ground, constant, main_keys, refine, separator_for
+from pkadvisor.design.choice.candidates import Ground, at_limit, constant, main_keys, refine, separator_for
 from pkadvisor.design.choice.choice import (
     BREAK_ENOUGH,
     BREAK_TOLERANCE,
@@ -223,6 +223,8 @@ class SearchReport:
     structures: int
     nodes: int
     gap: float
+    at_limit: tuple[str, ...] = ()
+    """Patterns of which as many main keys were looked at as are at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +252,8 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
             pool[scheme.text] = estimate(scheme, bench)
         return pool[scheme.text]
 
-    mains = [add(scheme) for scheme in main_keys(ground)]
+    proposed_mains = main_keys(ground)
+    mains = [add(scheme) for scheme in proposed_mains]
     for found in list(mains):
         for finer in refine(found, ground):
             mains.append(add(finer))
@@ -280,7 +283,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     runner_up = next((c for c in order if c is not recommended), None)
     deciding = loss(runner_up, recommended).goal if runner_up is not None and better(recommended, runner_up) else ""
     ranking = [recommended, *(c for c in order if c is not recommended)]
-    report = SearchReport(len(everything), structures, nodes, gap)
+    report = SearchReport(len(everything), structures, nodes, gap, tuple(at_limit(proposed_mains)))
     return Advice(recommended, tuple(ranking), now, keep, len(everything), deciding, search=report)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pkadvisor.design.choice import candidates
 from pkadvisor.design.choice.candidates import Ground, main_keys
 from pkadvisor.design.choice.index_candidates import poorly_served
+from pkadvisor.design.choice.judge import _at_limit
 from pkadvisor.design.choice.search import GOALS, advise, best_of, better, loss, ranked
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import IndexRow, KeyScheme, parse_key
@@ -383,3 +386,18 @@ def test_one_partition_for_all_needs_a_reason(rate: float, reason: bool) -> None
     together = Transaction("together", ("register",), ("event",))
     kept = advise(bench_of(race(4, 120), *classes, register(1.0), transactions=(together,)), None)
     assert any(not any(part.properties for part in c.scheme.main.partition) for c in kept.ranking)
+
+
+def test_the_main_keys_are_bounded_and_the_bound_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = bench_of(race(2, 60), by_bib(60), by_age(40), register(2))
+    every = main_keys(Ground(bench))
+    assert advise(bench, None).search.at_limit == ()
+    monkeypatch.setattr(candidates, "KEYS_OF_A_PATTERN", 2)
+    kept = main_keys(Ground(bench))
+    assert Counter(s.pattern for s in kept).most_common(1)[0][1] == 2 < len(every)
+    assert [s.text for s in kept if s.pattern == "compound key"] == [
+        s.text for s in every if s.pattern == "compound key"
+    ][:2]
+    advice = advise(bench, None)
+    assert "compound key" in advice.search.at_limit
+    assert any("the limit of 2 main keys of the pattern 'compound key' was hit" in line for line in _at_limit(advice))
