@@ -30,6 +30,7 @@ from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.load.estimates import Bench, ClassCost, Confidence, CostEstimate
+from pkadvisor.design.rows.dependencies import in_one_way
 from pkadvisor.observe.workload import Operation
 
 MAINS_EXTENDED = 12
@@ -272,6 +273,7 @@ def advise(bench: Bench, current: KeyScheme | None, extra: Sequence[KeyScheme] =
     named = {id(c) for c in given}
     rowed = [c for c in pool.values() if id(c) not in named and not _idle_rows(c)]
     everything = [*(c for c in pool.values() if id(c) in named), *with_reason(rowed, ground)]
+    everything = one_of_each_text(everything, named, ground)
     order = ranked(everything)
     recommended = order[0]
     now = given[0] if current else None
@@ -297,6 +299,21 @@ def with_reason(found: Sequence[CostEstimate], ground: Ground) -> list[CostEstim
     if not spread or (single and min(map(missed, single)) < min(map(missed, spread))):
         return list(found)
     return spread
+
+
+def one_of_each_text(found: Sequence[CostEstimate], named: set[int], ground: Ground) -> list[CostEstimate]:
+    """Of schemes that always give every entity the same texts, by the rules between properties, the best one, and those
+    that a user named."""
+    population = ground.population
+    alike: dict[str, list[CostEstimate]] = {}
+    for each in found:
+        texts = [
+            (in_one_way(k.partition, population), in_one_way(k.row, population)) for k, _ in each.scheme.each_key()
+        ]
+        copies = [row.copy for row in each.scheme.index_rows]
+        alike.setdefault(str((texts, copies)), []).append(each)
+    best = {id(best_of(group)) for group in alike.values()}
+    return [c for c in found if id(c) in best or id(c) in named]
 
 
 def _idle_rows(found: CostEstimate) -> bool:
