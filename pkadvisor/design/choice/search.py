@@ -24,8 +24,7 @@ from pkadvisor.design.choice.choice import (
     REQUESTS_TOLERANCE,
     SEVERITY_TOLERANCE,
 )
-from pkadvisor.design.choice.index_candidates import fits_inside, poorly_served, with_index_rows
-from pkadvisor.design.choice.row_buckets import refine_rows
+from pkadvisor.design.choice.index_candidates import fits_inside, poorly_served, refine_rows, with_index_rows
 from pkadvisor.design.choice.row_sets import propose
 from pkadvisor.design.cost.cost import estimate
 from pkadvisor.design.keys.scheme import KeyScheme

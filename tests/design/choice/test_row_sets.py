@@ -16,9 +16,8 @@ from pkadvisor.design.choice.candidates import (
     separator_for,
 )
 from pkadvisor.design.choice.choice import enumerated
-from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, with_index_rows
+from pkadvisor.design.choice.index_candidates import index_rows, poorly_served, refine_rows, with_index_rows
 from pkadvisor.design.choice.judge import bench_for
-from pkadvisor.design.choice.row_buckets import refine_rows
 from pkadvisor.design.choice.row_sets import propose, row_instance, rows_beside
 from pkadvisor.design.choice.search import advise, best_of, better, worth_extending
 from pkadvisor.design.choice.sections import observed
