@@ -114,7 +114,8 @@ def _without_equality(first: Part, demand: Demand, ground: Ground) -> Iterator[l
     periods = periods_for(name, demand, ground) if timed else []
     if ground.one_partition or not periods:
         yield []
-    yield from ([Time(name, pattern)] for pattern in periods)
+    for pattern in periods:
+        yield [Time(name, pattern)]
 
 
 def periods_for(name: str, demand: Demand, ground: Ground) -> list[str]:
