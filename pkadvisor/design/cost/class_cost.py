@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pkadvisor.design.cost.class_latency import spread
 from pkadvisor.design.cost.entity_rates import entity_rates, zipf_share
 from pkadvisor.design.cost.scan_load import load_led_to, load_of_rows
+from pkadvisor.design.cost.scan_runs import Reading
 from pkadvisor.design.cost.scans import row_mask, rows_scanned
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.transforms import (
@@ -152,26 +153,34 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     for name in found.choices:
         fan_out *= choice_count(demand, population, found.equal_atoms, name)
     each = rows_scanned(found, demand, scheme, population)
-    scanned = sum(each.values(), np.zeros(len(instances)))
+    scanned, own = sum(each.values(), np.zeros(len(instances))), each[found.via]
     if found.access is Access.TABLE_SCAN:
         fan_out[:] = 1
     if found.back:
         way = walk_back(found, demand, population)
         fan_out *= way.periods
-        scanned = np.minimum(scanned, way.rows)
+        scanned, own = np.minimum(scanned, way.rows), np.minimum(own, way.rows)
     elif found.periods is not None:
         fan_out *= _period_count(found, demand, population)
     if exact_answer(demand, population):  # every entity returned was read, however few of them a sample shows
-        scanned = np.maximum(scanned, demand.returned)
+        scanned, own = np.maximum(scanned, demand.returned), np.maximum(own, demand.returned)
     returned = np.minimum(demand.returned, scanned) if len(instances) else demand.returned
+    reading = Reading(found, demand, scheme, population)
     if found.top is not None:
-        scanned = stop_early(scanned, each[found.via], returned, found, demand, population, fan_out)
+        stopped = stop_early(scanned, own, returned, found, demand, population, fan_out)
+        own = np.minimum(own, stopped)
+        # A scan over several partitions comes by rows of other kinds before the last row that it wants.
+        scanned = stopped + reading.on_the_way() if reading.stops and len(each) > 1 else stopped
     if demand.query.top is not None:
         returned = np.minimum(returned, demand.query.top)
     if found.access is Access.POINT and not found.unserved:
         scanned = np.maximum(np.minimum(scanned, fan_out), 0.0)
     asked = np.maximum(fan_out, 1)
     pages = np.maximum(pages_of(scanned / asked, returned / asked, bench), 1)
+    if found.several and not found.back and found.top is None and scanned.max(initial=0.0) > limits.page_entities:
+        further_pages = reading.further_pages(each, bench)
+        if further_pages is not None:
+            pages = np.maximum(pages_of(np.zeros(len(asked)), returned / asked, bench), 1 + further_pages / asked)
     boundaries = float(found.access in (Access.PARTITION_RANGE_SCAN, Access.TABLE_SCAN)) * limits.scan_boundary_requests
     requests = fan_out * pages + boundaries
     fetched, led, read = 0.0, np.zeros(len(instances)), np.maximum(scanned, 1.0)
@@ -181,14 +190,15 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
     weigh = size if bench.count_bytes else (1.0,) * len(size)
     if weigh[found.via] != 1:
         counted = counted * weigh[found.via]
+    loading = scanned * (limits.scan_weight * weigh[found.via])
     if found.pointer:
         # Before the client can filter, sort or cut off, it follows every pointer that the requests bring.
-        followed = returned if not found.client and (demand.query.top is None or found.top is not None) else scanned
+        followed = returned if not found.client and demand.query.top is None else own
         fetched = demand.mean(followed)
         requests, read, counted = requests + followed, read + followed, counted + followed * weigh[0]
         led = followed * weigh[0]
     if not len(read):
-        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests)
+        return Read(found, read, 1.0, 1.0, 0.0, 1.0, 1.0, counted, requests, scanned, loading)
     entities = demand.mean(read)
     rounds = np.ceil(asked / limits.fan_out_parallel) if widest > limits.fan_out_parallel else 1.0
     rounds = asked if found.back else rounds  # each period is asked when the one before has told too little
@@ -203,6 +213,8 @@ def read(found: AccessPlan, demand: Demand, scheme: KeyScheme, bench: Bench) -> 
         fan_out=demand.mean(fan_out),
         counted=counted,
         requests_each=requests,
+        rows=scanned,
+        scanned=loading,
         followed=led,
         by_bytes=(entities - fetched) * size[found.via] + fetched * size[0],
         round_trips=(demand.mean(rounds * pages) if further or widest > 1 else 1.0)
@@ -259,7 +271,7 @@ def _spread(
     if found.pointer:  # the entities that they lead to lie in partitions of their own
         led_to = load_led_to(best, demand, scheme, population, weights * best.followed)
         loads.at_each_row(scheme.main.partition, led_to, grows=grows)
-    if single and found.buckets == 1 and not found.choices and keep is None:
+    if single and not found.several and keep is None:
         kept = kept_share(demand, population, key.partition)
         loads.at_instances(key.partition, demand.instances, own, kept=kept, grows=grows)
         if found.access is Access.POINT:
@@ -278,7 +290,7 @@ def _spread(
     else:
         for parts, row_load in load_of_rows(best, demand, scheme, population, own, weights):
             loads.at_each_row(parts, row_load, grows=grows)
-    one = found.access is Access.POINT and found.buckets == 1 and not found.choices
+    one = found.access is Access.POINT and not found.several
     if one and not free and keep is not None and keep.any():  # constants alone make the whole key
         loads.at_entity(key, int(np.argmax(keep)), float(load.sum()))
 
