@@ -499,13 +499,15 @@ def _write_cost(
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
     weights = demand.weights * query.rate.sustained_per_s
     alone = float(demand.returned.max(initial=1.0)) <= 1.0
-    for via, (key, _) in enumerate(scheme.each_key()):
+    for via, (key, row) in enumerate(scheme.each_key()):
         if via in changed_rows:
             load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
             twice = 2 if via in moved_rows else 1
-            # An update of many entities by one filter loads their partition; no single entity takes it all.
             kept = kept_share(demand, bench.population, key.partition)
-            loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
+            if alone or kept is not None or not _by_equality(demand):
+                loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
+            else:
+                _at_changed(demand, key, row, bench.population, load, loads)
             if alone:  # of a row that moves, one entity is removed and another one written
                 own = kept_share(demand, bench.population, (*key.partition, *key.row))
                 loads.at_entities(key, demand.instances, load / twice, kept=own)
@@ -548,6 +550,26 @@ def _write_cost(
         entities_read_p99=high,
         attempts=mean_attempts,
     )
+
+
+def _by_equality(demand: Demand) -> bool:
+    """Whether equalities alone say which entities a write changes."""
+    wanted = demand.conditions
+    return bool(wanted.equal) and not (wanted.ranges or wanted.any_of or wanted.residual)
+
+
+def _at_changed(
+    demand: Demand, key: Key, row: IndexRow | None, population: Population, load: Floats, loads: LoadMap
+) -> None:
+    """The load of a write of many entities by one filter, alike on all of them that have a row under a key."""
+    import numpy as np
+
+    atoms = [("p", name) for name in demand.conditions.equal if population.has(name)]
+    ids, size = population.groups(free_atoms(atoms, demand.constants))
+    keep = has_row(key, row, population)[: population.rows] > 0
+    constant = rows_of_constants(population, atoms, demand.constants)
+    keep = keep if constant is None else keep & constant
+    loads.at_rows(key.partition, ids, np.bincount(ids[demand.instances], load, size), keep, grows=True)
 
 
 def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:
