@@ -7,7 +7,7 @@ and a RowKey range fixes those in its common prefix and bounds the next. Without
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,15 @@ from pkadvisor.design.keys.scheme import Key, KeyScheme, leading_text
 from pkadvisor.design.keys.transforms import (
     Atom,
 )
-from pkadvisor.design.keys.transforms.canonical import moment_of
 from pkadvisor.design.rows.key_ranges import HIGH, LOW, OPEN_END, decode_range
+from pkadvisor.design.rows.logged_choices import (
+    choice_filter,
+    choices_in,
+    constants_of,
+    expanded,
+    plain_name,
+    python_of,
+)
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
 
     from pkadvisor.observe.logs.traffic import ClassTraffic, TableTraffic
     from pkadvisor.observe.minutes import MinuteSeries
-    from pkadvisor.table.odata import Comparison, Filter, Parameter
+    from pkadvisor.table.odata import Comparison, Filter, Literal, Parameter
 
 KEYS = ("PartitionKey", "RowKey")
 _OPERATIONS = {
@@ -162,11 +169,16 @@ def _decode_class(found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[
         else:
             rows.append((tuple(sorted(values)), values))
     if not rows:
-        return _Decoded(None if found.filter is None else _without_keys(found.filter, types), None, undecoded)
+        return _Decoded(None if found.filter is None else _without_keys(found.filter, {}, types), None, undecoded)
     shape, _ = Counter(names for names, _ in rows).most_common(1)[0]
     kept = [values for names, values in rows if names == shape]
+    constants = {name: constants_of(kept, name) for name in shape if isinstance(kept[0][name], tuple)}
+    instances = expanded(kept, constants) if constants else kept
+    plain = tuple(name for name in shape if name not in constants)
     return _Decoded(
-        _filter_of(shape, found, scheme, types), _frame(kept, shape, types), undecoded + len(rows) - len(kept)
+        _filter_of(plain, found, constants, types),
+        _frame(instances, tuple(instances[0]), types),
+        undecoded + len(rows) - len(kept),
     )
 
 
@@ -251,7 +263,10 @@ def _from_filter(
     values: dict[str, object] = {}
     assert found.filter is not None
     ranges = _ranges_of_properties(found.filter)
+    choices = choices_in(found.filter, KEYS)
     for part in conjuncts(found.filter):
+        if part in choices:
+            values[choices[part]] = _chosen(part, literals)
         if not isinstance(part, Comparison):
             continue
         operand = part.operand
@@ -270,10 +285,16 @@ def _from_filter(
                 beyond = part.operator in ("gt", "le") and value != OPEN_END
                 side[0 if part.operator in ("ge", "gt") else 1] = value + "\0" * beyond
         elif part.operator == "eq" or part in ranges:
-            values[ranges.get(part, part.property)] = (
-                moment_of(value) if operand.type is EdmType.DATETIME and isinstance(value, int) else value
-            )
+            values[ranges.get(part, part.property)] = python_of(operand)
     return pk, rk, {name: (s[0], s[1]) for name, s in sides.items()}, values
+
+
+def _chosen(choice: Filter, literals: Sequence[Literal]) -> tuple[Literal, ...]:
+    """The literals of one request at the places of a choice."""
+    from pkadvisor.table.odata import parameters
+
+    places = [int(name[1:]) for name in parameters(choice)]
+    return tuple(literals[place] for place in places if place < len(literals))
 
 
 def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
@@ -293,7 +314,10 @@ def _ranges_of_properties(filter_: Filter) -> dict[Comparison, str]:
 
 
 def _filter_of(
-    names: tuple[str, ...], found: ClassTraffic, scheme: KeyScheme | None, types: Mapping[str, EdmType]
+    names: tuple[str, ...],
+    found: ClassTraffic,
+    constants: Mapping[str, Mapping[int, Literal]],
+    types: Mapping[str, EdmType],
 ) -> Filter | None:
     """The filter over properties whose parameters have these names, with what the log compared besides the keys."""
     from pkadvisor.table.odata import And, Comparison, Operator
@@ -311,7 +335,7 @@ def _filter_of(
             parts.append(Comparison(name.removesuffix(LOW), Operator.GE, _parameter(name, types)))
         elif name.endswith(HIGH):
             parts.append(Comparison(name.removesuffix(HIGH), Operator.LT, _parameter(name, types)))
-    rest = _without_keys(found.filter, types) if found.filter is not None and by_filter else None
+    rest = _without_keys(found.filter, constants, types) if found.filter is not None and by_filter else None
     if rest is not None:
         parts.append(rest)
     if not parts:
@@ -323,18 +347,32 @@ def _parameter(name: str, types: Mapping[str, EdmType]) -> Parameter:
     """A parameter with the quotes of its type; numbers need none."""
     from pkadvisor.table.odata import Parameter
 
-    plain = name.removesuffix(LOW).removesuffix(HIGH)
-    edm = types.get(plain, EdmType.STRING if plain in KEYS else None)
-    return Parameter(name, edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None)
+    return Parameter(name, _quoted(plain_name(name), types))
 
 
-def _without_keys(filter_: Filter, types: Mapping[str, EdmType]) -> Filter | None:
-    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds."""
+def _quoted(name: str, types: Mapping[str, EdmType]) -> EdmType | None:
+    edm = types.get(name, EdmType.STRING if name in KEYS else None)
+    return edm if edm in (EdmType.STRING, EdmType.DATETIME, EdmType.GUID) else None
+
+
+def _without_keys(
+    filter_: Filter, constants: Mapping[str, Mapping[int, Literal]], types: Mapping[str, EdmType]
+) -> Filter | None:
+    """What a logged filter compares besides keys and equalities: kept as it was, but for the names of bounds and of
+    what choices name."""
     from pkadvisor.table.odata import And, Comparison, conjuncts, properties
 
     bounds = _ranges_of_properties(filter_)
+    choices = choices_in(filter_, KEYS)
+
+    def named(part: Filter) -> Filter:
+        if isinstance(part, Comparison) and part in bounds:
+            return replace(part, operand=_parameter(bounds[part], types))
+        name = choices.get(part)
+        return part if name not in constants else choice_filter(part, name, constants[name], _quoted(name, types))
+
     kept = [
-        replace(part, operand=_parameter(bounds[part], types)) if part in bounds else part
+        named(part)
         for part in conjuncts(filter_)
         if not (isinstance(part, Comparison) and (part.property in KEYS or part.operator == "eq"))
         and not set(properties(part)) & set(KEYS)
@@ -351,7 +389,7 @@ def _frame(rows: list[dict[str, object]], names: tuple[str, ...], types: Mapping
 
     columns = {}
     for name in names:
-        edm = types.get(name.removesuffix(LOW).removesuffix(HIGH), EdmType.STRING)
+        edm = types.get(plain_name(name), EdmType.STRING)
         columns[name] = pl.Series(name, [row[name] for row in rows], dtype=polars_type(edm), strict=False)
     frame = pl.DataFrame(columns)
     return (
@@ -365,7 +403,7 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     """A readable name: the operation and the properties it names."""
     from pkadvisor.table.odata import properties
 
-    names = [n.removesuffix(LOW).removesuffix(HIGH) for n in (properties(filter_) if filter_ is not None else ())]
+    names = [plain_name(n) for n in (properties(filter_) if filter_ is not None else ())]
     stem = str(found.op)
     if found.op == "query" and filter_ is None:
         stem = "scan"
