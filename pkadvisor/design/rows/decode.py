@@ -25,6 +25,7 @@ from pkadvisor.design.rows.logged_choices import (
     plain_name,
     python_of,
 )
+from pkadvisor.observe.minutes import added
 from pkadvisor.observe.workload import Basis, Draw, DrawBy, Operation, OrderBy, QueryClass, Rate, Transaction, Workload
 from pkadvisor.table.edm import EdmType
 
@@ -71,6 +72,7 @@ def observe(
     instances: dict[str, pl.DataFrame] = {}
     minutes: dict[str, MinuteSeries] = {}
     notes: list[str] = []
+    logged: dict[str, QueryClass] = {}
     undecoded = sampled = 0
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
@@ -84,6 +86,7 @@ def observe(
         rate = _rate(found, batch, groups.entities)
         if traffic.fraction < 1 and rate.basis is Basis.COUNTED:
             rate = replace(rate, basis=Basis.ESTIMATED)
+        order = tuple(_order(text) for text in found.order_by)
         name = _name(found, read.filter, classes)
         query = QueryClass(
             name=name,
@@ -91,21 +94,35 @@ def observe(
             filter=None if found.op in ("insert", "upsert") else read.filter,
             rate=rate,
             kind=found.kind or None,
-            order_by=tuple(_order(text) for text in found.order_by),
+            order_by=order,
             top=found.top,
             draw=Draw(DrawBy.LOG, stated=True),
             entities_per_request=groups.entities / groups.transactions
             if found.grouped and groups.transactions
             else 1.0,
         )
-        if found.grouped:
-            grouped_names.append(name)
+        alike = next((c for c in classes if c.name in logged and _same_class(logged[c.name], query)), None)
+        if alike is not None:  # the numbers of its literals have other types: 5 and 5.5, or 5000000000
+            before = logged[alike.name]
+            share = before.rate.mean_per_s / max(before.rate.mean_per_s + rate.mean_per_s, 1e-300)
+            both = minutes.get(alike.name), found.minutes
+            logged[alike.name] = replace(before, rate=_rate_of_both(before.rate, rate, *both))
+            if alike.rate is before.rate:
+                classes[classes.index(alike)] = replace(alike, rate=logged[alike.name].rate)
+            if both[0] is not None and both[1] is not None:
+                minutes[alike.name] = added(both[0], both[1], both[0].burst_at)
+            if read.frame is not None and alike.name in instances:
+                instances[alike.name] = _weighed(instances[alike.name], read.frame, share)
+            continue
         twin = _twin(query, read.frame, declared)
         if twin is not None and any(c.name == twin.name for c in classes):
             twin = None  # a second logged shape of the same properties is a class of its own
         if twin is not None:
             notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
+        if found.grouped:
+            grouped_names.append(query.name)
+        logged[query.name] = replace(query, rate=rate, top=found.top, order_by=order)
         classes.append(query)
         if read.frame is not None and read.frame.height:
             instances[query.name] = read.frame
@@ -134,6 +151,38 @@ def observe(
     )
     del covered_s
     return Observed(workload, undecoded, sampled, tuple(notes))
+
+
+def _same_class(one: QueryClass, other: QueryClass) -> bool:
+    """Whether two shapes of a log ask the same of the properties."""
+    return one.filter is not None and all(
+        getattr(one, name) == getattr(other, name)
+        for name in ("operation", "filter", "kind", "top", "order_by", "entities_per_request")
+    )
+
+
+def _rate_of_both(one: Rate, other: Rate, first: MinuteSeries | None, second: MinuteSeries | None) -> Rate:
+    """The rate of two parts of a class. Their busiest seconds are taken to be one."""
+    at_most = (one.peak_minute_per_s or 0.0) + (other.peak_minute_per_s or 0.0)
+    if first is not None and second is not None:
+        highest = max(added(first, second, None).requests, default=0)
+        at_most *= highest / max(1, max(first.requests, default=0) + max(second.requests, default=0))
+    known = one.peak_minute_per_s is not None and other.peak_minute_per_s is not None
+    mean = one.mean_per_s + other.mean_per_s
+    return replace(
+        one,
+        mean_per_s=mean,
+        peak_per_s=max(mean, one.peak_per_s + other.peak_per_s),
+        peak_minute_per_s=at_most if known else None,
+    )
+
+
+def _weighed(one: pl.DataFrame, other: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The instances of two parts of a class, of which the first has a share of the requests."""
+    import polars as pl
+
+    parts = [f.with_columns(pl.col("_weight") * weight) for f, weight in ((one, share), (other, 1 - share))]
+    return pl.concat(parts, how="diagonal_relaxed")
 
 
 def _order(text: str) -> OrderBy:
