@@ -329,7 +329,8 @@ def entities_with_row(demand: Demand, row: IndexRow, population: Population, cha
     there = has_row(row.key, row, population)
     if bool(there.all()):
         return changed
-    if float(demand.returned.max(initial=1.0)) <= 1.0:
+    at_hand = demand.instances.max(initial=-1) < population.rows  # what a log names is not all of an entity
+    if at_hand and float(demand.returned.max(initial=1.0)) <= 1.0:
         return np.asarray(changed * there[demand.instances])
     written = returned_among(demand, population, there[: population.rows] > 0)
     return np.asarray(changed * np.minimum(1.0, written / np.maximum(demand.returned, 1.0)))
