@@ -12,10 +12,7 @@ from tests.worlds.truth import Broken
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
     22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
-    46: lambda found: found.law == "harmless" and found.what.startswith("an unused property: recommended keys"),
 }
-"""46: stored bytes are compared as a share of all, so that an unused property makes ties of keys that differ by them.
-"""
 
 
 def known(found: Broken) -> int | None:

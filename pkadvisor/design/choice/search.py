@@ -109,9 +109,15 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
     keep(GOALS[5], [c for c in left if c.entities_per_s <= entities * (1 + ENTITIES_TOLERANCE)])
     stored = min(c.bytes_per_entity for c in left)
     keep(GOALS[6], [c for c in left if c.bytes_per_entity <= stored * (1 + BYTES_TOLERANCE)])
-    # Of equally short templates the one that reads as the queries do, then the finer one; text order settles the rest.
-    keep(GOALS[7], [min(left, key=lambda c: (c.scheme.length(), c.inversions, -c.partitions, c.scheme.text))])
+    # Of equally short templates the one that reads as the queries do, then the finer one; the order of their forms
+    # settles the rest, whatever properties are called, and that of their texts what forms do not tell apart.
+    keep(GOALS[7], [min(left, key=_simplicity)])
     return steps
+
+
+def _simplicity(found: CostEstimate) -> tuple[int, int, int, str, str]:
+    scheme = found.scheme
+    return scheme.length(), found.inversions, -found.partitions, scheme.form, scheme.text
 
 
 def best_of(pool: Sequence[CostEstimate]) -> CostEstimate:

@@ -222,13 +222,24 @@ def _between_texts(name: str, text: str, demand: Demand, population: Population)
     """For each instance whether a text lies in the range that it asks of a String property; None where never."""
     import numpy as np
 
-    values = population.coded(name).values
+    from pkadvisor.table.odata import Literal
+
     if name in population.hashed:
         return None
+    values, span = population.coded(name).values, demand.conditions.ranges[name]
     rank = float((values < text).sum())
     rank -= 0.0 if bool((values == text).any()) else 0.5
-    low, high = demand.bounds[name]
-    inside = np.asarray((low <= rank) & (rank < high))
+    inside = np.ones(len(demand.instances), dtype=bool)
+    # Where no value at hand lies between them, only texts tell a constant from another text.
+    for operand, inclusive, bound, lower in (
+        (span.low, span.low_inclusive, demand.bounds[name][0], True),
+        (span.high, span.high_inclusive, demand.bounds[name][1], False),
+    ):
+        if isinstance(operand, Literal) and isinstance(operand.value, str):
+            beyond = text > operand.value if lower else text < operand.value
+            inside &= beyond or (inclusive and text == operand.value)
+        else:
+            inside &= bound <= rank if lower else rank < bound
     return inside if bool(inside.any()) else None
 
 

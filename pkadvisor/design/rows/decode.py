@@ -77,10 +77,9 @@ def observe(
     groups = traffic.groups
     batch = next((c for c in traffic.classes if c.op == "batch"), None)
     grouped_names: list[str] = []
-    for found in traffic.classes:
-        if found.op == "batch":
-            continue
-        read = _decode_class(found, scheme, types)
+    decoded = [(found, _decode_class(found, scheme, types)) for found in traffic.classes if found.op != "batch"]
+    shapes = {(_OPERATIONS[str(found.op)], _shape(read.filter)) for found, read in decoded}
+    for found, read in decoded:
         undecoded += read.undecoded
         sampled += found.sample.height
         rate = _rate(found, batch, groups.entities)
@@ -114,9 +113,8 @@ def observe(
             if read.frame is not None and alike.name in instances:
                 instances[alike.name] = _weighed(instances[alike.name], read.frame, share)
             continue
-        twin = _twin(query, read.frame, declared)
-        if twin is not None and any(c.name == twin.name for c in classes):
-            twin = None  # a second logged shape of the same properties is a class of its own
+        # A second logged shape of the same properties is a class of its own.
+        twin = _twin(query, declared, {c.name for c in classes}, shapes)
         if twin is not None:
             notes.append(f"{twin.name}: rate and goals as declared, parameters as logged")
             query = replace(twin, draw=query.draw, filter=query.filter, entities_per_request=query.entities_per_request)
@@ -468,18 +466,39 @@ def _name(found: ClassTraffic, filter_: Filter | None, taken: Iterable[QueryClas
     return name
 
 
-def _twin(query: QueryClass, frame: pl.DataFrame | None, declared: Workload | None) -> QueryClass | None:
-    """The declared class of the same operation over the same properties."""
-    from pkadvisor.table.odata import properties
+def _shape(filter_: Filter | None) -> frozenset[tuple[str, str]]:
+    """How a filter meets each property: fixed (``eq``), in a range, or otherwise."""
+    from pkadvisor.table.odata import Comparison, conjuncts, properties
 
-    if declared is None:
-        return None
-    names = set(properties(query.filter)) if query.filter is not None else set()
-    for other in declared.classes:
-        theirs = set(properties(other.filter)) if other.filter is not None else set()
-        if other.operation is query.operation and theirs == names and (query.top is None or query.top == other.top):
+    ways = {"eq": "eq", "gt": "range", "ge": "range", "lt": "range", "le": "range"}
+    return frozenset(
+        (name, ways.get(part.operator, "other") if isinstance(part, Comparison) else "other")
+        for part in (conjuncts(filter_) if filter_ is not None else ())
+        for name in properties(part)
+    )
+
+
+def _twin(
+    query: QueryClass,
+    declared: Workload | None,
+    taken: set[str],
+    logged: set[tuple[Operation, frozenset[tuple[str, str]]]],
+) -> QueryClass | None:
+    """The declared class of the same operation that meets the same properties alike; else one over the same properties
+    that no class of the log meets alike: a key may show a range as an equality, or the other way round."""
+    shape = _shape(query.filter)
+    names = {name for name, _ in shape}
+    beside: QueryClass | None = None
+    for other in declared.classes if declared is not None else ():
+        theirs = _shape(other.filter)
+        top = query.top is None or query.top == other.top
+        if other.operation is not query.operation or other.name in taken or not top:
+            continue
+        if theirs == shape:
             return other
-    return None
+        if {name for name, _ in theirs} == names and (other.operation, theirs) not in logged:
+            beside = beside or other
+    return beside
 
 
 __all__ = ["Atom", "Observed", "decode_key", "decode_part", "decode_prefix", "observe"]

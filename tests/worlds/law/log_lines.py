@@ -92,7 +92,8 @@ def _analytics(line: Line, table: str) -> str:
     return (
         f"1.0;{_stamp(line)};{_operation(line)};{status};{line.status};9;7;"
         f"authenticated;acct;acct;table;"
-        f'"{url}";"{key}";{line.id};{line.part};10.0.0.1:5;2019-02-02;412;0;298;1500;0;;;;;;"SDK";;"{line.client or line.id}"'
+        f'"{url}";"{key}";{line.id};{line.part};10.0.0.1:5;2019-02-02;412;0;298;1500;0;'
+        f';;;;;"SDK";;"{line.client or line.id}"'
     )
 
 
