@@ -448,8 +448,11 @@ def locates(demand: Demand, scheme: KeyScheme, found: AccessPlan) -> bool:
     known = {*demand.conditions.equal}
     whole_key = found.access is Access.POINT and not found.pointer and not found.several
     knows_key = whole_key and set(found.unserved) <= known
-    # The key of an index row is made of the entity's values as they were: those that the caller does not name are read.
-    guesses = any(set(scheme.index_rows[via - 1].key.properties) - known for via in touched(scheme, demand))
+    # A key is made of the entity's values as they were: those that the caller does not name are read. The key that the
+    # filter leads to is known, the others that are written are not.
+    others = [0, *touched(scheme, demand)] if found.via else touched(scheme, demand)
+    keys = [key for key, _ in scheme.each_key()]
+    guesses = any(set(keys[via].properties) - known for via in others)
     return not knows_key or demand.query.read_modify_write or guesses
 
 
