@@ -503,7 +503,7 @@ def _write_cost(
     tried = {via: attempts if via == 0 else np.ones(len(attempts)) for via in changed_rows}
     weights = demand.weights * query.rate.sustained_per_s
     alone = float(demand.returned.max(initial=1.0)) <= 1.0
-    for via, (key, row) in enumerate(scheme.each_key()):
+    for via, (key, written) in enumerate(scheme.each_key()):
         if via in changed_rows:
             load = weights * tried[via] * changed_rows[via] * (counts[via] if bench.count_bytes else 1.0)
             twice = 2 if via in moved_rows else 1
@@ -511,7 +511,7 @@ def _write_cost(
             if alone or kept is not None or not _by_equality(demand):
                 loads.at_instances(key.partition, demand.instances, load, kept=kept, grows=not alone)
             else:
-                _at_changed(demand, key, row, bench.population, load, loads)
+                _at_changed(demand, key, written, bench.population, load, loads)
             if alone:  # of a row that moves, one entity is removed and another one written
                 own = kept_share(demand, bench.population, (*key.partition, *key.row))
                 loads.at_entities(key, demand.instances, load / twice, kept=own)
@@ -573,7 +573,9 @@ def _at_changed(
     keep = has_row(key, row, population)[: population.rows] > 0
     constant = rows_of_constants(population, atoms, demand.constants)
     keep = keep if constant is None else keep & constant
-    loads.at_rows(key.partition, ids, np.bincount(ids[demand.instances], load, size), keep, grows=True)
+    loads.at_rows(
+        key.partition, ids, np.bincount(ids[demand.instances], weights=load, minlength=size), keep, grows=True
+    )
 
 
 def _moved(properties: set[str], sets: tuple[str, ...]) -> bool:
