@@ -52,9 +52,9 @@ class Plan:
         return next((s for s in self.client if s.startswith(begin)), None)
 
     @property
-    def pointer(self) -> bool:
+    def follows(self) -> bool:
         """Whether the entity behind each row is read."""
-        return self.does("read the entity that each pointer names") is not None
+        return self.does("read the entity ") is not None
 
     @property
     def several(self) -> bool:

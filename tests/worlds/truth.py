@@ -85,7 +85,7 @@ class Counting:
                 load.update(self._run(sent.start, stop))
             else:
                 load[sent.partition] += max(1, scanned)
-            if plan.pointer:
+            if plan.follows:
                 for row in self._followed(sent, stop):
                     fetched += 1
                     load[self._main(row.entity)] += 1

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pkadvisor.design.keys.key_terms import Known, direction
 from pkadvisor.design.keys.scheme import multi_valued
 from pkadvisor.design.keys.transforms import Context, ListPart, Part
+from pkadvisor.design.plan.caller import ASSIGNED, ETAG, Caller
 from pkadvisor.design.plan.plan import FAN_OUT_MAX, Access, AccessPlan, beginning_of, fixing
 from pkadvisor.design.plan.requests import client_work, requests
 from pkadvisor.table.edm import EdmType
@@ -146,6 +147,10 @@ def explain(
     row = stories(key.row, wanted, types, known)
     examples, total = _examples(chosen, wanted, types, bench, demand, {**multi_valued(scheme), **wanted.multi})
     others = tuple((_row_name(plans[i]), _summary(plans[i], counted[i])) for i in order[1:])
+    caller = Caller(query, wanted, scheme, types)
+    for via in range(scheme.rows_per_entity):
+        if missing := caller.cannot_name(via):
+            others += ((f"index row {via}", f"not used: its copies do not tell {missing}"),)
     fan_out = counts["fan_out"] if counts else None
     multi = {**multi_valued(scheme), **wanted.multi}
     return Explained(
@@ -186,7 +191,7 @@ def _cost(found: AccessPlan, read: Read | None) -> tuple[float, float, int, int]
     from pkadvisor.design.cost.class_cost import preference
 
     if read is None:
-        return (float(found.access.rank), float(found.buckets), int(found.pointer), found.via)
+        return (float(found.access.rank), float(found.buckets), int(found.follows), found.via)
     return preference(read)
 
 
@@ -240,6 +245,8 @@ def _why(
                 continue
             row_by_row = " is compared row by row: " if story.state == "behind" else ": "
             out.append(f"{name}: {story.part}{row_by_row}{story.words}")
+    if chosen.unknown:
+        out.append(f"the {query.operation} needs {_needs(chosen.unknown)}: it reads before it writes")
     in_keys = {p for part in (*key.partition, *key.row) for p in part.properties}
     strangers = [n for n in chosen.unserved if n not in in_keys]
     if strangers and waste:
@@ -254,6 +261,15 @@ def _why(
     if not out:
         out.append("the key serves every condition of the query")
     return tuple(out)
+
+
+def _needs(unknown: tuple[str, ...]) -> str:
+    """What a change lacks, in words."""
+    named = [name for name in unknown if name not in (ASSIGNED, ETAG)]
+    shown = [f"{', '.join(named)}, which its filter does not name"] if named else []
+    shown += [ASSIGNED] if ASSIGNED in unknown else []
+    shown += ["the ETag of the entity"] if ETAG in unknown else []
+    return " and ".join(shown)
 
 
 def _examples(

@@ -51,6 +51,7 @@ from pkadvisor.design.keys.transforms import (
     time_unit,
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
+from pkadvisor.design.plan.caller import Caller
 from pkadvisor.table.edm import EdmType
 
 if TYPE_CHECKING:
@@ -133,6 +134,10 @@ class AccessPlan:
     """Whether the periods are asked one after the other, the newest first, until ``$top`` rows are found."""
     top: int | None = None
     """``$top`` of each request: only rows that come in the wanted order may be cut off."""
+    unknown: tuple[str, ...] = ()
+    """What an update or delete needs and its filter does not name; it writes without a read where this is empty."""
+    follows: bool = False
+    """Whether the entity behind each row that is found is read."""
 
     @property
     def way(self) -> tuple[int, Access, bool]:
@@ -265,11 +270,13 @@ def plan(
     """One plan for each row (main key and index rows) that could serve the class; the costing picks the cheapest."""
     own = multi_valued(scheme)
     planner = _Planner(query, replace(wanted, multi={**wanted.multi, **own}), scheme, types, known)
+    caller = Caller(query, wanted, scheme, types)
     rows = [via for via in range(scheme.rows_per_entity) if planner.holds_every_answer(via)]
+    rows = [via for via in rows if not caller.cannot_name(via)]
     plans = [planner.plan(via) for via in rows]
     # The newest n of an order that periods follow can also be had by going back period by period.
     backward = [planner.plan(via, periods) for via in rows if (periods := planner.back(via))]
-    return (*plans, *backward)
+    return tuple(replace(p, unknown=caller.unknown(p), follows=caller.follows(p)) for p in (*plans, *backward))
 
 
 FINE_PERIODS = ("day", "hour", "minute", "second")
