@@ -132,6 +132,9 @@ def _moments(
         raise ValueError(f"the periods of {plan.periods.property} have no {'beginning' if low is None else 'end'}")
     if span.high is not None and not span.high_inclusive:
         high -= 1
+    if plan.back:  # no further than the periods that the table has
+        high = high if newest is None else min(high, newest)
+        low = min(high, low if oldest is None else max(low, oldest))
     part, count = plan.periods, 0
     moment: int | None = int(high if plan.back else low)
     while moment is not None and (previous_end(low, part) < moment if plan.back else moment <= high):
@@ -294,7 +297,9 @@ def client_work(
         out.append(f"send one request for each value of {', '.join(plan.choices)} and {join}")
     if plan.back:
         mean = "" if fan_out is None else f" ({fan_out:.3g} periods on average)"
-        out.append(f"begin with the newest period and go back one by one until {top or plan.top} are found{mean}")
+        out.append(
+            f"begin with the newest period and go back one by one until {top or plan.top or 'enough'} are found{mean}"
+        )
         out.append("stop at the first period that the table has")
     elif plan.periods is not None and (fan_out is None or fan_out > 1):
         mean = "" if fan_out is None else f" ({fan_out:.3g} on average)"
