@@ -261,7 +261,8 @@ def _several_notes(demand: Demand, best: CostEstimate, ground: Ground) -> Iterat
         )
         more = demand.query.rate.mean_per_s * (cost.requests - now.requests) + writes * cost.rows
         row = each_row(demand, found, best.scheme, ground)
-        change = f"{'+' if more >= 0 else '−'}{_amount(abs(more))} requests/s in all"
+        change = f"{'+' if more > 0 else '−'}{_amount(abs(more))} requests/s in all"
+        change = change if abs(more) > 1e-9 else "as many requests/s in all"
         yield (
             f"{name} holds several values, and {demand.query.name} {asks}: an index row {row} would find entities by "
             f"one value, {_amount(cost.read)} read in {_amount(cost.requests)} requests "

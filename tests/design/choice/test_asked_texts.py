@@ -103,6 +103,8 @@ def test_what_is_compared_as_a_whole_is_said() -> None:
     assert "by-tag compares the whole text: an index row TAGS:{each(tags)} | {shop}_{sku}" in note
     # 1.5 rows for each of 4 inserts; of the look-ups, now of 2 requests each, 5/6 ask for something.
     assert f"+{4 * 1.5 + 2 * (5 / 6 - 2):.3g} requests/s in all" in note
+    (alone,) = notes(bench(query("red", "shop eq '{shop}' and tags eq 'red'")))
+    assert alone.endswith("as many requests/s in all")
     assert not notes(bench(query("by-sku", "sku eq '{sku}'"), add))
 
 
