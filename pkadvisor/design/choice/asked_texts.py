@@ -9,12 +9,12 @@ folded text compete with all others, and rows for each value are weighed beside 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.design.keys.scheme import Key, KeyScheme, variable
-from pkadvisor.design.keys.transforms import Each, Field, Lower, Part
+from pkadvisor.design.keys.transforms import Each, Lower, Part
 from pkadvisor.observe.workload import Operation
 from pkadvisor.table.edm import EdmType
 from pkadvisor.table.odata import Literal, Parameter
@@ -22,7 +22,6 @@ from pkadvisor.table.odata import Literal, Parameter
 if TYPE_CHECKING:
     import polars as pl
 
-    from pkadvisor.design.choice.candidates import Ground
     from pkadvisor.design.load.estimates import Bench, CostEstimate
     from pkadvisor.design.rows.demand import Demand
     from pkadvisor.design.rows.population import Population
@@ -34,6 +33,23 @@ FIRST_LOOK = 50
 DELIMITERS = (";", ",", "|")
 ASKED_SHARE = 0.5
 """Share of the requests of a class that must name one piece of longer texts before it is taken to ask for pieces."""
+
+
+class Proposer(Protocol):
+    """Whoever makes keys for a workload."""
+
+    @property
+    def bench(self) -> Bench:
+        """What keys are weighed on."""
+
+    def reading(self) -> list[Demand]:
+        """Classes that find entities by a filter, the heaviest first."""
+
+    def part(self, name: str) -> Part:
+        """The piece of key for a property."""
+
+    def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
+        """Parts with a separator between them, after a literal prefix."""
 
 
 def asked(demand: Demand, population: Population) -> Iterator[str]:
@@ -103,27 +119,6 @@ def _by_folded(texts: pl.Series) -> dict[str, tuple[str, ...]]:
     for text in texts.to_list():
         out.setdefault(fold.changed(text), []).append(text)
     return {folded: tuple(found) for folded, found in out.items()}
-
-
-def folded_key(ground: Ground) -> Iterator[Key]:
-    """Keys as of ``compound_key`` in which the texts that differ in case share a PartitionKey or a beginning of the
-    RowKey; the text as it is closes the key."""
-    from pkadvisor.design.choice.candidates import complete, equality_splits, part_for, range_parts
-
-    population = ground.population
-    for demand in ground.reading():
-        folded = [n for n in asked(demand, population) if spellings(demand, n, population)]
-        if not folded:
-            continue
-
-        def part(name: str, folded: list[str] = folded) -> Part:
-            return Lower(name) if name in folded else part_for(name, population)
-
-        for first, second in equality_splits(demand, ground):
-            tail = range_parts(demand, population, {*first, *second})
-            partition = [part(n) for n in first]
-            row = [*(part(n) for n in second), *tail, *(Field(n) for n in folded)]
-            yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
 def _case_notes(demand: Demand, population: Population) -> Iterator[str]:
@@ -230,22 +225,20 @@ def _others(demand: Demand, name: str, population: Population) -> Iterator[str]:
             yield other
 
 
-def each_row(demand: Demand, found: Several, scheme: KeyScheme, ground: Ground) -> Key:
+def each_row(demand: Demand, found: Several, scheme: KeyScheme, ground: Proposer) -> Key:
     """The key of rows for each value beside a main key: what the class fixes, the value; then what tells entities
     apart."""
-    from pkadvisor.design.choice.candidates import part_for
-
-    others = list(_others(demand, found.part.property, ground.population))
+    others = list(_others(demand, found.part.property, ground.bench.population))
     label = "".join(c for c in found.part.property.upper() if c.isalnum())[:12] + ":"
     identity = [
         p for p in (*variable(scheme.main.partition), *variable(scheme.main.row)) if not set(p.properties) & {*others}
     ]
     identity = [p for p in identity if p.assigned or (p.injective and found.part.property not in p.properties)]
-    partition = ground.join([*(part_for(n, ground.population) for n in others), found.part], label)
+    partition = ground.join([*(ground.part(n) for n in others), found.part], label)
     return Key(partition, ground.join(identity))
 
 
-def _several_notes(demand: Demand, best: CostEstimate, ground: Ground) -> Iterator[str]:
+def _several_notes(demand: Demand, best: CostEstimate, ground: Proposer) -> Iterator[str]:
     bench = ground.bench
     for name in asked(demand, bench.population):
         found = several_values(demand, name, bench.population)
@@ -271,12 +264,12 @@ def _several_notes(demand: Demand, best: CostEstimate, ground: Ground) -> Iterat
         )
 
 
-def text_notes(best: CostEstimate, ground: Ground) -> list[str]:
+def text_notes(best: CostEstimate, ground: Proposer) -> list[str]:
     """What to say of texts that queries may mean otherwise, beside the keys that win; each once."""
     out: list[str] = []
     for demand in ground.reading():
         out += _several_notes(demand, best, ground)
-        out += _case_notes(demand, ground.population)
+        out += _case_notes(demand, ground.bench.population)
     return list(dict.fromkeys(out))
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from pkadvisor.design.choice.asked_texts import folded_key
+from pkadvisor.design.choice.asked_texts import asked, spellings
 from pkadvisor.design.choice.identifiers import missing_identifiers
 from pkadvisor.design.cost.buckets import Buckets, append_buckets, partition_buckets
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme, leading_text, variable
@@ -21,6 +21,7 @@ from pkadvisor.design.keys.transforms import (
     Field,
     Hash,
     Literal,
+    Lower,
     Pad,
     Part,
     ReversePad,
@@ -62,6 +63,10 @@ class Ground:
     def join(self, parts: Iterable[Part], prefix: str = "") -> tuple[Part, ...]:
         """Parts with this table's separator between them."""
         return join(parts, self.separator, prefix)
+
+    def part(self, name: str) -> Part:
+        """The piece of key for a property."""
+        return part_for(name, self.population)
 
     @property
     def population(self) -> Population:
@@ -177,7 +182,7 @@ def separator_for(population: Population) -> str:
     return SEPARATORS[0]
 
 
-def range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
+def _range_parts(demand: Demand, population: Population, used: set[str]) -> list[Part]:
     """The ordered parts that a class wants after its equalities: its sort order, else its range."""
     order = [(o.property, o.descending) for o in demand.query.order_by if o.property not in demand.conditions.equal]
     if not order:
@@ -283,7 +288,7 @@ def _equalities(demand: Demand, ground: Ground) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda n: -ground.weight(n)))
 
 
-def equality_splits(demand: Demand, ground: Ground) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def _equality_splits(demand: Demand, ground: Ground) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """How the equality properties of a class are divided into those of the PartitionKey and those of the RowKey."""
     names = _equalities(demand, ground)
     return _splits(names, frozenset(n for n in names if ground.population.distinct([("p", n)]) == 1))
@@ -324,8 +329,8 @@ def compound_key(ground: Ground) -> Iterator[Key]:
     """Equality properties split at every place into PartitionKey and RowKey, then the sort order, then what
     identifies."""
     for demand in ground.reading():
-        tail = range_parts(demand, ground.population, set(_equalities(demand, ground)))
-        for first, second in equality_splits(demand, ground):
+        tail = _range_parts(demand, ground.population, set(_equalities(demand, ground)))
+        for first, second in _equality_splits(demand, ground):
             partition = [part_for(n, ground.population) for n in first]
             row = complete(partition, [*(part_for(n, ground.population) for n in second), *tail], ground)
             yield Key(ground.join(partition), ground.join(row))
@@ -342,7 +347,7 @@ def time_bucket(ground: Ground) -> Iterator[Key]:
         for name in dict.fromkeys(times):
             equal = _equalities(demand, ground)
             parts = [part_for(n, ground.population) for n in equal if n != name]
-            tail = range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
+            tail = _range_parts(demand, ground.population, set(equal)) or [part_for(name, ground.population)]
             for pattern in PERIODS:
                 partition = [*parts, Time(name, pattern)]
                 yield Key(ground.join(partition), ground.join(complete(partition, tail, ground)))
@@ -378,7 +383,7 @@ def transaction_key(ground: Ground) -> Iterator[Key]:
                 for n in demand.conditions.equal
                 if ground.population.has(n) and n not in used
             ]
-            tail = range_parts(demand, ground.population, used | set(demand.conditions.equal))
+            tail = _range_parts(demand, ground.population, used | set(demand.conditions.equal))
             yield Key(ground.join(partition), ground.join(complete(partition, [*rest, *tail], ground)))
 
 
@@ -391,7 +396,7 @@ def isolated_key(ground: Ground) -> Iterator[Key]:
     for demand in ground.reading():
         others = [n for n in _equalities(demand, ground) if n != name]
         parts = [lead, *(part_for(n, ground.population) for n in others)]
-        tail = range_parts(demand, ground.population, {name, *others})
+        tail = _range_parts(demand, ground.population, {name, *others})
         for cut in range(1, len(parts) + 1):
             yield Key(ground.join(parts[:cut]), ground.join(complete(parts[:cut], [*parts[cut:], *tail], ground)))
 
@@ -406,7 +411,7 @@ def single_partition(ground: Ground) -> Iterator[Key]:
         return
     for demand in ground.reading():
         parts = [part_for(n, ground.population) for n in _equalities(demand, ground)]
-        tail = range_parts(demand, ground.population, set(demand.conditions.equal))
+        tail = _range_parts(demand, ground.population, set(demand.conditions.equal))
         partition: list[Part] = [Literal("all")]
         yield Key(tuple(partition), ground.join(complete(partition, [*parts, *tail], ground)))
 
@@ -418,6 +423,25 @@ def unique_partition(ground: Ground) -> Iterator[Key]:
         whole = complete([], parts, ground)
         if whole and not any(p.assigned for p in whole):
             yield Key(ground.join(whole), ())
+
+
+def folded_key(ground: Ground) -> Iterator[Key]:
+    """Keys as of ``compound_key`` in which the texts that differ in case share a PartitionKey or a beginning of the
+    RowKey; the text as it is closes the key."""
+    population = ground.population
+    for demand in ground.reading():
+        folded = [n for n in asked(demand, population) if spellings(demand, n, population)]
+        if not folded:
+            continue
+
+        def part(name: str, folded: list[str] = folded) -> Part:
+            return Lower(name) if name in folded else ground.part(name)
+
+        for first, second in _equality_splits(demand, ground):
+            tail = _range_parts(demand, population, {*first, *second})
+            partition = [part(n) for n in first]
+            row = [*(part(n) for n in second), *tail, *(Field(n) for n in folded)]
+            yield Key(ground.join(partition), ground.join(complete(partition, row, ground)))
 
 
 def identity(ground: Ground) -> Iterator[Key]:
@@ -569,7 +593,7 @@ def index_rows(main: Key, demand: Demand, ground: Ground) -> Iterator[IndexRow]:
         if part.properties and part.properties[0] not in equal and part.injective
     ]
     fixed = [part_for(n, population) for n in equal]
-    tail = range_parts(demand, population, set(equal))
+    tail = _range_parts(demand, population, set(equal))
     tail_names = {p for t in tail for p in t.properties}
     rest = [p for p in identity if p.properties[0] not in tail_names]
     sequence = [p for p in main.row if p.assigned]

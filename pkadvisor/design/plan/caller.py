@@ -15,16 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pkadvisor.observe.workload import Operation
 
 if TYPE_CHECKING:
     from pkadvisor.design.keys.conditions import Conditions
     from pkadvisor.design.keys.scheme import Key, KeyScheme
-    from pkadvisor.design.plan.plan import AccessPlan
     from pkadvisor.observe.workload import QueryClass
     from pkadvisor.table.edm import EdmType
+    from pkadvisor.table.odata import Filter
 
 ETAG = "ETag"
 ASSIGNED = "the number that the application assigned (seq)"
@@ -45,6 +45,38 @@ def touched(query: QueryClass, scheme: KeyScheme) -> tuple[int, ...]:
     )
 
 
+class Found(Protocol):
+    """A plan, as far as it tells what its answers tell."""
+
+    @property
+    def via(self) -> int:
+        """The row that is read: 0 for the main key, i for the i-th index row."""
+
+    @property
+    def point(self) -> bool:
+        """Whether it names the whole key of one row."""
+
+    @property
+    def several(self) -> bool:
+        """Whether it may take more than one request."""
+
+    @property
+    def pointer(self) -> bool:
+        """Whether the rows are pointers."""
+
+    @property
+    def own_kind(self) -> bool:
+        """Whether rows of other kinds are dropped."""
+
+    @property
+    def unserved(self) -> tuple[str, ...]:
+        """The properties whose conditions the key leaves open."""
+
+    @property
+    def client(self) -> tuple[Filter, ...]:
+        """The conditions that are left to the client."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who sends one class of requests to a table under one scheme."""
@@ -54,7 +86,7 @@ class Caller:
     scheme: KeyScheme
     types: Mapping[str, EdmType]
 
-    def unknown(self, found: AccessPlan) -> tuple[str, ...]:
+    def unknown(self, found: Found) -> tuple[str, ...]:
         """What an update or delete needs and its filter does not name: properties, ``ETAG`` or ``ASSIGNED``.
 
         Empty where it writes without a read, and for queries.
@@ -65,7 +97,7 @@ class Caller:
         etag = (ETAG,) if self.query.read_modify_write else ()
         return tuple(dict.fromkeys([*lacking, *self._of_index_rows(touched(self.query, self.scheme)), *etag]))
 
-    def follows(self, found: AccessPlan) -> bool:
+    def follows(self, found: Found) -> bool:
         """Whether the entity behind each row of an index row is read: a query wants it, a change where the row lacks
         something that it needs."""
         if found.via == 0 or not self.query.operation.writes:
@@ -82,14 +114,12 @@ class Caller:
             return ""
         return ASSIGNED if _assigned(self.scheme.main) and not _assigned(key) else ""
 
-    def _names_entity(self, found: AccessPlan) -> bool:
+    def _names_entity(self, found: Found) -> bool:
         """Whether the filter alone makes the key of the entity, and nothing else is to be compared."""
-        from pkadvisor.design.plan.plan import Access
-
-        one = found.via == 0 and found.access is Access.POINT and not found.several
+        one = found.via == 0 and found.point and not found.several
         return one and set(found.unserved) <= set(self.conditions.equal)
 
-    def _not_named(self, found: AccessPlan) -> tuple[str, ...]:
+    def _not_named(self, found: Found) -> tuple[str, ...]:
         """What of the key of the entity the filter leaves open; the conditions to compare where it leaves nothing."""
         open_ones = self._lacking(self.scheme.main.properties)
         assigned = (ASSIGNED,) if _assigned(self.scheme.main) else ()

@@ -115,6 +115,11 @@ class AccessPlan:
         return self.via, self.access, self.back
 
     @property
+    def point(self) -> bool:
+        """Whether it names the whole key of a row."""
+        return self.access is Access.POINT
+
+    @property
     def buckets(self) -> int:
         """Requests for the buckets of one choice and period."""
         return _product(self.fans)
