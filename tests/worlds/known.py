@@ -37,7 +37,6 @@ def _nearly(found: Broken) -> bool:
 
 
 KNOWN: dict[int, Callable[[Broken], bool]] = {
-    22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
     44: _nearly,
     45: _of_plan(lambda p: p.access in SCANS and p.top is not None and any(t.name == "RowKey" for t in p.on_keys)),
     46: lambda found: found.law == "harmless" and found.what.startswith("an unused property: recommended keys"),
