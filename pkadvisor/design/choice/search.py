@@ -120,7 +120,8 @@ def survivors(pool: Sequence[CostEstimate]) -> list[tuple[Goal, list[CostEstimat
 
 def _simplicity(found: CostEstimate) -> tuple[tuple[float, ...], int, int, int, str, str]:
     scheme = found.scheme
-    return ties(found), found.inversions, len(str(scheme.main)), -found.partitions, scheme.form, scheme.text
+    main = KeyScheme(scheme.main).length()
+    return ties(found), found.inversions, main, -found.partitions, scheme.form, scheme.text
 
 
 def ties(found: CostEstimate) -> tuple[float, ...]:
