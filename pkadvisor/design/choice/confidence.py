@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from pkadvisor.design.choice.choice import REQUESTS_TOLERANCE
 from pkadvisor.design.choice.search import better, good_enough, loss
 from pkadvisor.design.cost.cost import Measures, measure
-from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of
+from pkadvisor.design.cost.resample import Draw, affordable, draw_of, replicates_of, under_laws
 from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate, Term, Violation
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
@@ -84,10 +84,11 @@ def requests_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A scheme and its numbers on every resample."""
+    """A scheme and its numbers on every resample, and under each other law of group sizes that the rows allow."""
 
     found: CostEstimate
     values: Mapping[str, Floats]
+    allowed: Mapping[str, Floats] = field(default_factory=dict)
 
 
 def resample(
@@ -96,14 +97,19 @@ def resample(
     """Every scheme's numbers on the same resamples."""
     import numpy as np
 
-    rows: list[list[dict[str, tuple[float, str]]]] = [[] for _ in schemes]
-    for again in replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed):
-        for found, into in zip(schemes, rows, strict=True):
-            into.append(measures(measure(found.scheme, again)))
-    return [
-        Resampled(found, {name: np.array([r[name][0] for r in of]) for name in measures(found)})
-        for found, of in zip(schemes, rows, strict=True)
-    ]
+    again = replicates_of(bench, draw, replicates=replicates or affordable(bench, draw), seed=seed)
+    values = [_numbers(schemes, each) for each in again]
+    allowed = [_numbers(schemes, each) for each in under_laws(bench, draw)]
+
+    def of(number: int, rows: list[list[dict[str, float]]]) -> dict[str, Floats]:
+        return {name: np.array([row[number][name] for row in rows]) for name in measures(schemes[number])}
+
+    return [Resampled(found, of(n, values), of(n, allowed)) for n, found in enumerate(schemes)]
+
+
+def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, float]]:
+    """The numbers of each scheme on one bench."""
+    return [{k: v for k, (v, _) in measures(measure(found.scheme, bench)).items()} for found in schemes]
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
@@ -127,8 +133,16 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
                 step=steps.get(name, 0.0),
                 base=base,
             )
+            held = _reaching(held, again.allowed.get(name))
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
+
+
+def _reaching(held: Interval, allowed: Floats | None) -> Interval:
+    """An interval that reaches as far as every law of group sizes that the rows allow."""
+    if held.low is None or held.high is None or allowed is None or not len(allowed):
+        return held
+    return replace(held, low=min(held.low, float(allowed.min())), high=max(held.high, float(allowed.max())))
 
 
 def _term(name: str, value: float, unit: str, held: Interval) -> Term:

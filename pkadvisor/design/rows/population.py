@@ -25,6 +25,7 @@ from pkadvisor.design.keys.transforms import (
 )
 from pkadvisor.design.keys.transforms.languages import ANY, exactly, may_meet
 from pkadvisor.design.rows.atoms import atom_properties, function_of
+from pkadvisor.design.rows.group_sizes import Law, others_in_table
 from pkadvisor.design.rows.unseen_groups import groups_of_table, scaled_across, shares_kept, spans_of
 from pkadvisor.design.rows.values import numeric, period_index, python_value
 from pkadvisor.table.edm import EdmType
@@ -144,6 +145,8 @@ class Population:
         """Digits that numbers need which count up as entities come (``counters.counter_digits``)."""
         self.memo: dict[object, Any] = {}
         """Results of pure functions of this population, kept by whoever computed them."""
+        self.law = Law.LIKELIEST
+        """Which of the laws of group sizes that the counts of random rows allow is taken (``group_sizes``)."""
         self.plans: dict[object, Any] = {}
         """Access plans (``class_cost.plans_of``), which resamples share: no draw of rows changes one."""
 
@@ -360,12 +363,13 @@ class Population:
             return rows[instances].astype(np.float64)
         ids, _ = self.groups(atoms)
         counts = self.counts(atoms)
-        if self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1:
+        alone = self.rows < self.total and atoms and self.rows > 1 and int(counts.max(initial=0)) == 1
+        if alone and self.law is not Law.LARGE:
             # No two rows at hand agree: the atoms are taken as unique, and what a log asks for as present.
             return np.ones(len(instances))
         found = counts[ids[instances]]
         if not atoms or not self.across(atoms):
-            return self.scale(found, instances, self.whole(atoms))
+            return self.expected(found, self.is_data[instances], whole=self.whole(atoms))
         key = (*atoms, *self.sampled_by)
         return self._scaled_across(found, self.counts(key)[self.groups(key)[0][instances]], instances)
 
@@ -374,7 +378,9 @@ class Population:
         atoms = tuple(atoms)
         found = self._between(atoms, over, low, high, instances)
         if not atoms or not self.across(atoms, over):
-            return self.scale(found, instances, self.whole(atoms, over))
+            codes = self.atom(over)[0][instances]
+            itself = self.is_data[instances] & (codes >= low) & (codes < high)
+            return self.expected(found, itself, whole=self.whole(atoms, over), instances=instances)
         own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
         return self._scaled_across(found, own, instances)
 
@@ -420,11 +426,8 @@ class Population:
         return self._whole_groups is not None and self._whole_groups <= names
 
     def scale(self, found: Ints, instances: Ints, whole: bool = False) -> Floats:
-        """Counts at hand → expected counts in the population.
-
-        A whole group counts as it is. Otherwise an instance that is itself a counted row is certain, and each other row
-        stands for (total - 1) ÷ (rows - 1).
-        """
+        """Counts at hand, an instance's own row among them, → expected counts in the population: each other row stands
+        for (total - 1) ÷ (rows - 1)."""
         import numpy as np
 
         total = self.drawn_from if whole else self.total
@@ -433,6 +436,28 @@ class Population:
         itself = self.is_data[instances] & (found > 0)
         own = 1 + (found - 1) * ((total - 1) / (self.rows - 1))
         return np.where(itself, own, found * (total / self.rows))
+
+    def expected(
+        self, found: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None
+    ) -> Floats:
+        """Counts at hand → counts in the population, for each instance; ``itself``: its own row is among those counted.
+
+        A whole group counts as it is. An own row is certain, and others come as the law of group sizes tells
+        (``group_sizes``) where rows were drawn at random, else each stands for (total - 1) ÷ (rows - 1). Of logged
+        parameters each row stands for total ÷ rows.
+        """
+        import numpy as np
+
+        total = self.drawn_from if whole else self.total
+        if self.rows == total or self.rows < 2:
+            return found.astype(np.float64)
+        share = (self.rows - 1) / (total - 1)
+        data = itself if instances is None else self.is_data[instances]
+        others = found - itself
+        out = others * (total / self.rows) if not data.all() else np.empty(len(found))
+        drawn = self.sampling == "random-rows" and not whole
+        out[data] = others_in_table(others[data], share, self.law) if drawn else others[data] / share
+        return np.asarray(itself + out, dtype=np.float64)
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
         """What a group's share of the load at hand is in the population: there are more groups than are at hand.
@@ -457,9 +482,8 @@ class Population:
             return factors
         if self._whole_groups is not None:
             return 1.0
-        # A random sample shows heavy groups at their true share; where every group has one row, the sample says
-        # nothing.
-        return self.rows / self.total if int(self.counts(key).max(initial=1)) == 1 else 1.0
+        factors = self._unseen("shares", _shares_of_rows, key)
+        return factors
 
     @property
     def keys_drawn(self) -> bool:
@@ -655,6 +679,20 @@ class Population:
             assert ids.max(initial=0) < max(1, size), key
         for key, counts in self._counts.items():
             assert counts.sum() == self.rows, key
+
+
+def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
+    """What part of its share of random rows each group has in the table: the size that is expected of groups of which
+    as many rows are at hand, against the quotient. Luck makes the largest of many small groups."""
+    import numpy as np
+
+    rows = np.arange(population.rows, dtype=np.int64)
+    ids, size = population.groups(atoms)
+    counts = population.counts(atoms)
+    sums = np.bincount(ids[rows], population.matching(atoms, rows), minlength=size)
+    quotient = counts * (population.total / population.rows)
+    out: Floats = np.where(counts > 0, sums / np.maximum(counts * quotient, 1e-300), 1.0)
+    return np.clip(out, population.rows / population.total, 1.0)
 
 
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
