@@ -42,10 +42,11 @@ _HOTTEST = "the hottest partition"
 _DECIDES = {"requests": "requests_per_s", "entities": "entities_per_s", "storage": "bytes_per_entity"}
 """Goals that compare one number, and the field that holds it."""
 
-REQUESTS, PEAK, ENTITIES, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
+REQUESTS, PEAK, ENTITIES, READ, HOTTEST, SHARE, BREAK, STORED, LATENCY = (
     "requests",
     "requests at peak",
     "entities counted",
+    "entities read",
     "hottest partition at peak",
     "share of the hottest partition",
     "break factor",
@@ -60,6 +61,7 @@ def measures(found: CostEstimate | Measures) -> dict[str, tuple[float, str]]:
         REQUESTS: (found.requests_per_s, "requests/s"),
         PEAK: (found.requests_per_s_peak, "requests/s"),
         ENTITIES: (found.entities_per_s, "entities/s"),
+        READ: (sum(c.rate_per_s * c.entities_read for c in found.classes if not c.analytic), "entities/s"),
         HOTTEST: (found.hot.entities_per_s if found.hot else 0.0, "entities/s"),
         SHARE: (found.hot.share if found.hot else 0.0, "share"),
         BREAK: (found.break_factor, "x"),
@@ -116,14 +118,19 @@ def _numbers(schemes: Sequence[CostEstimate], bench: Bench) -> list[dict[str, fl
 
 
 def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
-    """The numbers of a scheme with their intervals."""
+    """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
     found = again.found
-    steps = _steps(found, bench)
+    steps, least = _steps(found, bench), _least(found)
+    unknown = _unknown(again, bench)
+    keys = bench.population.sampling == "random-keys" and draw.rows_sampled
+    most = _most(found) if keys else {}
     out: dict[str, Term] = {}
     for name, (value, unit) in measures(found).items():
+        if name in unknown:
+            out[name] = Term(name, value, unit, Basis.UNKNOWN, unknown[name])
+            continue
         held = Interval(value, value)
         if math.isfinite(value) and value > 0:
-            base = 1.0 if name.startswith("entities read") and value >= 1 else 0.0
             held = spread(
                 value,
                 again.values[name],
@@ -131,11 +138,84 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
                 fraction=draw.fraction,
                 freedom=draw.freedom,
                 step=steps.get(name, 0.0),
-                base=base,
+                base=min(least.get(name, 0.0), value),
             )
             held = _reaching(held, again.allowed.get(name))
+        if keys and not held.exact:
+            held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
+
+
+def _term(name: str, value: float, unit: str, held: Interval) -> Term:
+    exact = held.exact or not math.isfinite(value)
+    if exact:
+        return Term(name, value, unit, Basis.COUNTED, "", held.low, held.high)
+    source = "half-samples of the rows at hand" + (f"; {held.note}" if held.note else "")
+    return Term(name, value, unit, Basis.ESTIMATED, source, held.low, held.high)
+
+
+ROWS_LEAST = 30.0
+"""Rows of equal weight that tell as much as those whose values a class asks for: of fewer nothing is stated. Assumed."""
+STEADY = 0.05
+"""What a figure without an interval may move by over all resamples and laws of group sizes."""
+FEW_ROWS = "what is asked for is told by fewer than 30 rows at hand (of equal weight), and others may differ"
+UNSTEADY = "it differs between halves of the rows at hand, and a high percentile has no interval"
+LARGER_KEY = "a key that was not drawn may be larger than all that were"
+
+
+def _unknown(again: Resampled, bench: Bench) -> dict[str, str]:
+    """The numbers of a scheme of which nothing can be stated, each with the reason."""
+    import numpy as np
+
+    found = again.found
+    few = [c for c in found.classes if _rests_on_few(c.name, bench) and not _certain(c, bench.population.total)]
+    paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
+    out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
+    if any(not c.analytic for c in few):
+        out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, BREAK, LATENCY), FEW_ROWS)
+    if any(not c.analytic for c in paged):
+        out |= dict.fromkeys((REQUESTS, PEAK), FEW_ROWS)
+    moved = np.concatenate([again.values[LATENCY], again.allowed.get(LATENCY, np.empty(0))])
+    if np.any(np.abs(moved - found.latency_excess) > STEADY * found.latency_excess):
+        out.setdefault(LATENCY, UNSTEADY)
+    return out
+
+
+def _rests_on_few(name: str, bench: Bench) -> bool:
+    """Whether few rows fill the parameters of a class, by the rows of equal weight that tell as much (Kish 1965)."""
+    demand = next(d for d in bench.demands if d.query.name == name)
+    population = bench.population
+    if population.rows >= population.total or not len(demand.weights) or int(demand.instances[0]) >= population.rows:
+        return False
+    return float(demand.weights.sum() ** 2 / (demand.weights**2).sum()) < min(ROWS_LEAST, population.rows / 2)
+
+
+def _least(found: CostEstimate) -> dict[str, float]:
+    """What no number can fall below: a request and the entity that is asked for, of each class."""
+    live = [c for c in found.classes if not c.analytic]
+    out = {reads_of(c.name): 1.0 if c.entities_read >= 1 else 0.0 for c in found.classes}
+    out |= {requests_of(c.name): 1.0 if c.requests >= 1 else 0.0 for c in found.classes}
+    out[READ] = sum(c.rate_per_s * out[reads_of(c.name)] for c in live)
+    out[REQUESTS] = sum(c.rate_per_s * out[requests_of(c.name)] for c in live)
+    out[PEAK] = sum(c.peak_per_s * out[requests_of(c.name)] for c in live)
+    return out
+
+
+def _most(found: CostEstimate) -> dict[str, float]:
+    """What no number can exceed: ``$top`` entities of each request, where the key settles all of the filter."""
+    if found.scheme.index_rows:
+        return {}
+    return {
+        reads_of(c.name): c.plan.top * max(1.0, c.fan_out)
+        for c in found.classes
+        if c.plan is not None and c.plan.top is not None and not c.plan.unserved and not c.plan.back
+    }
+
+
+def _open_above(held: Interval, most: float | None) -> Interval:
+    """An interval of a sample of whole keys: nothing but what is possible bounds what an unseen key may add."""
+    return Interval(held.low, most, "" if most is not None else LARGER_KEY)
 
 
 def _reaching(held: Interval, allowed: Floats | None) -> Interval:
@@ -143,12 +223,6 @@ def _reaching(held: Interval, allowed: Floats | None) -> Interval:
     if held.low is None or held.high is None or allowed is None or not len(allowed):
         return held
     return replace(held, low=min(held.low, float(allowed.min())), high=max(held.high, float(allowed.max())))
-
-
-def _term(name: str, value: float, unit: str, held: Interval) -> Term:
-    exact = held.exact or not math.isfinite(value)
-    basis = Basis.COUNTED if exact else Basis.ESTIMATED
-    return Term(name, value, unit, basis, "" if exact else "half-samples of the rows at hand", held.low, held.high)
 
 
 def _steps(found: CostEstimate, bench: Bench) -> dict[str, float]:
@@ -191,7 +265,7 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
     held = largest_partition(population, atoms)
     for name in (HOTTEST, SHARE):
         term = out[name]
-        if not seen or term.low is None or held.low is None or not atoms:
+        if not seen or term.low is None or held.low is None or not atoms or term.basis is Basis.UNKNOWN:
             continue
         low = min(term.low, term.value * min(1.0, held.low / seen))
         high = None
@@ -202,7 +276,7 @@ def _with_hottest(out: dict[str, Term], found: CostEstimate, bench: Bench, draw:
         exact = low == high
         out[name] = replace(term, low=low, high=high, source=source, basis=Basis.COUNTED if exact else Basis.ESTIMATED)
     hot, factor = out[HOTTEST], out[BREAK]
-    if found.break_cause == _HOTTEST and hot.low and hot.value:
+    if found.break_cause == _HOTTEST and hot.low and hot.value and factor.basis is not Basis.UNKNOWN:
         most = factor.value * hot.value
         out[BREAK] = replace(
             factor,
@@ -351,8 +425,13 @@ def with_confidence(advice: Advice, bench: Bench, *, log_sampled: bool = False, 
 def _merged(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     """The terms that a scheme has, with intervals where those are known, and the ones that it lacks."""
     known = {t.name: t for t in terms_of(again, bench, draw)}
-    mine = tuple(
-        replace(t, low=known[t.name].low, high=known[t.name].high) if t.name in known else t for t in again.found.terms
-    )
+    mine = tuple(_with_interval(t, known[t.name]) if t.name in known else t for t in again.found.terms)
     names = {t.name for t in mine}
     return (*mine, *(t for name, t in known.items() if name not in names))
+
+
+def _with_interval(term: Term, known: Term) -> Term:
+    """A term with the ends of its interval; *unknown* with the reason where nothing can be stated."""
+    if known.basis is Basis.UNKNOWN:
+        return replace(term, basis=known.basis, source=known.source)
+    return replace(term, low=known.low, high=known.high)

@@ -38,6 +38,7 @@ ROWS_COSTED = 3_000_000
 """Rows over all replicates, where none may be left out because it is the log that is the sample."""
 LOGGED_MAX = 5_000
 """Requests of a class that are kept of a log (``observe/logs/traffic.py``): as many or more are a sample."""
+OTHER_LAWS = (Law.SMALL, Law.LARGE, Law.EVEN)
 FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 
@@ -205,9 +206,9 @@ def under_laws(bench: Bench, draw: Draw) -> Iterator[Bench]:
     """The bench on all of its rows under each other law of group sizes that the counts of random rows allow."""
     import numpy as np
 
-    if draw.rows_sampled and bench.population.sampling == "random-rows":
+    if draw.rows_sampled and bench.population.sampling != "slice":
         every = np.arange(bench.population.rows, dtype=np.int64)
-        for law in (Law.SMALL, Law.LARGE):
+        for law in OTHER_LAWS:
             yield _bench_of(bench, replace(draw, logged=()), every, np.random.default_rng(0), law)
 
 

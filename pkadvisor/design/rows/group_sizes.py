@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ROWS_LEAST = 30
 """Rows at hand below which no law is fitted: each other row stands for as many as all do."""
-FEW = 60
+FEW = 200
 """Other rows at hand up to which sizes are drawn from the law: of more, the quotient is within a few per cent."""
 SIZES = 80
 """Sizes of the mixture at most."""
@@ -47,6 +47,8 @@ class Law(StrEnum):
     """As many small groups as the counts allow."""
     LARGE = "large"
     """As few small groups as the counts allow."""
+    EVEN = "even"
+    """Sizes as much alike as the counts allow."""
 
 
 def others_in_table(others: Ints, share: float, law: Law = Law.LIKELIEST) -> Floats:
@@ -108,7 +110,7 @@ def _posterior(
         # Rows of one group tell of it together: as many tell as much as one, as a row has of its group at hand.
         together = float((counts * (values + 1)).sum() / counts.sum())
         allowed = ALLOWED * together / float(counts.sum())
-        weights = _leaning(likelihood, of_count, weights, 1 / (1 + sizes), allowed, law)
+        weights = _leaning(likelihood, of_count, weights, _favour(sizes, weights, law), allowed)
     each = likelihood * weights
     return sizes, np.asarray(each / np.maximum(each.sum(axis=1, keepdims=True), 1e-300))
 
@@ -123,19 +125,28 @@ def _maximised(likelihood: Floats, of_count: Floats, weights: Floats, leaning: F
     return weights
 
 
-def _leaning(
-    likelihood: Floats, of_count: Floats, weights: Floats, small: Floats, allowed: float, law: Law
-) -> Floats:
-    """The weights that lean furthest toward small groups, or away from them, with a log-likelihood that is allowed."""
+def _favour(sizes: Floats, weights: Floats, law: Law) -> Floats:
+    """What each size adds to the favour of a law, from 0 to 1."""
+    import numpy as np
+
+    small = 1 / (1 + sizes)
+    if law is Law.EVEN:
+        logs = np.log1p(sizes)
+        away = (logs - (weights * logs).sum()) ** 2
+        return np.asarray(1 - away / max(float(away.max()), 1e-300))
+    return small if law is Law.SMALL else 1 - small
+
+
+def _leaning(likelihood: Floats, of_count: Floats, weights: Floats, favour: Floats, allowed: float) -> Floats:
+    """The weights that are favoured most of those with a log-likelihood that is allowed."""
     import numpy as np
 
     def told(found: Floats) -> float:
         return float(of_count @ np.log(np.maximum(likelihood @ found, 1e-300)))
 
     best = told(weights)
-    toward = small if law is Law.SMALL else 1 - small
     for strength in allowed * 2.0 ** np.arange(-2, LEANINGS - 2):
-        found = _maximised(likelihood, of_count, weights, strength * toward)
+        found = _maximised(likelihood, of_count, weights, strength * favour)
         if best - told(found) > allowed:
             break
         weights = found

@@ -371,7 +371,8 @@ class Population:
         if not atoms or not self.across(atoms):
             return self.expected(found, self.is_data[instances], whole=self.whole(atoms))
         key = (*atoms, *self.sampled_by)
-        return self._scaled_across(found, self.counts(key)[self.groups(key)[0][instances]], instances)
+        own = self.counts(key)[self.groups(key)[0][instances]]
+        return self._scaled_across(found, own, instances, atoms)
 
     def matching_range(self, atoms: Iterable[Atom], over: Atom, low: Ints, high: Ints, instances: Ints) -> Floats:
         """As ``matching``, with the code of ``over`` in [low, high) as well."""
@@ -382,7 +383,7 @@ class Population:
             itself = self.is_data[instances] & (codes >= low) & (codes < high)
             return self.expected(found, itself, whole=self.whole(atoms, over), instances=instances)
         own = self._between((*atoms, *self.sampled_by), over, low, high, instances)
-        return self._scaled_across(found, own, instances)
+        return self._scaled_across(found, own, instances, atoms)
 
     def _between(self, atoms: tuple[Atom, ...], over: Atom, low: Ints, high: Ints, instances: Ints) -> Ints:
         """For each instance the data rows at hand that agree with it on the atoms, with the code of ``over`` in
@@ -404,10 +405,11 @@ class Population:
         """Whether the groups of these atoms (and this range) have rows of keys that were not drawn."""
         return self.keys_drawn and not self.whole(atoms, over)
 
-    def _scaled_across(self, found: Ints, own: Ints, instances: Ints) -> Floats:
+    def _scaled_across(self, found: Ints, own: Ints, instances: Ints, atoms: tuple[Atom, ...]) -> Floats:
         import numpy as np
 
-        few, sparse = scaled_across(self, found, own, instances)
+        single = self.rows <= ROWS_OF_A_KEY * self.distinct((*atoms, *self.sampled_by))
+        few, sparse = scaled_across(self, found, own, instances, single=single)
         return np.where(sparse, few, self.scale(found, instances))
 
     def _whole(self, sampling: str, sampled_by: tuple[str, ...], arrival: str | None) -> frozenset[str] | None:
@@ -455,8 +457,7 @@ class Population:
         data = itself if instances is None else self.is_data[instances]
         others = found - itself
         out = others * (total / self.rows) if not data.all() else np.empty(len(found))
-        drawn = self.sampling == "random-rows" and not whole
-        out[data] = others_in_table(others[data], share, self.law) if drawn else others[data] / share
+        out[data] = others_in_table(others[data], share, self.law) if self.random_rows else others[data] / share
         return np.asarray(itself + out, dtype=np.float64)
 
     def share_factor(self, atoms: Iterable[Atom]) -> float:
@@ -484,6 +485,11 @@ class Population:
             return 1.0
         factors = self._unseen("shares", _shares_of_rows, key)
         return factors
+
+    @property
+    def random_rows(self) -> bool:
+        """Whether the rows at hand are a random sample of all rows."""
+        return self.sampling == "random-rows" and self.rows < self.total
 
     @property
     def keys_drawn(self) -> bool:
@@ -695,5 +701,7 @@ def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
     return np.clip(out, population.rows / population.total, 1.0)
 
 
+ROWS_OF_A_KEY = 1.25
+"""Rows of a group that one drawn key has on average, up to which they count as one. Assumed."""
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"
 """Characters that a key escapes: order is lost with them."""
