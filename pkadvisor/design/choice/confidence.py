@@ -21,7 +21,7 @@ from pkadvisor.design.load.estimates import ClassCost, Confidence, CostEstimate,
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.intervals import Interval, largest_partition, spread
-from pkadvisor.observe.workload import Basis
+from pkadvisor.observe.workload import Basis, DrawBy
 
 if TYPE_CHECKING:
     import numpy as np
@@ -123,7 +123,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     steps, least = _steps(found, bench), _least(found)
     unknown = _unknown(again, bench)
     keys = bench.population.sampling == "random-keys" and draw.rows_sampled
-    most = _most(found) if keys else {}
+    most, certain = (_most(found), _certain_names(found, bench)) if keys else ({}, frozenset())
     out: dict[str, Term] = {}
     for name, (value, unit) in measures(found).items():
         if name in unknown:
@@ -141,7 +141,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
                 base=min(least.get(name, 0.0), value),
             )
             held = _reaching(held, again.allowed.get(name))
-        if keys and not held.exact:
+        if keys and name not in certain:
             held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
@@ -155,8 +155,11 @@ def _term(name: str, value: float, unit: str, held: Interval) -> Term:
     return Term(name, value, unit, Basis.ESTIMATED, source, held.low, held.high)
 
 
-ROWS_LEAST = 30.0
-"""Rows of equal weight that tell as much as those whose values a class asks for: of fewer nothing is stated. Assumed."""
+ROWS_LEAST, RANKED_LEAST = 30.0, 8.0
+"""Rows of equal weight that tell as much as those whose values a class asks for: of fewer nothing is stated. Where they
+are the most frequent, the laws of group sizes tell of them as well. Assumed."""
+MATCHES_LEAST = 5.0
+"""Rows at hand that match, below which nobody can tell how far the first rows wanted lie. Assumed."""
 STEADY = 0.05
 """What a figure without an interval may move by over all resamples and laws of group sizes."""
 FEW_ROWS = "what is asked for is told by fewer than 30 rows at hand (of equal weight), and others may differ"
@@ -169,10 +172,12 @@ def _unknown(again: Resampled, bench: Bench) -> dict[str, str]:
     import numpy as np
 
     found = again.found
-    few = [c for c in found.classes if _rests_on_few(c.name, bench) and not _certain(c, bench.population.total)]
+    open_ = [c for c in found.classes if c.plan is not None and not _certain(c, bench.population.total)]
+    few = [c for c in open_ if _rests_on_few(c.name, bench) or _scattered(c, bench)]
     paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
-    if any(not c.analytic for c in few):
+    heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)
+    if heavy > STEADY * found.entities_per_s:
         out |= dict.fromkeys((ENTITIES, READ, HOTTEST, SHARE, BREAK, LATENCY), FEW_ROWS)
     if any(not c.analytic for c in paged):
         out |= dict.fromkeys((REQUESTS, PEAK), FEW_ROWS)
@@ -188,7 +193,26 @@ def _rests_on_few(name: str, bench: Bench) -> bool:
     population = bench.population
     if population.rows >= population.total or not len(demand.weights) or int(demand.instances[0]) >= population.rows:
         return False
-    return float(demand.weights.sum() ** 2 / (demand.weights**2).sum()) < min(ROWS_LEAST, population.rows / 2)
+    ranked = demand.query.draw.by is DrawBy.ZIPF
+    if ranked and population.across([("p", name) for name in demand.query.draw.of if population.has(name)]):
+        return True  # which groups are largest is luck: those that large keys have rows of
+    least = RANKED_LEAST if ranked else ROWS_LEAST
+    return float(demand.weights.sum() ** 2 / (demand.weights**2).sum()) < min(least, population.rows / 2)
+
+
+def _scattered(cost: ClassCost, bench: Bench) -> bool:
+    """Whether the server filters on its way to the first rows wanted, of which too few instances have some at hand.
+
+    How many rows match, of those that are passed, is another for each instance.
+    """
+    import numpy as np
+
+    population = bench.population
+    if cost.plan is None or cost.plan.top is None or not cost.plan.unserved or population.rows >= population.total:
+        return False
+    demand = next(d for d in bench.demands if d.query.name == cost.name)
+    at_hand = demand.returned * (population.rows / population.total)
+    return float(demand.weights[np.asarray(at_hand < MATCHES_LEAST)].sum()) > 0.1
 
 
 def _least(found: CostEstimate) -> dict[str, float]:
@@ -211,6 +235,12 @@ def _most(found: CostEstimate) -> dict[str, float]:
         for c in found.classes
         if c.plan is not None and c.plan.top is not None and not c.plan.unserved and not c.plan.back
     }
+
+
+def _certain_names(found: CostEstimate, bench: Bench) -> frozenset[str]:
+    """The numbers that no key which was not drawn can change."""
+    plain = [c.name for c in found.classes if c.plan is None or _certain(c, bench.population.total)]
+    return frozenset({STORED, *map(reads_of, plain), *map(requests_of, plain)})
 
 
 def _open_above(held: Interval, most: float | None) -> Interval:

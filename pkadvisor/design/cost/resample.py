@@ -38,6 +38,8 @@ ROWS_COSTED = 3_000_000
 """Rows over all replicates, where none may be left out because it is the log that is the sample."""
 LOGGED_MAX = 5_000
 """Requests of a class that are kept of a log (``observe/logs/traffic.py``): as many or more are a sample."""
+UNITS_MIN = 30
+"""Keys of equal size that tell as much as those drawn, below which costs have no interval. Assumed."""
 OTHER_LAWS = (Law.SMALL, Law.LARGE, Law.EVEN)
 FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
@@ -168,7 +170,7 @@ def draw_of(bench: Bench, *, log_sampled: bool = False) -> Draw:
     if units is None:
         return Draw(None, True, logged, 0.5, NO_INTERVAL)
     sampled = units.fraction < 1
-    if sampled and (units.weak or units.count < 4):
+    if sampled and (units.effective < UNITS_MIN or units.count < 4):
         from pkadvisor.design.rows.intervals import FEW_UNITS
 
         return Draw(units, True, logged, 0.5, FEW_UNITS)

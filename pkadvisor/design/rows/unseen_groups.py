@@ -129,7 +129,7 @@ def scaled_across(
         return found.astype(np.float64), np.zeros(len(found), dtype=bool)
     every = keys * population.total / population.drawn_from
     # An instance at hand is of one of the drawn keys.
-    data = population.is_data[instances] & (own > 0)
+    data = population.is_data[instances]
     factor = np.where(data, (every - 1) / (keys - 1), every / keys)
     rows = population.drawn_from / population.rows
     if single and bool(data.all()):

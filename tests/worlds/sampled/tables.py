@@ -59,6 +59,8 @@ def sizes_of(random: np.random.Generator, name: str, rows: int) -> Ints:
         return np.arange(rows) // 2
     if name == "of 20":
         return np.arange(rows) // 20
+    if name == "of 5":
+        return np.arange(rows) // 5
     if name == "of 300":
         return np.arange(rows) // 300
     if name == "1 or 100":
@@ -75,7 +77,7 @@ def sizes_of(random: np.random.Generator, name: str, rows: int) -> Ints:
     raise ValueError(name)
 
 
-LAWS = ("pairs", "of 20", "of 300", "1 or 100", "Zipf", "steep Zipf", "one large")
+LAWS = ("pairs", "of 5", "of 20", "of 300", "1 or 100", "Zipf", "steep Zipf", "one large")
 
 
 def made(name: str, way: str, things: Ints, owners: Ints, random: np.random.Generator) -> Table:
@@ -103,6 +105,6 @@ def tables(seed: int, rows: int = ROWS) -> list[Table]:
             "skewed across": lambda: np.minimum(random.zipf(1.6, rows), 600),
         }
         for how, of in within.items():
-            if law in ("of 20", "Zipf", "one large", "1 or 100") or how == "its own":
+            if law in ("of 5", "Zipf", "one large", "1 or 100") or how == "its own":
                 out.append(made(f"owners {law}, things {how}", KEYS_WAY, of().astype(np.int64), owners, random))
     return out
