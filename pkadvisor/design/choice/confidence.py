@@ -121,7 +121,8 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     """The numbers of a scheme with their intervals; *unknown*, with the reason, where no interval would hold."""
     found = again.found
     steps, least = _steps(found, bench), _least(found)
-    unknown = _unknown(again, bench)
+    open_ = _open_classes(found, bench)
+    unknown = _unknown(again, open_, bench)
     keys = bench.population.sampling == "random-keys" and draw.rows_sampled
     most, certain = (_most(found), _certain_names(found, bench)) if keys else ({}, frozenset())
     out: dict[str, Term] = {}
@@ -141,6 +142,10 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
                 base=min(least.get(name, 0.0), value),
             )
             held = _reaching(held, again.allowed.get(name))
+        if name == LATENCY and not held.exact:
+            held = Interval(None, None, "it moves by less than a twentieth between halves of the rows at hand")
+        if name in (ENTITIES, READ):
+            held = _with_unknown(held, open_)
         if keys and name not in certain:
             held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
@@ -155,7 +160,7 @@ def _term(name: str, value: float, unit: str, held: Interval) -> Term:
     return Term(name, value, unit, Basis.ESTIMATED, source, held.low, held.high)
 
 
-ROWS_LEAST, RANKED_LEAST = 30.0, 8.0
+ROWS_LEAST, RANKED_LEAST = 30.0, 20.0
 """Rows of equal weight that tell as much as those whose values a class asks for: of fewer nothing is stated. Where they
 are the most frequent, the laws of group sizes tell of them as well. Assumed."""
 MATCHES_LEAST = 5.0
@@ -167,13 +172,27 @@ UNSTEADY = "it differs between halves of the rows at hand, and a high percentile
 LARGER_KEY = "a key that was not drawn may be larger than all that were"
 
 
-def _unknown(again: Resampled, bench: Bench) -> dict[str, str]:
+def _open_classes(found: CostEstimate, bench: Bench) -> list[ClassCost]:
+    """The classes of which nothing can be stated."""
+    reads = [c for c in found.classes if c.plan is not None and not _certain(c, bench.population.total)]
+    return [c for c in reads if _rests_on_few(c.name, bench) or _scattered(c, bench)]
+
+
+def _with_unknown(held: Interval, open_: Sequence[ClassCost]) -> Interval:
+    """An interval of a sum that reaches as far as the classes may of which nothing can be stated."""
+    live = [c for c in open_ if not c.analytic]
+    if held.low is None or held.high is None or not live:
+        return held
+    less = sum(c.rate_per_s * max(0.0, c.entities_read - 1) for c in live)
+    more = sum(c.rate_per_s * max(0.0, c.entities_read_max - c.entities_read) for c in live)
+    return replace(held, low=max(0.0, held.low - less), high=held.high + more)
+
+
+def _unknown(again: Resampled, few: Sequence[ClassCost], bench: Bench) -> dict[str, str]:
     """The numbers of a scheme of which nothing can be stated, each with the reason."""
     import numpy as np
 
     found = again.found
-    open_ = [c for c in found.classes if c.plan is not None and not _certain(c, bench.population.total)]
-    few = [c for c in open_ if _rests_on_few(c.name, bench) or _scattered(c, bench)]
     paged = [c for c in few if c.entities_read_max * 4 > bench.limits.page_entities]
     out = {reads_of(c.name): FEW_ROWS for c in few} | {requests_of(c.name): FEW_ROWS for c in paged}
     heavy = sum(c.rate_per_s * c.entities_read_max for c in few if not c.analytic)
