@@ -57,8 +57,8 @@ def _samples(given: argparse.Namespace) -> int:
     wrong = samples.wrong(found)
     told, wide = samples.given_share(found), statistics.median(widths.values())
     print(
-        f"{len(found)} figures; {len(wrong)} groups hold the truth too seldom; {told:.0%} are given where 5 % or more of "
-        f"the rows are at hand; the median interval is {wide:.2f} times as wide as fresh samples spread"
+        f"{len(found)} figures; {len(wrong)} groups hold the truth too seldom; {told:.0%} are given where 5 % or more "
+        f"of the rows are at hand; the median interval is {wide:.2f} times as wide as fresh samples spread"
     )
     return 1 if wrong or told < samples.GIVEN or wide > samples.WIDTH else 0
 

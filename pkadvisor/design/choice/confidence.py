@@ -124,6 +124,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
     open_ = _open_classes(found, bench)
     unknown = _unknown(again, open_, bench)
     keys = bench.population.sampling == "random-keys" and draw.rows_sampled
+    less = _fewer(found) if keys else {}
     most, certain = (_most(found), _certain_names(found, bench)) if keys else ({}, frozenset())
     out: dict[str, Term] = {}
     for name, (value, unit) in measures(found).items():
@@ -147,6 +148,7 @@ def terms_of(again: Resampled, bench: Bench, draw: Draw) -> tuple[Term, ...]:
         if name in (ENTITIES, READ):
             held = _with_unknown(held, open_)
         if keys and name not in certain:
+            held = replace(held, low=None if held.low is None else max(0.0, held.low - less.get(name, 0.0)))
             held = _open_above(held, most.get(name)) if name != BREAK else Interval(0.0, held.high, LARGER_KEY)
         out[name] = _term(name, value, unit, held)
     return tuple(_with_hottest(out, found, bench, draw).values())
@@ -254,6 +256,18 @@ def _most(found: CostEstimate) -> dict[str, float]:
         for c in found.classes
         if c.plan is not None and c.plan.top is not None and not c.plan.unserved and not c.plan.back
     }
+
+
+def _fewer(found: CostEstimate) -> dict[str, float]:
+    """How many requests fewer there may be where a filter names several values: a large key may have one of them."""
+    out: dict[str, float] = {}
+    for cost in found.classes:
+        if cost.plan is not None and cost.plan.choices:
+            fewer = max(0.0, cost.requests - 1)
+            out[requests_of(cost.name)] = fewer
+            for name, rate in ((REQUESTS, cost.rate_per_s), (PEAK, cost.peak_per_s)):
+                out[name] = out.get(name, 0.0) + rate * fewer * (not cost.analytic)
+    return out
 
 
 def _certain_names(found: CostEstimate, bench: Bench) -> frozenset[str]:

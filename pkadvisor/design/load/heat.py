@@ -333,8 +333,8 @@ class LoadMap:
         *,
         elsewhere: Mapping[int, float] | None = None,
     ) -> PartitionLoad | None:
-        """The group with the highest load, or with a limit the one that passes it first as its scans grow; a share is of
-        the load of all groups, those that are not at hand among them (``elsewhere``, by column)."""
+        """The group with the highest load, or with a limit the one that passes it first as its scans grow; a share is
+        of the load of all groups, those that are not at hand among them (``elsewhere``, by column)."""
         import numpy as np
 
         schedule = self._schedule

@@ -1,7 +1,7 @@
 """How many rows of the table a group has of which random rows are at hand: a law fitted to the counts of all groups.
 
-A count of rows at hand divided by the share drawn is right on average over many groups, and wrong for each of them: a
-group of 40 rows shows none or three in a sample of 5 %. Whatever bends (a bound such as ``$top``, pages, the chance that
+A count of rows at hand divided by the share drawn is right on average over many groups, and wrong for each of them:
+a group of 40 rows shows none or three in a sample of 5 %. Whatever bends (a bound such as ``$top``, pages, the chance that
 a group is seen at all, its rank) must be taken of the sizes that groups have, and not of such a quotient. So the sizes
 are told by a mixture of binomial counts of greatest likelihood (Kiefer and Wolfowitz 1956; found by expectation and
 maximisation after Laird 1978), and each row at hand is given one of the sizes that its count allows, so often as it is
@@ -88,9 +88,7 @@ def _shuffled(rows: int) -> Ints:
 
 
 @lru_cache(maxsize=64)
-def _posterior(
-    found: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law
-) -> tuple[Floats, Floats]:
+def _posterior(found: tuple[int, ...], rows: tuple[int, ...], share: float, law: Law) -> tuple[Floats, Floats]:
     """(sizes of the mixture, how likely each is for each count at hand); so many ``rows`` have each count ``found``."""
     import numpy as np
     from scipy import special

@@ -439,9 +439,7 @@ class Population:
         own = 1 + (found - 1) * ((total - 1) / (self.rows - 1))
         return np.where(itself, own, found * (total / self.rows))
 
-    def expected(
-        self, found: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None
-    ) -> Floats:
+    def expected(self, found: Ints, itself: Bools, *, whole: bool = False, instances: Ints | None = None) -> Floats:
         """Counts at hand → counts in the population, for each instance; ``itself``: its own row is among those counted.
 
         A whole group counts as it is. An own row is certain, and others come as the law of group sizes tells
@@ -483,8 +481,8 @@ class Population:
             return factors
         if self._whole_groups is not None:
             return 1.0
-        factors = self._unseen("shares", _shares_of_rows, key)
-        return factors
+        of_rows: Floats = self._unseen("shares", _shares_of_rows, key)
+        return of_rows
 
     @property
     def random_rows(self) -> bool:
@@ -689,7 +687,8 @@ class Population:
 
 def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
     """What part of its share of random rows each group has in the table: the size that is expected of groups of which
-    as many rows are at hand, against the quotient. Luck makes the largest of many small groups."""
+    as many rows are at hand, against the quotient. Luck makes the largest of many small groups; not of those of which
+    more than ``SHOWN`` rows are at hand."""
     import numpy as np
 
     rows = np.arange(population.rows, dtype=np.int64)
@@ -698,9 +697,11 @@ def _shares_of_rows(population: Population, atoms: tuple[Atom, ...]) -> Floats:
     sums = np.bincount(ids[rows], population.matching(atoms, rows), minlength=size)
     quotient = counts * (population.total / population.rows)
     out: Floats = np.where(counts > 0, sums / np.maximum(counts * quotient, 1e-300), 1.0)
-    return np.clip(out, population.rows / population.total, 1.0)
+    return np.where(counts > SHOWN, 1.0, np.clip(out, population.rows / population.total, 1.0))
 
 
+SHOWN = 30
+"""Rows of a group at hand beyond which its share of the sample is that of the table."""
 ROWS_OF_A_KEY = 1.25
 """Rows of a group that one drawn key has on average, up to which they count as one. Assumed."""
 ESCAPED_PATTERN = r"[/\\#?~\x00-\x1f\x7f-\x{9f}\x{ffff}]"

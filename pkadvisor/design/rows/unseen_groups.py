@@ -117,8 +117,8 @@ def scaled_across(
     The rows of the instance's own key (``own`` of those ``found``) are at hand and count as they are. Those of other
     keys are few: each row stands for many, so that counts of single instances are luck, and a bound such as $top would
     cut off what is too high and keep what is too low. They are taken at the mean of all instances that find as many
-    (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more. ``single``: a key has one row
-    of a group, so that the law of random rows tells how many others have.
+    (Robbins 1956). Not of groups of which ``FEW`` rows of other keys are at hand and more. ``single``: a key has one
+    row of a group, so that the law of random rows tells how many others have.
     """
     import numpy as np
 

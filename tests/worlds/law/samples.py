@@ -39,7 +39,9 @@ def all_cases(seeds: Iterable[int]) -> Iterator[Case]:
             share = SHARES[(seed + number) % len(SHARES)]
             yield from cases(table, true[0], SCHEMES[:2], CLASSES, share, seed)
             if seed % 4 == 0:
-                yield from (c for c in cases(table, true[1][:1], SCHEMES[:1], NEWEST_CLASSES, share, seed) if _newest(c))
+                yield from (
+                    c for c in cases(table, true[1][:1], SCHEMES[:1], NEWEST_CLASSES, share, seed) if _newest(c)
+                )
 
 
 def _newest(case: Case) -> bool:
