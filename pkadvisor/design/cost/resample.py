@@ -41,6 +41,7 @@ LOGGED_MAX = 5_000
 UNITS_MIN = 30
 """Keys of equal size that tell as much as those drawn, below which costs have no interval. Assumed."""
 OTHER_LAWS = (Law.SMALL, Law.LARGE, Law.EVEN)
+"""Laws of group sizes that the counts allow beside the likeliest."""
 FRONT_ROWS_MIN = 400
 """Rows of a replicate below which write fronts are not counted again."""
 

@@ -192,8 +192,8 @@ def _drawn_by_sizes(draw: Draw, population: Population, atoms: tuple[Atom, ...])
     """Weights of random rows where the sizes of groups are told by their law (``group_sizes``), which sum to 1.
 
     A row of a group of g rows, c of them at hand, stands for 1 in c (1 - (1 - share)^g) groups of the table (Horvitz
-    and Thompson 1952), which take so many ranks where the most frequent come first. Where whole keys were drawn, a group is
-    seen by each key that has rows of it.
+    and Thompson 1952), which take so many ranks where the most frequent come first. Where whole keys were drawn, a
+    group is seen by each key that has rows of it.
     """
     import numpy as np
 

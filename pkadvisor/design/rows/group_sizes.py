@@ -1,8 +1,8 @@
 """How many rows of the table a group has of which random rows are at hand: a law fitted to the counts of all groups.
 
 A count of rows at hand divided by the share drawn is right on average over many groups, and wrong for each of them:
-a group of 40 rows shows none or three in a sample of 5 %. Whatever bends (a bound such as ``$top``, pages, the chance that
-a group is seen at all, its rank) must be taken of the sizes that groups have, and not of such a quotient. So the sizes
+a group of 40 rows shows none or three in a sample of 5 %. Whatever bends (a bound such as ``$top``, pages, the chance
+that a group is seen at all, its rank) must be taken of the sizes that groups have, not of such a quotient. The sizes
 are told by a mixture of binomial counts of greatest likelihood (Kiefer and Wolfowitz 1956; found by expectation and
 maximisation after Laird 1978), and each row at hand is given one of the sizes that its count allows, so often as it is
 likely: means over rows at hand are then means over that law.
@@ -15,6 +15,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -35,6 +37,8 @@ SHUFFLE = 20_240_601
 
 ALLOWED = 1.92
 """Log-likelihood below the greatest up to which a law is allowed: half the 95 % point of chi-square with one degree."""
+HALVINGS = 12
+"""Steps by which the furthest law that is allowed is found between two strengths."""
 LEANINGS = 12
 """Strengths, each twice the one before, by which a law is leant toward small or large groups."""
 
@@ -146,9 +150,19 @@ def _leaning(likelihood: Floats, of_count: Floats, weights: Floats, favour: Floa
     for strength in allowed * 2.0 ** np.arange(-2, LEANINGS - 2):
         found = _maximised(likelihood, of_count, weights, strength * favour)
         if best - told(found) > allowed:
-            break
+            return _as_far(weights, found, lambda mixed: best - told(mixed) <= allowed)
         weights = found
     return weights
+
+
+def _as_far(kept: Floats, beyond: Floats, holds: Callable[[Floats], bool]) -> Floats:
+    """The mixture of weights that are allowed and weights that are not, as far as it is allowed: what is allowed is
+    convex, as the log-likelihood is concave in the weights."""
+    low, high = 0.0, 1.0
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(kept + middle * (beyond - kept)) else (low, middle)
+    return kept + low * (beyond - kept)
 
 
 def _sizes(values: Ints, share: float) -> Floats:

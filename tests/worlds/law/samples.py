@@ -3,8 +3,8 @@
 Tables whose groups have known sizes (``tests/worlds/sampled``) are drawn from at random, by rows and by whole keys; the
 truth is what the whole table is counted to by the same schemes, which the law *counted* holds. Cases are told apart by
 the kind of figure, the shape of the query and the way of sampling, since a mean over all of them hides the bad ones.
-Further: of samples of 5 % and more nine figures in ten are given and not marked as unknown; a figure without an interval
-is within 5 %; the median interval is at most 3 times as wide as the estimates of fresh samples spread (40 of them).
+Further: of samples of 5 % and more nine figures in ten are given and not marked as unknown; a figure without an
+interval is within 5 %; the median interval is at most 3 times as wide as the estimates of fresh samples spread (40 of them).
 """
 
 from __future__ import annotations
@@ -39,18 +39,13 @@ def all_cases(seeds: Iterable[int]) -> Iterator[Case]:
             share = SHARES[(seed + number) % len(SHARES)]
             yield from cases(table, true[0], SCHEMES[:2], CLASSES, share, seed)
             if seed % 4 == 0:
-                yield from (
-                    c for c in cases(table, true[1][:1], SCHEMES[:1], NEWEST_CLASSES, share, seed) if _newest(c)
-                )
-
-
-def _newest(case: Case) -> bool:
-    return case.figure.endswith("newest")
+                newest = cases(table, true[1][:1], SCHEMES[:1], NEWEST_CLASSES, share, seed)
+                yield from (c for c in newest if c.figure.endswith("newest"))
 
 
 def table_of(found: Iterable[Case]) -> list[tuple[str, int, float, float]]:
-    """(group, cases given, share of them that holds the truth, share given of samples of 5 % and more) of each group, the
-    worst first."""
+    """(group, cases given, share of them that holds the truth, share given of samples of 5 % and more) of each group,
+    the worst first."""
     groups: dict[str, list[Case]] = {}
     for case in found:
         groups.setdefault(f"{case.figure}, {case.way}", []).append(case)
