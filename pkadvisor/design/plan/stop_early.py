@@ -128,7 +128,7 @@ def _by_order(
     """Rows down to the last one wanted. Between rows at hand that match, those that they stand for lie evenly; before
     the first one too, but for what is too long a way to it for chance.
 
-    Of m rows in a random order the k-th comes at k ÷ (m + 1) of the way on average, which counts of a sample scale by.
+    The end of what is reached stands behind the last row that matches, as the beginning stands before the first.
     """
     import numpy as np
 
@@ -136,8 +136,12 @@ def _by_order(
     own, count = placed.of_match[demand.instances], placed.matches
     here, among = count[own], placed.reached[placed.of_reached[demand.instances]]
     known = (here > 0) & (among > 0) & (returned > 0)
-    nth = most * (here + 1) / np.where(known, returned + 1, 1.0)  # of those at hand
-    known &= most <= returned
+    if population.random_rows:  # each row that matches is at hand by the same chance
+        nth, known = most * (population.rows / population.total), known & (most <= returned)
+    else:
+        nth = most * here / np.where(known, returned, 1.0)  # of those at hand
+        known &= nth <= here
+    nth = np.minimum(nth, here + 1.0)
     whole = np.where(known, np.floor(nth), 0).astype(np.int64)
     start = placed.start[own]
     behind = np.concatenate([placed.place, [0]])  # nothing lies behind the last one
@@ -147,7 +151,7 @@ def _by_order(
     before = np.where(whole > 0, behind[start + np.maximum(whole, 1) - 1], nowhere)
     after = np.where(whole < here, behind[np.minimum(start + whole, len(behind) - 1)], among + 1)
     place = before + (nth - whole) * (after - before)
-    sampled = int(population.rows < population.total)  # the gap behind the last row at hand has rows as well
+    sampled = int(population.random_rows)  # the gap behind the last row at hand has rows as well
     out: Floats = np.where(known, place * (scanned + sampled) / np.maximum(among + sampled, 1), evenly)
     return out
 

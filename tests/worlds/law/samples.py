@@ -4,7 +4,7 @@ Tables whose groups have known sizes (``tests/worlds/sampled``) are drawn from a
 truth is what the whole table is counted to by the same schemes, which the law *counted* holds. Cases are told apart by
 the kind of figure, the shape of the query and the way of sampling, since a mean over all of them hides the bad ones.
 Further: of samples of 5 % and more nine figures in ten are given and not marked as unknown; a figure without an
-interval is within 5 %; the median interval is at most 3 times as wide as the estimates of fresh samples spread (40 of them).
+interval is within 5 %; the median interval is at most 3 times as wide as the estimates of 40 fresh samples spread.
 """
 
 from __future__ import annotations
