@@ -21,7 +21,7 @@ from pkadvisor.design.keys.transforms import (
 from pkadvisor.design.load.counting import capacity_weights, pages_of, set_entities_most, set_fixes, strange_rate
 from pkadvisor.design.load.estimates import Bench, ClassCost, Read, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.plan import Access, AccessPlan, plan
 from pkadvisor.design.plan.stop_early import stop_early
 from pkadvisor.design.plan.walk_back import note_of, walk_back

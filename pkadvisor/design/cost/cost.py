@@ -22,7 +22,8 @@ from pkadvisor.design.load.breaks import account_load, breaks_of, earliest, pres
 from pkadvisor.design.load.counting import set_entities_most, set_fixes
 from pkadvisor.design.load.estimates import Bench, Break, ClassCost, CostEstimate, TransactionOutcome
 from pkadvisor.design.load.heat import LoadMap, PartitionLoad
-from pkadvisor.design.load.keyfacts import key_surplus, stored_bytes
+from pkadvisor.design.load.keyfacts import key_surplus
+from pkadvisor.design.load.row_sizes import stored_bytes
 from pkadvisor.design.plan.plan import Access, AccessPlan
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, free_atoms, group_sizes, rows_of_constants

@@ -15,7 +15,7 @@ from pkadvisor.design.cost import queue_terms
 from pkadvisor.design.cost.upkeep import largest_bytes
 from pkadvisor.design.load import money
 from pkadvisor.design.load.estimates import Bench, ClassCost, CostEstimate, Term, TransactionOutcome
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes, stored_each
 from pkadvisor.design.load.scaling import warm_up_s
 from pkadvisor.observe.workload import Basis, Operation
 
@@ -153,7 +153,7 @@ def byte_amplification(found: CostEstimate, bench: Bench) -> Term | None:
 
 def index_bytes(found: CostEstimate, bench: Bench) -> Term:
     """What index rows add to an entity."""
-    value = sum(row_bytes(found.scheme, bench)[1:])
+    value = sum(stored_each(found.scheme, bench)[1:])
     return Term("index rows", value, "bytes/entity", Basis.ESTIMATED, "capacity formula of 2010")
 
 

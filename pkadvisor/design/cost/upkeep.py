@@ -9,7 +9,7 @@ from pkadvisor.design.keys.scheme import KeyScheme
 from pkadvisor.design.keys.template import format_template
 from pkadvisor.design.load.counting import set_entities_most
 from pkadvisor.design.load.estimates import Bench, Erasure, Remark, Retention, Violation
-from pkadvisor.design.load.keyfacts import row_bytes
+from pkadvisor.design.load.row_sizes import row_bytes
 from pkadvisor.design.plan.plan import Access
 from pkadvisor.design.rows.atoms import atoms_of
 from pkadvisor.design.rows.demand import Demand, demands

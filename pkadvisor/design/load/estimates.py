@@ -327,6 +327,8 @@ class Bench:
     """Mean stored bytes of an entity without its keys."""
     count_bytes: bool = False
     """The other reading of the targets: a row counts once for every started ``limits.capacity_entity_bytes``."""
+    declared_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Mean lengths of values that the design states, by property."""
     budgets: tuple[Budget, ...] = ()
     along: Mapping[str, tuple[int, Access, bool]] = field(default_factory=dict)
     """The ``AccessPlan.way`` that classes go, where that is not to be chosen here."""

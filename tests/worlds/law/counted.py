@@ -23,10 +23,12 @@ from typing import Any
 
 from tests.worlds.answers import Answers
 from tests.worlds.law.complete import missing_rows
+from tests.worlds.law.totals import Figures, breaks, load_of, terms, worst
 from tests.worlds.model import Asked, Kind, Scheme, World
 from tests.worlds.requests import Plan, Requests, TooManyError, plan_of
 from tests.worlds.rows import Layout, lay_out
 from tests.worlds.running import Document, analyzed, scheme_of, schemes_of
+from tests.worlds.sets import declared
 from tests.worlds.truth import Broken, Counting
 from tests.worlds.writes import Written, written_by
 
@@ -94,7 +96,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         plan = plan_of(asked, each) if each["filters"] else None
         try:
             truth = ClassTruth(
-                plan, layout, mine, written_by(asked, layout, mine, plan, grouped=_grouped(world, asked))
+                plan, layout, mine, written_by(asked, layout, mine, plan, declared(asked, world.transactions))
             )
         except TooManyError:
             uncounted = True
@@ -104,11 +106,7 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         uncounted = uncounted or bool(wrong)  # a load that follows from a wrong figure tells nothing new
         yield from wrong
     if not uncounted:
-        yield from _table(world, kind, scheme, truths, printed)
-
-
-def _grouped(world: World, asked: Asked) -> bool:
-    return any(asked.name in t.together for t in world.transactions)
+        yield from _table(world, kind, scheme, truths, printed, layout)
 
 
 def _main_unique(layout: Layout) -> bool:
@@ -173,46 +171,63 @@ def _class(asked: Asked, scheme: Scheme, truth: ClassTruth, printed: Document, l
 # -- the table --------------------------------------------------------------------------------------------------------
 
 
-def hours(world: World) -> list[dict[str, float]]:
-    """Rates of all classes in each hour of the day: a class with declared hours has its peak only then."""
-    out = []
-    for hour in range(24):
-        rates = {}
-        for asked in world.asked:
-            begin, end = asked.peak_at or (0, 24)
-            inside = begin <= hour < end if begin < end else hour >= begin or hour < end
-            rates[asked.name] = (asked.peak or asked.rate) if inside else asked.rate
-        out.append(rates)
-    return out
+def _figures(asked: Asked, truth: ClassTruth, printed: Document) -> Figures:
+    """What a class adds to the sums: the truth where it is held, else what is printed."""
+    plan, written = truth.plan, truth.written
+    values = {
+        "requests": printed["requests"],
+        "requests to locate": printed["requests_locate"],
+        "entities read": printed["entities_read"],
+        "entities written": printed["entities_written"],
+    }
+    reads = asked.operation == "query" or written.located
+    held = written.requests is not None and printed["attempts_per_commit"] == 1 and not truth.answers.tied
+    if held and not (plan is not None and stops(plan)) and not any(UPPER in n for n in printed["notes"]):
+        locating = truth.requests if written.located else 0.0
+        values = {
+            "requests": truth.requests if asked.operation == "query" else locating + (written.requests or 0.0),
+            "requests to locate": locating,
+            "entities read": truth.read if reads else 0.0,
+            "entities written": written.rows * asked.entities_per_request,
+        }
+    grows = plan is not None and plan.access != "point" and not (plan.top is not None and not plan.conditions)
+    several = truth.answers.most > 1 and asked.operation in ("update", "delete")
+    load = {p: n * asked.entities_per_request for p, n in written.load.items()}
+    return Figures(asked, values, truth.load if reads else {}, load, (grows, several))
 
 
 def _table(
-    world: World, kind: Kind, scheme: Scheme, truths: dict[str, tuple[Asked, ClassTruth, Document]], printed: Document
+    world: World,
+    kind: Kind,
+    scheme: Scheme,
+    truths: dict[str, tuple[Asked, ClassTruth, Document]],
+    printed: Document,
+    layout: Layout,
 ) -> Iterator[Broken]:
-    """Sums over the classes, and the hottest partition."""
+    """Sums over the classes, the hottest partition, and what follows from them."""
+    figures = [_figures(*found) for found in truths.values()]
+    wider = max((CONTENDED * abs(e["attempts_per_commit"] - 1) for _, _, e in truths.values()), default=0.0)
+
+    def wrong(what: str, shown: object, true: object) -> Broken:
+        return Broken(NAME, what, scheme.text, shown, true)
+
+    for name, shown, true in terms(printed, layout, figures, world):
+        if not close(shown, true):
+            yield wrong(name, shown, float(f"{true:.6g}"))
     hot = printed["hot_partition"]
     if hot is None or any(skipped(t) for t in truths.values()):
         return
-    best, at = 0.0, ""
-    for rates in hours(world):
-        load: Counter[str] = Counter()
-        for asked, truth, _ in truths.values():
-            if asked.analytic:
-                continue
-            reading = asked.operation == "query" or truth.written.located
-            for partition, entities in truth.load.items() if reading else ():
-                load[partition] += rates[asked.name] * entities
-            for partition, entities in truth.written.load.items():
-                load[partition] += rates[asked.name] * entities * asked.entities_per_request
-        for partition, entities in load.items():
-            if entities > best:
-                best, at = entities, partition
-    wider = max((CONTENDED * abs(e["attempts_per_commit"] - 1) for _, _, e in truths.values()), default=0.0)
+    best, at = worst(figures, world, lambda still, grown: still + grown)
     if not close(hot["entities_per_s_peak"], best, wider):
-        yield Broken(
-            NAME, "hottest partition", scheme.text,
-            f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}",
-        )  # fmt: skip
+        yield wrong("hottest partition", f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}")
+        return
+    if wider == 0 and not any(f.values["requests"] == 0 for f in figures):
+        mine = load_of(figures, world, hot["partition_key"])
+        if not close(mine, best):
+            yield wrong("hottest partition, by name", hot["partition_key"], at)
+    for name, shown, true in breaks(printed, figures, world):
+        if not close(shown, true, wider):
+            yield wrong(name, shown, float(f"{true:.6g}"))
 
 
 def skipped(found: tuple[Asked, ClassTruth, Document]) -> bool:
