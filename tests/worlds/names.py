@@ -79,8 +79,6 @@ def renamed_properties(world: World, names: Mapping[str, str]) -> World:
         kinds=tuple(_kind(k, names) for k in world.kinds),
         asked=tuple(_asked(a, names) for a in world.asked),
         current=None if world.current is None else _scheme(world.current, names),
-        transactions=tuple(
-            replace(t, group_by=tuple(names.get(n, n) for n in t.group_by)) for t in world.transactions
-        ),
+        transactions=tuple(replace(t, group_by=tuple(names.get(n, n) for n in t.group_by)) for t in world.transactions),
         extra={k: names.get(str(v), v) if k in ("isolation", "erase_by") else v for k, v in world.extra.items()},
     )

@@ -254,9 +254,8 @@ def requests_saved(found: CostEstimate, bench: Bench) -> Term | None:
     by_name = {c.name: c for c in found.classes if c.operation in (Operation.INSERT, Operation.UPSERT)}
     saved = 0.0
     for outcome, declared in zip(found.transactions, bench.workload.transactions, strict=True):
-        together = max(1.0, min(outcome.mean_entities, float(outcome.entities_most))) if outcome.kept else 1.0
         written = sum(by_name[n].rate_per_s * by_name[n].entities_changed for n in declared.together if n in by_name)
-        saved += written * (1 - 1 / together)
+        saved += written * (1 - outcome.requests_each)
     return Term(
         "requests saved", saved, "requests/s", _counted(bench), "inserts in group transactions against one by one"
     )

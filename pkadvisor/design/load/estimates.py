@@ -205,6 +205,8 @@ class TransactionOutcome:
     """Entities that the classes of the set write, mean."""
     entities_most: int = 1
     """Entities of one group transaction, index rows of the same partition and their bytes included."""
+    requests_each: float = 1.0
+    """Group transactions for each entity: sets of more than ``entities_most`` take several."""
 
 
 @dataclass(frozen=True, slots=True)

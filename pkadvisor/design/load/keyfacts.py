@@ -141,7 +141,9 @@ def _told_apart(rows: list[int], key: Key, population: Population) -> str:
 def longest(parts: tuple[Part, ...], population: Population) -> int:
     """An upper bound of the key's length in UTF-16 code units, escapes included."""
     beside = separators(parts)
-    return sum(max(usual_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts).__ceil__()
+    return sum(
+        max(usual_length(p, population, longest=True), _escaped(p, beside, population)) for p in parts
+    ).__ceil__()
 
 
 def units(text: pl.Expr) -> pl.Expr:

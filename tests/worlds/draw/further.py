@@ -44,7 +44,11 @@ def time_of_day(world: World, random: Random, kinds: list[Drawn]) -> World:
     name, digits, unique = random.choice(times), random.choice((0, 3, 7)), random.choice(drawn.of("unique")).name
     part = f"{{time_of_day({name},{digits})}}"
     partition, row = random.choice(
-        ((f"{{time({name},'yyyyMMdd')}}", f"{part}_{{{unique}}}"), (part, f"{{{unique}}}"), ("all", f"{part}_{{{unique}}}"))
+        (
+            (f"{{time({name},'yyyyMMdd')}}", f"{part}_{{{unique}}}"),
+            (part, f"{{{unique}}}"),
+            ("all", f"{part}_{{{unique}}}"),
+        )
     )
     return _with_scheme(world, random, Scheme(partition, row), kind)
 
@@ -89,9 +93,7 @@ def several_values(world: World, random: Random, kinds: list[Drawn]) -> World:
     index = IndexRow(f"TAG:{part}", f"{{{unique}}}", random.choice(("full", "pointer")))
     if random.random() < 0.3:
         index = IndexRow(None, f"TAG:{part}_{{{unique}}}", "full")
-    kind = replace(
-        kind, rows=tuple(rows), types={**kind.types, "tags": STRING}, several={"tags": delimiter}
-    )
+    kind = replace(kind, rows=tuple(rows), types={**kind.types, "tags": STRING}, several={"tags": delimiter})
     query = Asked("things-tag", kind.name, "query", (Compare("tags", "eq", Parameter("tags")),), 1.0)
     current = replace(base, index_rows=(*base.index_rows, index))
     return replace(world, kinds=(kind,), current=current, asked=(query, *world.asked))
@@ -117,11 +119,11 @@ def odd_name(world: World, random: Random, kinds: list[Drawn]) -> World:
     if any("`" in text for s in kind.schemes for key in s.each_key() for text in key[:2]):
         return world
     odd = {"9 lives": random.choice((STRING, INT32))}
-    rows = tuple({**row, "9 lives": f"l{n % 9}" if STRING in odd.values() else n % 9} for n, row in enumerate(kind.rows))
-    more = tuple(replace(s, row=f"{{`9 lives`}}_{s.row}") for s in kind.schemes[:1])
-    return _with_kind(
-        world, replace(kind, types={**kind.types, **odd}, rows=rows, schemes=(*more, *kind.schemes[1:]))
+    rows = tuple(
+        {**row, "9 lives": f"l{n % 9}" if STRING in odd.values() else n % 9} for n, row in enumerate(kind.rows)
     )
+    more = tuple(replace(s, row=f"{{`9 lives`}}_{s.row}") for s in kind.schemes[:1])
+    return _with_kind(world, replace(kind, types={**kind.types, **odd}, rows=rows, schemes=(*more, *kind.schemes[1:])))
 
 
 # -- the table ---------------------------------------------------------------------------------------------------------
@@ -183,7 +185,9 @@ def spiced_writes(world: World, random: Random, kinds: list[Drawn]) -> World:
         if random.random() < 0.5:
             asked = replace(asked, p99_ms=random.choice((30, 500)))
         if random.random() < 0.5:
-            asked = replace(asked, peak=round(asked.rate * 3, 9), peak_at=(random.randrange(12), random.randrange(13, 24)))
+            asked = replace(
+                asked, peak=round(asked.rate * 3, 9), peak_at=(random.randrange(12), random.randrange(13, 24))
+            )
         names = asked.parameters()
         if asked.by_key:
             asked = replace(asked, by_key=() if random.random() < 0.5 else asked.by_key)

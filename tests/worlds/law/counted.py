@@ -219,7 +219,9 @@ def _table(
         return
     best, at = worst(figures, world, lambda still, grown: still + grown)
     if not close(hot["entities_per_s_peak"], best, wider):
-        yield wrong("hottest partition", f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}")
+        yield wrong(
+            "hottest partition", f"{hot['entities_per_s_peak']} at {hot['partition_key']!r}", f"{best:.6g} at {at!r}"
+        )
         return
     if wider == 0 and not any(f.values["requests"] == 0 for f in figures):
         mine = load_of(figures, world, hot["partition_key"])

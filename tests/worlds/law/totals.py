@@ -89,7 +89,9 @@ def sums(found: list[Figures], world: World) -> dict[str, float]:
     live = [f for f in found if not f.asked.analytic]
     out = {name: sum(f.asked.rate * f.values[name] for f in live) for name in TOTAL}
     out["entities counted"] = out["entities read"] + out["entities written"]
-    out["requests at peak"] = max(sum(rates[f.asked.name] * f.values["requests"] for f in live) for rates in hours(world))
+    out["requests at peak"] = max(
+        sum(rates[f.asked.name] * f.values["requests"] for f in live) for rates in hours(world)
+    )
     return out
 
 
@@ -157,7 +159,9 @@ def breaks(printed: Document, found: list[Figures], world: World) -> Iterator[Pa
     """Printed break factors and months, with those that follow from the loads."""
     hottest, _ = worst(found, world, lambda still, grown: still + grown)
     fill, _ = worst(
-        found, world, lambda still, grown: grown / (PARTITION_PER_S - still) if still < PARTITION_PER_S and grown else 0.0
+        found,
+        world,
+        lambda still, grown: grown / (PARTITION_PER_S - still) if still < PARTITION_PER_S and grown else 0.0,
     )
     crowded, _ = worst(found, world, lambda still, grown: float(grown > 0 and still >= PARTITION_PER_S))
     peak = sums(found, world)["requests at peak"]
