@@ -153,6 +153,11 @@ def properties(part: Part | int) -> tuple[str, ...]:
     return ()
 
 
+def braced(name: str) -> str:
+    """A property as an argument of the key language: in backticks where it is no plain word."""
+    return name if name.isidentifier() else f"`{name}`"
+
+
 def read_by(template: str) -> tuple[str, ...]:
     """The properties that a template reads."""
     return tuple(dict.fromkeys(n for part in parse(template) for n in properties(part)))
@@ -321,4 +326,4 @@ class Writer:
         return "".join(self.part(part, values, beside) for part in parts)
 
 
-__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "UnreadableError", "Writer", "parse", "read_by"]
+__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "UnreadableError", "Writer", "braced", "parse", "read_by"]

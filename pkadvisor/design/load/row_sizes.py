@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from pkadvisor.design.keys.scheme import IndexRow, Key, KeyScheme
 from pkadvisor.design.keys.template import separators
-from pkadvisor.design.keys.transforms import Context, Part
+from pkadvisor.design.keys.transforms import MISSING, Context, Part
+from pkadvisor.design.keys.transforms.languages import exactly, fixed_length
 from pkadvisor.design.load.estimates import Bench
 from pkadvisor.design.load.keyfacts import units, usual_length
 from pkadvisor.design.rows.population import Population
@@ -91,12 +92,13 @@ def _mean_length(part: Part, beside: str, needed: tuple[str, ...], population: P
     names = part.properties
     if part.constant is not None or not names or part.several is not None or not _measured(population):
         return usual_length(part, population)
-    fixed = part.usual_length(Context(population.types))
-    if fixed is not None and not part.padded_width and not any(population.coded(n).has_missing for n in names):
+    context = Context(population.types, beside)
+    fixed = fixed_length(tuple(runs for runs in part.texts(context) if (runs,) != exactly(MISSING)))
+    if fixed is not None and not any(population.coded(n).has_missing for n in names):
         return float(fixed)
     memo = ("mean length", str(part), beside, needed)
     if memo not in population.memo:
-        text = part.expression(Context(population.types, beside))
+        text = part.expression(context)
         population.memo[memo] = float(_rows_with(needed, population).select(units(text).mean()).item() or 0.0)
     return float(population.memo[memo])
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 
 from tests.worlds.draw.keys import digits_of
+from tests.worlds.key_text import braced
 from tests.worlds.model import Kind, Scheme, World
 from tests.worlds.rows import lay_out
 from tests.worlds.running import Document, analyzed, scheme_of
@@ -45,19 +46,19 @@ ENOUGH = 10.0
 
 def forms(kind: Kind, name: str) -> list[str]:
     """The ways in which a property may stand in an enumerated key."""
-    edm = kind.types[name]
+    edm, shown = kind.types[name], braced(name)
     if edm in (INT32, INT64):
         width = digits_of(kind, name) + HEADROOM
         low = min((v for row in kind.rows if isinstance(v := row[name], int)), default=0)
-        return [f"{{pad({name},{width})}}", *([f"{{reverse_pad({name},{width})}}"] if low >= 0 else [])]
+        return [f"{{pad({shown},{width})}}", *([f"{{reverse_pad({shown},{width})}}"] if low >= 0 else [])]
     if edm == DATETIME:
         return [
-            f"{{ticks({name})}}",
-            f"{{reverse_ticks({name})}}",
-            f"{{time({name},'yyyyMM')}}",
-            f"{{time({name},'yyyyMMdd')}}",
+            f"{{ticks({shown})}}",
+            f"{{reverse_ticks({shown})}}",
+            f"{{time({shown},'yyyyMM')}}",
+            f"{{time({shown},'yyyyMMdd')}}",
         ]
-    return [f"{{sortable({name})}}"] if edm == DOUBLE else [f"{{{name}}}"]
+    return [f"{{sortable({shown})}}"] if edm == DOUBLE else [f"{{{shown}}}"]
 
 
 def enumerated(kind: Kind) -> Iterator[Scheme]:
@@ -67,7 +68,7 @@ def enumerated(kind: Kind) -> Iterator[Scheme]:
             for shown in product(*(forms(kind, n) for n in names)):
                 for cut in range(count + 1):
                     heads = ["_".join(shown[:cut]) or "all"]
-                    heads += [f"{{hash({names[0]},8)}}"] if cut == 0 else []
+                    heads += [f"{{hash({braced(names[0])},8)}}"] if cut == 0 else []
                     for head in heads:
                         yield Scheme(head, "_".join(shown[cut:]))
 

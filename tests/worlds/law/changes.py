@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 
+from tests.worlds.key_text import braced
 from tests.worlds.model import Asked, IndexRow, Kind, World
 from tests.worlds.names import renamed_properties
 from tests.worlds.shrink import names_of
@@ -82,7 +83,7 @@ def unused_index_row(world: World, random: Random) -> World:
         free = [n for n, e in kind.types.items() if n not in named and e in (STRING, INT32)]
         more = []
         for scheme in kind.schemes if free else ():
-            extra = IndexRow(f"ZZ:{{{random.choice(free)}}}", scheme.row or "{id}")
+            extra = IndexRow(f"ZZ:{{{braced(random.choice(free))}}}", scheme.row or "{id}")
             more.append(replace(scheme, index_rows=(*scheme.index_rows, extra)))
         kinds.append(replace(kind, schemes=(*kind.schemes, *more)))
     return replace(world, kinds=tuple(kinds))
