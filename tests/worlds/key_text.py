@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.worlds.values import (
-    BINARY,
-    BOOLEAN,
     DATETIME,
     DOUBLE,
     INT32,
@@ -324,6 +322,3 @@ class Writer:
         """A whole key text."""
         beside = separators(parts)
         return "".join(self.part(part, values, beside) for part in parts)
-
-
-__all__ = ["BINARY", "BOOLEAN", "MISSING", "Call", "Part", "Property", "UnreadableError", "Writer", "braced", "parse", "read_by"]

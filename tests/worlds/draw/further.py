@@ -103,9 +103,12 @@ def keys_of_kinds(world: World, random: Random, kinds: list[Drawn]) -> World:
     """Keys in use of each kind, or of all but one, which has those of the table."""
     if len(world.kinds) < 2:
         return world
-    out = []
+    out, alike = [], random.random() < 0.3
     for drawn in kinds:
         kind = world.kind(drawn.kind.name)
+        if alike:
+            out.append(replace(kind, current=Scheme("all", f"{{{drawn.of('unique')[0].name}}}")))
+            continue
         label = random.choice(("", f"{kind.name.upper()}:"))
         scheme = draw_scheme(random, drawn)
         out.append(replace(kind, current=replace(scheme, row=label + scheme.row)))

@@ -66,6 +66,7 @@ class ClassTruth:
 def broken(world: World, folder: Path) -> Iterator[Broken]:
     """Every figure of a world that is not the true one."""
     document = analyzed(world, folder)
+    yield from _shared_keys(world, document)
     answers: dict[str, Answers] = {}
     for table in document["tables"]:
         kind = world.kind(table["kind"]) if table["kind"] else world.kinds[0]
@@ -73,6 +74,20 @@ def broken(world: World, folder: Path) -> Iterator[Broken]:
             for found in judged(world, kind, printed, answers):
                 found.keys = scheme_of(printed)
                 yield found
+
+
+def _shared_keys(world: World, document: Document) -> Iterator[Broken]:
+    """That keys in use which rows of two kinds have are told, and no others."""
+    layouts = {k.name: lay_out(k, k.current) for k in world.kinds if k.current is not None}
+    keys = {name: {(r.partition, r.row) for r in layout.rows} for name, layout in layouts.items()}
+    for table in document["tables"] if len(layouts) == len(world.kinds) else ():
+        name = str(table["kind"])
+        if not all(layout.unique for layout in layouts.values()) or table["current"] is None:
+            continue
+        shared = any(keys[name] & other for kind, other in keys.items() if kind != name)
+        told = any(v["code"] == "not-unique" for v in table["current"]["violations"])
+        if shared != told:
+            yield Broken(NAME, f"keys of {name} that rows of other kinds have", layouts[name].scheme.text, told, shared)
 
 
 def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answers]) -> Iterator[Broken]:
@@ -83,7 +98,8 @@ def judged(world: World, kind: Kind, printed: Document, answers: dict[str, Answe
         if not any(v["code"] == "not-unique" for v in printed["violations"]):
             yield Broken(NAME, "two rows share a key and nothing says so", scheme.text, "unique", "not unique")
         return
-    if any(v["code"] == "not-unique" for v in printed["violations"]) and _main_unique(layout):
+    kinds_share = any(k.current is not None for k in world.kinds)  # see ``_shared_keys``
+    if any(v["code"] == "not-unique" for v in printed["violations"]) and _main_unique(layout) and not kinds_share:
         yield Broken(NAME, "unique keys are called not unique", scheme.text, "not unique", "unique")
     truths: dict[str, tuple[Asked, ClassTruth, Document]] = {}
     uncounted = False

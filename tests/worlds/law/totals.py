@@ -1,8 +1,8 @@
-"""Of the law *counted*: what a scheme prints of the whole table. Sums over classes, partitions, bytes, and when it breaks.
+"""Of the law *counted*: what a scheme prints of the whole table: sums over classes, partitions, bytes, and its end.
 
 A class whose figure is not held exactly (see ``counted``) enters the sums as it is printed: then it is the sum that is
-held. Bytes are those of the capacity formula of 2010: 4, and 2 for each UTF-16 code unit of both keys; for each property
-that is present 8, 2 for each unit of its name, and its value. Targets are the published ones.
+held. Bytes are those of the capacity formula of 2010: 4, and 2 for each UTF-16 code unit of both keys; for each
+property that is present 8, 2 for each unit of its name, and its value. Targets are the published ones.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import log
 
-from tests.worlds.model import Asked, World
+from tests.worlds.model import Asked, Growth, World
 from tests.worlds.rows import Layout
 from tests.worlds.running import Document
 from tests.worlds.values import BINARY, BOOLEAN, DATETIME, DOUBLE, GUID, INT32, INT64, STRING, Value, units
@@ -121,21 +120,15 @@ def load_of(found: list[Figures], world: World, partition: str) -> float:
     return max(sum(rates[name] * load for name, load in loads.items()) for rates in hours(world))
 
 
+def grown_by(months: float, growth: Growth) -> float:
+    """The factor of so many months."""
+    factor: float = 1 + growth.percent / 100
+    return factor ** (months / (12 if growth.per == "year" else 1))
+
+
 def horizon(world: World) -> float:
     """The factor of the declared growth over its horizon; 3 where none is declared."""
-    growth = world.growth
-    if growth is None:
-        return 3.0
-    factor: float = 1 + growth.percent / 100
-    return factor ** (growth.horizon_months / (12 if growth.per == "year" else 1))
-
-
-def months_until(factor: float, world: World) -> float | None:
-    """When growth has raised a load by a factor; None where none is declared."""
-    growth = world.growth
-    if growth is None:
-        return None
-    return log(factor) / log(1 + growth.percent / 100) * (12 if growth.per == "year" else 1)
+    return 3.0 if world.growth is None else grown_by(world.growth.horizon_months, world.growth)
 
 
 def terms(printed: Document, layout: Layout, found: list[Figures], world: World) -> Iterator[Pair]:
@@ -175,9 +168,8 @@ def breaks(printed: Document, found: list[Figures], world: World) -> Iterator[Pa
         if wanted is None or cause["unit"] == "x":
             continue
         yield f"break factor: {cause['cause']}", cause["factor"], wanted
-        months = months_until(wanted, world)
-        if cause["months"] is not None and months is not None:
-            yield f"months: {cause['cause']}", cause["months"], max(0.0, months)
+        if cause["months"] is not None and world.growth is not None:
+            yield f"months: {cause['cause']}", grown_by(cause["months"], world.growth), max(1.0, wanted)
     able = [b["factor"] for b in printed["breaks"] if _growing(world) in b["growth_of"]]
     able += [
         b["limit"] / b["measured"]
