@@ -40,10 +40,14 @@ KNOWN: dict[int, Callable[[Broken], bool]] = {
     22: lambda found: found.law == "best" and found.what.endswith("by constraints"),
     44: _nearly,
     45: _of_plan(lambda p: p.access in SCANS and p.top is not None and any(t.name == "RowKey" for t in p.on_keys)),
+    47: _of_plan(lambda p: p.back and p.asked.top is not None),
+    48: _of_plan(lambda p: p.several and p.access == "row range" and p.filter.count("RowKey lt '~'") == 1),
     46: lambda found: found.law == "harmless" and found.what.startswith("an unused property: recommended keys"),
 }
 """44: a fan-out over a range takes rows to lie in buckets by chance.
 45: index rows between those that ``$top`` of a scan wants are taken to lie evenly among them.
+47: going back over periods, a set of parameters whose rows end within a period reads one period more or less.
+48: a fan-out whose range of RowKeys ends at ``~`` leaves out rows of index rows beyond the last main row.
 46: stored bytes are compared as a share of all, so that an unused property makes ties of keys that differ by them.
 """
 

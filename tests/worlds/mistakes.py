@@ -287,7 +287,7 @@ def buckets_of_other_hashes(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def doubles_fall(patch: pytest.MonkeyPatch) -> None:
+def doubles_lose_their_sign(patch: pytest.MonkeyPatch) -> None:
     """Numbers below zero are read from keys without their sign."""
     wrapped(
         patch,
