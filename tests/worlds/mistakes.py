@@ -212,8 +212,8 @@ def distinct_forgotten(patch: pytest.MonkeyPatch) -> None:
     wrapped(
         patch,
         "pkadvisor.design.rows.demand.draw_weights",
-        lambda right: lambda draw, population: right(
-            replace(draw, by="entities") if draw.by == "distinct" else draw, population
+        lambda right: (
+            lambda draw, population: right(replace(draw, by="entities") if draw.by == "distinct" else draw, population)
         ),
     )
 
@@ -313,20 +313,20 @@ def logged_ranges_are_open(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def the_engine_drops_upper_bounds(patch: pytest.MonkeyPatch) -> None:
-    """The engine's ``le`` leaves out what equals the bound."""
+def the_engine_drops_lower_bounds(patch: pytest.MonkeyPatch) -> None:
+    """The engine's ``ge`` leaves out what equals the bound."""
     import operator
 
     from pkadvisor.engine.tables import compiled_filter, table_pages
     from pkadvisor.table.odata import Operator
 
-    patch.setitem(compiled_filter._COMPARE, Operator.LE, operator.lt)
+    patch.setitem(compiled_filter._COMPARE, Operator.GE, operator.gt)
     patch.setattr(table_pages, "compiled", compiled_filter.compiled.__wrapped__)
 
 
-def ranges_never_lead(patch: pytest.MonkeyPatch) -> None:
-    """No key is proposed that begins with a time or groups by the equalities of a query."""
+def one_pattern_is_tried(patch: pytest.MonkeyPatch) -> None:
+    """All entities are proposed to lie in one partition, and no other key."""
     from pkadvisor.design.choice import candidates
 
-    for name in ("natural key", "compound key", "time bucket", "arrival period"):
+    for name in [n for n in candidates.PATTERNS if n != "single partition"]:
         patch.delitem(candidates.PATTERNS, name)

@@ -1,8 +1,8 @@
-"""The law *large*: worlds of a million rows, of which the tool looks at a sample and counts some figures over every row.
+"""The law *large*: worlds of a million rows, of which the tool samples some and counts some figures over every row.
 
-A truth over all rows is computable where a query asks by equality: each row is looked at once for each class. Judged are
-the keys in use alone. Held are: entities returned and read and requests of these classes (within the printed interval,
-or within ``NEAR``), the number of partitions, stored bytes, and that keys which are not unique are told.
+A truth over all rows is computable where a query asks by equality: each row is looked at once for each class. Judged
+are the keys in use alone. Held are: entities returned and read and requests of these classes (within the printed
+interval, or within ``NEAR``), the number of partitions, stored bytes, and that keys which are not unique are told.
 """
 
 from __future__ import annotations
