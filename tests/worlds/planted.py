@@ -80,7 +80,7 @@ MISTAKES = (
     Mistake(m.one_pattern_is_tried, "best", 2),
 )
 
-UNSEEN: tuple[str, ...] = ()
+UNSEEN = ("the_engine_drops_lower_bounds", "one_pattern_is_tried")
 """Mistakes for which no seed is known yet: they are looked for, and no test runs them."""
 FOUND = tuple(m for m in MISTAKES if m.name not in UNSEEN)
 
